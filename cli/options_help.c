@@ -101,7 +101,7 @@ const char *options_help(Arena *arena)
              "Options start with one dash or two; their value follows a space or '='.\n"
              "\n"
              "Passes\n");
-    for (unsigned i = 0; i < PASS_COUNT; i++)
+    for (unsigned i = 0; i < pass_count; i++)
         buf_printf(&text, "  %-16s %s\n", pass_table[i].name, pass_table[i].description);
     buf_puts(&text, "\n"
                     "Exit status: 0 done; 1 the input is wrong or a file cannot be read or written; 2 the\n"

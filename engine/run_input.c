@@ -13,7 +13,7 @@ static bool wants_bodies(const Options *options)
     bool wanted = options->coarsen.count || options->jams.count || options->registers.count ||
                   options->blocks.count || options->canonical ||
                   options->report;
-    for (unsigned i = 0; i < PASS_COUNT; i++)
+    for (unsigned i = 0; i < pass_count; i++)
         wanted |= options->passes.dumped[i];
     return wanted;
 }

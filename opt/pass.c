@@ -1,10 +1,8 @@
-#include "opt/pass.h"
-
+#include "opt/passes.h"
 #include "opt/policy.h"
 
 #define PASS(id_, name_, where, how, requires_, preserves_, changes, text)                                             \
-    [PASS_##id_] = {.id = PASS_##id_,                                                                                  \
-                    .name = #name_,                                                                                    \
+    [PASS_##id_] = {.name = #name_,                                                                                    \
                     .is_of_search = (where) == SEARCH,                                                                 \
                     .is_fixed = (how) == FIXED,                                                                        \
                     .on_copy = (how) == COPY,                                                                          \
@@ -23,11 +21,14 @@ enum {
     KEEPS = PROPERTY_SSA | PROPERTY_LAUNCH | PROPERTY_FLOW,
 };
 
-const Pass pass_table[PASS_COUNT] = {
+const Pass pass_table[] = {
 #include "opt/passes.def"
 };
 
 #undef PASS
+
+const unsigned pass_count = PASS_COUNT;
+_Static_assert((int)PASS_COUNT <= (int)PASSES_MOST, "as many as PassOptions has room for");
 
 bool pass_is_enabled(const PassOptions *options, PassId id)
 {

@@ -1,4 +1,4 @@
-/* The passes: one signature and one table, opt/passes.def. */
+/* Passes: one signature and one table, which is opt/passes.def. */
 #ifndef PTXOPT_OPT_PASS_H
 #define PTXOPT_OPT_PASS_H
 
@@ -12,12 +12,9 @@
 #include "opt/replicas/reuse.h"
 #include "target/target.h"
 
-typedef enum PassId {
-#define PASS(id, ...) PASS_##id,
-#include "opt/passes.def"
-#undef PASS
-    PASS_COUNT
-} PassId;
+/* The passes' ids are in opt/passes.h, so that few files are compiled again where there is a new one. */
+typedef enum PassId PassId;
+enum { PASSES_MOST = 64 };
 
 /* Properties of a body that a pass requires or preserves. */
 typedef enum PassProperty {
@@ -27,8 +24,8 @@ typedef enum PassProperty {
 } PassProperty;
 
 typedef struct PassOptions {
-    bool enabled[PASS_COUNT]; /* -p */
-    bool dumped[PASS_COUNT];  /* -d */
+    bool enabled[PASSES_MOST]; /* -p */
+    bool dumped[PASSES_MOST];  /* -d */
     FILE *dump_out;
 } PassOptions;
 
@@ -57,7 +54,6 @@ typedef struct PassContext {
 typedef bool PassFunction(PassContext *context);
 
 typedef struct Pass {
-    PassId id;
     const char *name;  /* -p NAME, -p -NAME, -d NAME */
     bool is_fixed;     /* cannot be switched off: the others build on it */
     bool is_of_search; /* proposes forms to the register search */
@@ -68,12 +64,8 @@ typedef struct Pass {
     const char *description;
 } Pass;
 
-extern const Pass pass_table[PASS_COUNT];
-
-/* The functions of the table: pass_NAME is in the file NAME.c. */
-#define PASS(id, name, ...) PassFunction pass_##name;
-#include "opt/passes.def"
-#undef PASS
+extern const Pass pass_table[]; /* by PassId */
+extern const unsigned pass_count;
 
 bool pass_is_enabled(const PassOptions *options, PassId id);
 

@@ -10,6 +10,7 @@
 
 #include "opt/demands.h"
 #include "opt/registers/moves/knobs.h"
+#include "opt/passes.h"
 
 /* What the register search may assemble, in assemblies of the kernel, by -O level.  With what is assembled for the
  * report and to check the output, a run at the default takes about 20 times as long as the assembler at most. */

@@ -1,4 +1,4 @@
-#include "opt/pass.h"
+#include "opt/passes.h"
 
 bool pass_ssa(PassContext *context)
 {

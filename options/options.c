@@ -329,7 +329,7 @@ void options_init(Options *options)
                          .search = -1,
                          .assembler = ASSEMBLER_AUTO,
                          .stride = {.kind = STRIDE_BLOCK}};
-    for (unsigned i = 0; i < PASS_COUNT; i++)
+    for (unsigned i = 0; i < pass_count; i++)
         options->passes.enabled[i] = true;
 }
 

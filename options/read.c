@@ -344,7 +344,7 @@ void options_read_assembler(Reader *reader, const char *word)
 
 static const Pass *find_pass(const char *name)
 {
-    for (unsigned i = 0; i < PASS_COUNT; i++)
+    for (unsigned i = 0; i < pass_count; i++)
         if (strcmp(pass_table[i].name, name) == 0)
             return &pass_table[i];
     return NULL;
@@ -352,13 +352,13 @@ static const Pass *find_pass(const char *name)
 
 static void fail_pass(Reader *reader, const char *option, const char *text, const char *name)
 {
-    const char *names[PASS_COUNT];
+    const char *names[PASSES_MOST];
     Buf all = {0};
-    for (unsigned i = 0; i < PASS_COUNT; i++) {
+    for (unsigned i = 0; i < pass_count; i++) {
         names[i] = pass_table[i].name;
         buf_printf(&all, "%s%s", i ? ", " : "", names[i]);
     }
-    const char *closest = closest_word(name, names, PASS_COUNT);
+    const char *closest = closest_word(name, names, pass_count);
     if (closest)
         options_fail(reader, "%s %s: no pass is called '%s'; did you mean '%s'?", option, text, name, closest);
     else
@@ -387,7 +387,7 @@ void options_read_passes(Reader *reader, const char *text)
             fail_pass(reader, "-p", text, word + off);
             return;
         }
-        reader->options->passes.enabled[pass->id] = !off;
+        reader->options->passes.enabled[pass - pass_table] = !off;
     }
 }
 
@@ -402,7 +402,7 @@ void options_read_dumps(Reader *reader, const char *text)
             fail_pass(reader, "-d", text, word);
             return;
         }
-        for (unsigned i = 0; i < PASS_COUNT; i++)
+        for (unsigned i = 0; i < pass_count; i++)
             dumped[i] |= is_all || pass == &pass_table[i];
     }
 }

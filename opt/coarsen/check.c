@@ -8,7 +8,7 @@
  * kernel is not predicted to be as fast, it looks at %ntid itself instead, before anything else, and ends with a
  * message: three instructions, for which no register is live. */
 #include "opt/coarsen/internal.h"
-#include "opt/pass.h"
+#include "opt/passes.h"
 
 #include <string.h>
 

@@ -25,7 +25,7 @@
 #include "opt/coarsen/coarsen.h"
 
 #include "opt/coarsen/internal.h"
-#include "opt/pass.h"
+#include "opt/passes.h"
 
 #include <string.h>
 

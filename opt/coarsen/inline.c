@@ -13,7 +13,7 @@
 #include "opt/coarsen/inline.h"
 
 #include "opt/coarsen/coarsen.h"
-#include "opt/pass.h"
+#include "opt/passes.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* The clean-up pass: after coarsening, replicas compute many equal values, and some without readers. */
 #include "opt/common/cleanup.h"
 
-#include "opt/pass.h"
+#include "opt/passes.h"
 
 bool pass_cleanup(PassContext *context)
 {

@@ -21,7 +21,7 @@
  * What the iterations then load and compute in common is for the passes that follow. */
 #include "opt/common/versions.h"
 #include "opt/jam/internal.h"
-#include "opt/pass.h"
+#include "opt/passes.h"
 
 #include <string.h>
 

@@ -14,7 +14,7 @@
  *   rounds is known before the loop.
  * Since a race-free program cannot see what a thread stores between two barriers, only the last value counts. */
 #include "opt/common/version.h"
-#include "opt/pass.h"
+#include "opt/passes.h"
 #include "opt/replicas/accumulator.h"
 
 enum {

@@ -9,7 +9,7 @@
 #include "opt/common/cleanup.h"
 #include "opt/common/sums.h"
 #include "opt/common/version.h"
-#include "opt/pass.h"
+#include "opt/passes.h"
 #include "opt/replicas/induction.h"
 #include "opt/replicas/vectorize.h"
 

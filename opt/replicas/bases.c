@@ -8,7 +8,7 @@
  *
  * That is for code outside of loops; rows in a loop are opt/replicas/pointers.c's. */
 #include "opt/common/sums.h"
-#include "opt/pass.h"
+#include "opt/passes.h"
 
 /* Accesses take 24 bits with sign. */
 enum { MOST_DISTANCE = 1 << 22 };

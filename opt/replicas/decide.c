@@ -4,7 +4,7 @@
  * only the first replica's is a question. Comparisons of sums whose bounds decide them become constants, and so do
  * their conjunctions; branches on those are taken always or never, and what is left without a path to it goes. */
 #include "opt/common/cleanup.h"
-#include "opt/pass.h"
+#include "opt/passes.h"
 
 /* What a predicate is known to be. */
 typedef enum Decision { OPEN, NEVER, ALWAYS } Decision;

@@ -3,7 +3,7 @@
  * As load_reuse, with stores as another source of values: between a store and a load of the same place, in one barrier
  * interval, with nothing between that may write there. The store stays. */
 #include "opt/common/cleanup.h"
-#include "opt/pass.h"
+#include "opt/passes.h"
 
 bool pass_forward(PassContext *context)
 {

@@ -5,7 +5,7 @@
  * integers modulo one power of two. */
 #include "opt/common/cleanup.h"
 #include "opt/common/trips.h"
-#include "opt/pass.h"
+#include "opt/passes.h"
 #include "opt/replicas/induction.h"
 
 enum { MOST_PHIS = 128 }; /* of one header that are compared in pairs */

@@ -6,7 +6,7 @@
  * barrier, fence, call, strong or volatile access. That is what an expert does by hand with registers (Unkule, Shaltz
  * and Qasem, CC'12, section 3), for the replicas that coarsening has put side by side. */
 #include "opt/common/cleanup.h"
-#include "opt/pass.h"
+#include "opt/passes.h"
 
 /* A load whose address was loaded is found when that load has been replaced. */
 enum { WALKS = 3 };

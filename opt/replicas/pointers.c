@@ -12,7 +12,7 @@
  * before. */
 #include "opt/common/sums.h"
 #include "opt/common/trips.h"
-#include "opt/pass.h"
+#include "opt/passes.h"
 
 /* The register c of "mad.wide d, a, b, c" with 64-bit d; REG_NONE if the instruction is not that. */
 static RegId widened_addend(const Body *body, const Inst *inst)

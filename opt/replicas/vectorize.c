@@ -10,7 +10,7 @@
 #include "opt/common/sums.h"
 #include "opt/common/trips.h"
 #include "opt/common/version.h"
-#include "opt/pass.h"
+#include "opt/passes.h"
 #include "opt/replicas/vectorize.h"
 
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "opt/registers/moves/hoist.h"
 #include "opt/registers/moves/offsets.h"
 #include "opt/registers/moves/pack.h"
-#include "opt/pass.h"
+#include "opt/passes.h"
 #include "opt/registers/moves/recompute.h"
 #include "opt/registers/moves/rematerialize.h"
 #include "opt/registers/moves/schedule.h"

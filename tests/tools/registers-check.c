@@ -16,6 +16,7 @@
 
 #include "random_kernel.h"
 #include "random_values.h"
+#include "opt/passes.h"
 
 static Module *module_parse(const char *text)
 {

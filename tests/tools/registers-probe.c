@@ -23,6 +23,7 @@
 #include "target/target.h"
 #include "opt/registers/registers.h"
 #include "parser/parser.h"
+#include "opt/passes.h"
 
 typedef struct Options {
     const char *targets, *arch, *folder, *passes;

@@ -15,7 +15,7 @@
 
 #include "emit/emit.h"
 #include "opt/opt.h"
-#include "opt/pass.h"
+#include "opt/passes.h"
 #include "support/support.h"
 
 #include <stdio.h>

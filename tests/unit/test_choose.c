@@ -13,6 +13,7 @@
 #include "engine/choose.h"
 #include "engine/output.h"
 #include "parser/parser.h"
+#include "opt/passes.h"
 
 static const char scale_text[] = ".version 8.0\n"
                                  ".target sm_90\n"

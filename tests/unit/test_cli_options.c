@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "cli/commands.h"
+#include "opt/passes.h"
 
 enum { MOST_WORDS = 32 };
 

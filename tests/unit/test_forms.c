@@ -2,6 +2,7 @@
 #include "parsed.h"
 
 #include "opt/opt.h"
+#include "opt/passes.h"
 
 /* The coarsened kernel of a file; *module owns it. */
 static Body *form_of(Arena *arena, const char *path, const char *kernel, const KernelRequest *request, Module **module)

@@ -2,6 +2,7 @@
 #include "tests/unit/test_registers_model.h"
 
 #include "opt/registers/moves/knobs.h"
+#include "opt/passes.h"
 
 enum { SAVED = 3 }; /* registers, by each option that helps */
 

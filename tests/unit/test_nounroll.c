@@ -1,5 +1,6 @@
 /* Loops that the assembler must not unroll. */
 #include "tests/unit/test_registers_model.h"
+#include "opt/passes.h"
 
 /* Two loops of eight rounds, with their own pragmas. */
 static const char *two_loops(Arena *arena, const char *first, const char *second)

@@ -2,6 +2,7 @@
 #include "tests/unit/test_registers_support.h"
 
 #include "tests/unit/executed.h"
+#include "opt/passes.h"
 
 /* %rd3 is a pointer into the 256 words of %rd2, %rd4 a distance of up to 252 bytes, 4 * %r2 bytes are another one;
  * what a loop sums up in %r9 is stored. */

@@ -7,6 +7,7 @@
 #include "engine/judge.h"
 #include "emulator/emulator.h"
 #include "opt/registers/registers.h"
+#include "opt/passes.h"
 
 static void a_target_is_reached(void **state)
 {

@@ -1,5 +1,6 @@
 /* -target-regs fewest: the least registers at a price. */
 #include "tests/unit/test_registers_model.h"
+#include "opt/passes.h"
 
 /* The fewest registers: predictions as the test wants them, by the registers of the form. */
 static unsigned cheap_registers;             /* fewer than these cost */

@@ -1,5 +1,6 @@
 /* Forms that reach the target, and whether they are worth their price. */
 #include "tests/unit/test_registers_model.h"
+#include "opt/passes.h"
 
 static uint64_t slow_forms[64]; /* by their texts */
 static unsigned slow_count, slow_most;

@@ -1,5 +1,6 @@
 /* Registers that are free: a kernel is told how many blocks are on an SM, where that pays. */
 #include "tests/unit/test_registers_model.h"
+#include "opt/passes.h"
 
 enum { BLOCK = 32, BLOCKS = 32 }; /* threads of a block, and the blocks that an SM holds of such on sm_90 */
 

@@ -3,6 +3,7 @@
 
 #include "opt/opt.h"
 #include "tests/tools/one_pass.h"
+#include "opt/passes.h"
 
 /* A kernel with this code; %a and %b are addresses of buffers, %w and %n integers from the launch, %t the index of the
  * thread. */

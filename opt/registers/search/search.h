@@ -3,6 +3,7 @@
 #define PTXOPT_OPT_REGISTERS_SEARCH_SEARCH_H
 
 #include "opt/demands.h"
+#include "opt/passes.h"
 #include "opt/policy.h"
 #include "opt/registers/registers.h"
 #include "support/support.h"
@@ -41,7 +42,7 @@ typedef struct Search {
     SearchStage stage;
     unsigned assemblies; /* what the next pass may use, roughly */
     unsigned replaced;   /* how often a candidate became the current form */
-    unsigned tried[PASS_COUNT], kept[PASS_COUNT]; /* candidates */
+    unsigned tried[PASSES_MOST], kept[PASSES_MOST]; /* candidates */
     Random random;
 } Search;
 
