@@ -178,7 +178,7 @@ typedef struct Loc {
     Name function_name;
     uint64_t function_offset;
     uint32_t at_file, at_line, at_column;
-    const struct Loc *at; /* the last .loc before it with that place */
+    const struct Loc *at; /* the last .loc before it with that place; NULL: in a function whose body is not kept */
 } Loc;
 
 typedef struct Pragma {

@@ -5,7 +5,8 @@
 
 /* A location that an earlier .loc gave. */
 typedef struct Location {
-    const Loc *loc; /* the last */
+    uint32_t file, line, column;
+    const Loc *loc; /* the last; NULL: that was in a function whose body is not kept */
     struct Location *next; /* with the same hash */
 } Location;
 
@@ -26,18 +27,18 @@ static Location *find_location(const LocTable *locations, const uint64_t *place)
 {
     const uint64_t *first = map_get(&locations->places, place_key(place));
     Location *location = first ? (Location *)(uintptr_t)*first : NULL;
-    while (location && (location->loc->file != place[0] || location->loc->line != place[1] ||
-                        location->loc->column != place[2]))
+    while (location && (location->file != place[0] || location->line != place[1] || location->column != place[2]))
         location = location->next;
     return location;
 }
 
-static void remember_location(LocTable *locations, const Loc *loc, uint64_t key)
+static Location *new_location(LocTable *locations, const Loc *loc, uint64_t key)
 {
     const uint64_t *first = map_get(&locations->places, key);
     Location *location = ARENA_NEW(locations->places.arena, Location);
-    *location = (Location){loc, first ? (Location *)(uintptr_t)*first : NULL};
+    *location = (Location){loc->file, loc->line, loc->column, NULL, first ? (Location *)(uintptr_t)*first : NULL};
     map_put(&locations->places, key, (uintptr_t)location);
+    return location;
 }
 
 static Loc *add_loc(Parser *parser, const uint64_t *place, Span span)
@@ -46,11 +47,10 @@ static Loc *add_loc(Parser *parser, const uint64_t *place, Span span)
     loc->file = (uint32_t)place[0];
     loc->line = (uint32_t)place[1];
     loc->column = (uint32_t)place[2];
-    Location *known = find_location(&parser->locations, place);
-    if (known)
-        known->loc = loc;
-    else
-        remember_location(&parser->locations, loc, place_key(place));
+    Location *location = find_location(&parser->locations, place);
+    if (!location)
+        location = new_location(&parser->locations, loc, place_key(place));
+    location->loc = parser->arena == parser->module_arena ? loc : NULL;
     parser->locations.last = loc;
     statement_add(parser, (Stmt){.kind = STMT_LOC, .span = span, .loc = loc});
     return loc;
