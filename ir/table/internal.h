@@ -144,6 +144,9 @@ enum OpcodeRule {
 
 typedef enum OrderKind { ORDER_ANY, ORDER_FIXED } OrderKind;
 
+/* A bit of a set of modifiers. Some share one, so that only the absence of a modifier is certain. */
+#define MOD_BIT(mod) (UINT64_C(1) << (mod) % 64)
+
 struct Form {
     const char *id;
     uint16_t op;
@@ -156,6 +159,7 @@ struct Form {
     uint16_t last_from;            /* the end applies from this target number on */
     uint16_t targets;
     uint8_t target_count;
+    uint64_t mods; /* MOD_BIT() of each modifier that it may have */
     const char *note;
 };
 

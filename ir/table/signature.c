@@ -85,19 +85,21 @@ static void signature_match(Module *module, Signature *signature)
     const Form *first = opcode_first_form(signature->op, &form_count);
     VEC(FormMatch) matches = {0};
     unsigned spaces = 0;
+    uint64_t mods = 0;
     if (signature->mod_count > MOST_MODS)
         return;
-    for (unsigned i = 0; i < signature->mod_count; i++)
+    for (unsigned i = 0; i < signature->mod_count; i++) {
         spaces += mod_space(signature->mods[i].id) != SPACE_NONE;
+        mods |= MOD_BIT(signature->mods[i].id);
+    }
     for (int ordered = 1; ordered >= 0; ordered--) {
         for (unsigned i = 0; i < form_count; i++) {
             int16_t choice[MOST_ELEMENTS];
-            if (!form_match_mods(&first[i], signature->mods, signature->mod_count, ordered, choice))
-                continue;
             bool known = false;
             for (size_t j = 0; j < matches.count; j++)
                 known |= matches.data[j].form == &first[i];
-            if (known)
+            if (known || (mods & ~first[i].mods) != 0 ||
+                !form_match_mods(&first[i], signature->mods, signature->mod_count, ordered, choice))
                 continue;
             FormMatch match = {.form = &first[i], .one_space = spaces <= 1};
             match.slots = form_slots(module->arena, &first[i], choice);

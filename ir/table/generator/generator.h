@@ -123,6 +123,8 @@ typedef struct Tables {
 
 void emit_targets(Tables *tables, Place place, const char *text, size_t *first, size_t *count);
 void emit_elements(Tables *tables, const Row *row);
+/* "MOD_BIT(MOD_LO) | MOD_BIT(MOD_U32)": all that a row may have. */
+char *mod_set(const Tables *tables, const Row *row);
 void emit_order(Tables *tables, const Row *row, size_t *first, size_t *count);
 
 /* operands.c */

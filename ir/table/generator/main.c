@@ -64,6 +64,7 @@ static void print_row(Tables *tables, const Row *row)
            order_count);
     printf("     .version = %d, .last_version = %d, .last_from = %d, .targets = %zu, .target_count = %zu,\n",
            span.version, span.last_version, span.last_from, first_target, target_count);
+    printf("     .mods = %s,\n", mod_set(tables, row));
     printf("     .emulated = %d, .note = \"", strcmp(row->run, "-") != 0);
     for (const char *p = row->note; *p; p++)
         printf(*p == '"' || *p == '\\' ? "\\%c" : "%c", *p);

@@ -266,6 +266,22 @@ void emit_elements(Tables *tables, const Row *row)
         emit_element(tables, row, &row->elements[i]);
 }
 
+char *mod_set(const Tables *tables, const Row *row)
+{
+    List mods = {0};
+    char *out = "0";
+    for (int e = 0; e < row->element_count; e++)
+        for (size_t i = 0; i < row->elements[e].choice_count; i++) {
+            const List *choice = &row->elements[e].choices[i].mods;
+            for (size_t j = 0; j < choice->count; j++)
+                if (list_find(&mods, choice->items[j]) < 0)
+                    list_add(&mods, choice->items[j]);
+        }
+    for (size_t i = 0; i < mods.count; i++)
+        out = format_text("%s | MOD_BIT(%s)", out, enum_name("MOD_", mods.items[i], &tables->names->mods));
+    return out;
+}
+
 bool is_type_name(const char *mod)
 {
     static const char *const prefixes[] = {"bf", "tf", "b", "u", "s", "f"};
