@@ -126,10 +126,10 @@ static inline double profile_executed(const Profile *profile)
 }
 
 /* Runs a form of the kernel (a NULL body: as written) in the emulator, on 'jobs' cores, and counts.  The launch is the
- * original's, and changed for the form (NULL: not).  NULL, with *error set to a message in the arena, if the kernel
- * cannot be run. */
+ * original's, and changed for the form (NULL: not).  The run ends once *stop is not 0 (NULL: never).  NULL, with *error
+ * set to a message in the arena, if the kernel cannot be run to its end. */
 Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *launch, const LaunchChange *change,
-                       unsigned jobs, const char **error);
+                       unsigned jobs, const volatile sig_atomic_t *stop, const char **error);
 
 /* Estimates the profile of a launch that the change (NULL: none) makes of 'blocks' blocks of 'block' threads.  Trip
  * counts are taken from constants where they are known, else ESTIMATED_TRIPS; branches are judged by their shape,

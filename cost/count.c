@@ -73,7 +73,7 @@ static double product(const unsigned values[3])
 }
 
 Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *launch, const LaunchChange *change,
-                       unsigned jobs, const char **error)
+                       unsigned jobs, const volatile sig_atomic_t *stop, const char **error)
 {
     Body *own = NULL;
     FunctionForm whole = *form;
@@ -90,6 +90,7 @@ Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *lau
         .count_blocks = true,
         .count_instructions = true,
         .jobs = jobs,
+        .stop = stop,
         .forms = &whole,
         .form_count = 1,
     };

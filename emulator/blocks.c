@@ -166,6 +166,9 @@ static bool block_run_turn(Emulator *emulator, BlockState *block, bool *moved)
             continue;
         if (!warp_run(&x, warp))
             return false;
+        if (emulator->options.stop && *emulator->options.stop)
+            return fault_at(&x, NULL, 0, FAULT_STOPPED, "%llu instruction%s were executed",
+                            (unsigned long long)emulator->steps, plural(emulator->steps)) != STEP_FAULT;
         if (emulator->steps > limit)
             return fault_at(&x, NULL, 0, FAULT_HANG, "the launch executed more than %llu instruction%s",
                             (unsigned long long)limit, plural(limit)) != STEP_FAULT;

@@ -14,6 +14,8 @@
 #ifndef PTXOPT_EMULATOR_H
 #define PTXOPT_EMULATOR_H
 
+#include <signal.h>
+
 #include "ir/ir.h"
 #include "support/support.h"
 
@@ -165,6 +167,7 @@ typedef struct EmulatorOptions {
     uint64_t max_steps;       /* limit of warp instructions for the launch; 0: 2^36 */
     unsigned jobs;            /* cores to use if that cannot change the results (parallel.c); 0: 1 */
     unsigned resident_blocks; /* blocks that run interleaved; 0: 1 */
+    const volatile sig_atomic_t *stop; /* once it is not 0, the run ends with FAULT_STOPPED; NULL: never */
     FILE *output;             /* receives vprintf's text; NULL: discarded */
     const FunctionForm *forms; /* functions that run from these bodies, which must not be in SSA form */
     unsigned form_count;
@@ -199,6 +202,7 @@ typedef enum FaultKind {
     FAULT_SHUFFLE,  /* a shuffle reads an inactive lane */
     FAULT_TRAP, /* a trap or a failed assertion */
     FAULT_CALL, /* a call through a bad address, a missing body, calls too deep */
+    FAULT_STOPPED, /* by EmulatorOptions.stop */
     FAULT_COUNT
 } FaultKind;
 

@@ -78,10 +78,12 @@ static void set_bases(Choice *choice, const ChoiceContext *context, const BlockS
     const Launch *launch = choice_launch(context, choice->kernel->name);
     bool is_known = launch || block_size_total(block);
     choice->basis_count = is_known ? 1 : MOST_BASES;
-    for (unsigned i = 0; i < choice->basis_count; i++)
-        choice->bases[i].basis = cost_basis(choice->arena, choice->options->sm, &context->device, launch,
-                                            is_known ? block->threads : usual_blocks[i],
-                                            choice->request->dynamic_shared);
+    for (unsigned i = 0; i < choice->basis_count; i++) {
+        CostBasis *basis = &choice->bases[i].basis;
+        *basis = cost_basis(choice->arena, choice->options->sm, &context->device, launch,
+                            is_known ? block->threads : usual_blocks[i], choice->request->dynamic_shared);
+        basis->stop = context->judge ? context->judge->interrupted : NULL;
+    }
 }
 
 static void find_block_indices(Choice *choice)
@@ -444,8 +446,12 @@ static bool weigh(Choice *choice, Candidate *candidate)
                                       figures->message ? figures->message : "no reason given");
         return false;
     }
-    if (!candidate_compare(choice, candidate, choice->bases, NULL, figures))
+    const char *estimate = trial->verdict;
+    if (!candidate_compare(choice, candidate, choice->bases, NULL, figures)) {
+        if (is_over(choice))
+            trial->verdict = arena_printf(choice->arena, "not compared: interrupted (estimated %s)", estimate);
         return false;
+    }
     const char *objection =
         kernel_objection(choice->arena, &candidate->result, choice->options->sm,
                          choice->request->dynamic_shared, &choice->bases[0].before.figures, figures);
@@ -473,7 +479,10 @@ static void confirm(Choice *choice, Candidate *candidate)
         choice->exact[i].before = machine_cost(choice->judge, &choice->exact[i].basis, &input,
                                                &choice->bases[i].before.figures, NULL, NULL);
     }
-    candidate_compare(choice, candidate, choice->exact, choice->judge, &candidate->figures);
+    /* Where that is not known, because the user wants the end, what PTX instructions say is still true. */
+    const char *verdict = candidate->trial->verdict;
+    if (!candidate_compare(choice, candidate, choice->exact, choice->judge, &candidate->figures))
+        candidate->trial->verdict = verdict;
     candidate->is_confirmed = true;
 }
 

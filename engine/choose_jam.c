@@ -172,5 +172,6 @@ LoopsChoice choose_jams(Arena *arena, Function *kernel, const KernelRequest *req
                         .judge = context->judge,
                         .basis = cost_basis(arena, options->sm, &context->device, launch, block.threads,
                                             request->dynamic_shared)};
+    choice.basis.stop = context->judge ? context->judge->interrupted : NULL;
     return choose(&choice, labels, count < MOST_LOOPS ? count : MOST_LOOPS);
 }

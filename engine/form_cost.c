@@ -25,7 +25,7 @@ static Profile *make_profile(const CostBasis *basis, const FunctionForm *form, c
                              const char **error)
 {
     if (basis->launch)
-        return profile_count(basis->arena, form, basis->launch, change, basis->jobs, error);
+        return profile_count(basis->arena, form, basis->launch, change, basis->jobs, basis->stop, error);
     unsigned threads = basis->block[0] * basis->block[1] * basis->block[2];
     double places = basis->device.multiprocessors * sm_occupancy(basis->sm, threads, 0, 0).blocks;
     double blocks = basis->blocks > 0 ? basis->blocks : places * ESTIMATED_WAVES;

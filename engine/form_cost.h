@@ -17,6 +17,7 @@ typedef struct CostBasis {
     double blocks;        /* to be estimated: of the grid; 0: as many as keep the device busy for several waves */
     uint64_t dynamic_shared; /* bytes of each block of the original */
     unsigned jobs;        /* cores for the emulator */
+    const volatile sig_atomic_t *stop; /* once it is not 0, counting ends, and costs are unknown; NULL: never */
 } CostBasis;
 
 /* For a launch of the kernel, or without one (NULL) for a block size and bytes of dynamic shared memory; block[0] is 0

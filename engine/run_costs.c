@@ -87,6 +87,9 @@ void predict_costs(Run *run, KernelReport *kernel)
         return;
     const FunctionForm input = {.function = result->kernel};
     const FunctionForm output = kernel_form(result);
+    /* The form is chosen: after an interrupt, only its report waits for this. */
+    if (run->options->interrupt)
+        kernel->basis.stop = &run->options->interrupt->seen;
     Figures before = {0}, after = {0};
     if (run->assembler && options_want_figures(run->options)) {
         const Judge *judge = &run->judge.judge;

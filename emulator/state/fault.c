@@ -21,6 +21,7 @@ const char *fault_name(FaultKind kind)
         [FAULT_SHUFFLE] = "shuffle from an inactive lane",
         [FAULT_TRAP] = "trap",
         [FAULT_CALL] = "bad call",
+        [FAULT_STOPPED] = "interrupted",
     };
     _Static_assert(COUNT_OF(names) == FAULT_COUNT, "every fault has a name");
     return (unsigned)kind < FAULT_COUNT ? names[kind] : "unknown";

@@ -128,6 +128,61 @@ shows "second kernel" '^vectoradd_exact: not coarsened: interrupted before a for
 result "Ctrl-C while a form is chosen keeps the best" "$wrong"
 unset PTXOPT_PTXAS
 
+# Ctrl-C while the emulator counts a launch, here one of a few hours, or of a form whose count takes seconds.
+cat >"$tmp/slow.ptx" <<'END'
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry slow(.param .u64 out, .param .u32 rounds)
+{
+    .reg .pred %p;
+    .reg .b32 %value, %round, %rounds, %thread;
+    .reg .b64 %base, %offset;
+    ld.param.u64 %base, [out];
+    ld.param.u32 %rounds, [rounds];
+    mov.u32 %thread, %tid.x;
+    mov.u32 %value, %thread;
+    mov.u32 %round, 0;
+    mul.wide.u32 %offset, %thread, 4;
+    add.s64 %base, %base, %offset;
+$again:
+    mad.lo.u32 %value, %value, 3, %round;
+    st.global.u32 [%base], %value;
+    add.u32 %round, %round, 1;
+    setp.lt.u32 %p, %round, %rounds;
+    @%p bra $again;
+    ret;
+}
+END
+# $1: rounds of the loop.
+slow_launch() {
+    printf '{"kernel": "slow", "grid": [2], "block": [128], "args": [{"buffer": "out", "type": "u32", "count": 128,
+             "init": "zero"}, {"scalar": "u32", "value": %s}]}\n' "$1" >"$tmp/slow.json"
+}
+slow_launch 4000000000
+rm -f "$tmp/o.ptx"
+set -m
+timeout 60 "$program" -assembler ptxas -coarsen auto -launch "$tmp/slow.json" -o "$tmp/o.ptx" "$tmp/slow.ptx" \
+    2>"$tmp/shown" &
+process=$!
+sleep 2
+kill -INT "$process"
+wait "$process"
+status=$?
+set +m
+wrong="$([ "$status" -eq 0 ] || echo "status $status")"
+shows "note" "note: the search for a form of kernel 'slow' was interrupted; the best form until then is used"
+[ -s "$tmp/o.ptx" ] || wrong="$wrong, nothing is written"
+result "Ctrl-C while the input is counted" "$wrong"
+slow_launch 300000
+show -i 'comparing forms, 1 of' -- -v -report -assembler ptxas -coarsen auto -launch "$tmp/slow.json" -o "$tmp/o.ptx" \
+    "$tmp/slow.ptx"
+wrong="$([ "$status" -eq 0 ] || echo "status $status")"
+shows "note" "note: the search for a form of kernel 'slow' was interrupted; the best form until then is used"
+shows "verdict" 'not (compared|assembled): interrupted \(estimated [0-9.]*x'
+[ -s "$tmp/o.ptx" ] || wrong="$wrong, nothing is written"
+result "Ctrl-C while a form is counted" "$wrong"
+
 # A factor that would make more than an assembler can handle is refused before anything is cloned.
 before="$(date +%s)"
 "$program" -coarsen 1024 -o "$tmp/o.ptx" corpus/mriq/mriq.sm_90.ptx 2>"$tmp/shown"

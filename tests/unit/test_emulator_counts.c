@@ -104,6 +104,30 @@ static void several_cores_count_the_same(void **state)
     arena_free(arena);
 }
 
+/* Also where several cores would begin again on one. */
+static void a_run_can_be_stopped(void **state)
+{
+    (void)state;
+    static const volatile sig_atomic_t on = 1, off = 0;
+    const uint64_t zero = 0;
+    LaunchArgument arguments[] = {
+        {.kind = ARGUMENT_BUFFER, .name = "in", .type = TYPE_U32, .count = BLOCKS * THREADS, .fill = FILL_IOTA},
+        {.kind = ARGUMENT_BUFFER, .name = "out", .type = TYPE_U32, .count = BLOCKS * THREADS, .fill = FILL_ZERO},
+    };
+    Launch launch = {.kernel = "k", .grid = {BLOCKS, 1, 1}, .block = {THREADS, 1, 1}, .arguments = arguments,
+                     .argument_count = 2};
+    for (unsigned jobs = 1; jobs <= 2; jobs++) {
+        Arena *arena = arena_new();
+        EmulatorOptions options = {.jobs = jobs, .stop = &on};
+        const EmulatorResult *result = emulator_run(arena, parse(arena), &launch, &options);
+        assert_int_equal(result->fault.kind, FAULT_STOPPED);
+        assert_memory_equal(emulator_buffer(result, "out")->bytes + 4 * THREADS, &zero, sizeof zero);
+        options.stop = &off;
+        assert_int_equal(emulator_run(arena, parse(arena), &launch, &options)->fault.kind, FAULT_NONE);
+        arena_free(arena);
+    }
+}
+
 static void a_form_runs_in_place_of_the_function(void **state)
 {
     (void)state;
@@ -126,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_by_instruction_and_block),
         cmocka_unit_test(several_cores_count_the_same),
+        cmocka_unit_test(a_run_can_be_stopped),
         cmocka_unit_test(a_form_runs_in_place_of_the_function),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
