@@ -142,7 +142,7 @@ fails "one of two launches differs" 5 "computes a different result" -assembler n
 # The report is written even so.
 
 "$program" -q -assembler none -coarsen 2 -report-format json -report "$tmp/report.json" -o "$tmp/never.ptx" \
-    -verify tests/cases/verify/ticket.launch.json tests/cases/verify/ticket.ptx >/dev/null 2>&1
+    -verify tests/cases/verify/ticket.launch.json tests/cases/verify/ticket_source.ptx >/dev/null 2>&1
 result "the difference in the report" "$(python3 - "$tmp/report.json" <<'CHECK'
 import json
 import sys
@@ -155,8 +155,10 @@ if before["value"] != "32" or after["value"] != "64":
     wrong.append("values")
 if before["written_by"]["thread"] != [32, 0, 0] or before["block"] != [128, 1, 1] or after["block"] != [64, 1, 1]:
     wrong.append("writers")
-if "st.global.u32" not in after["written_by"]["text"] or before["written_by"]["line"] != 31:
+if "st.global.u32" not in after["written_by"]["text"] or before["written_by"]["line"] != 32:
     wrong.append("lines")
+if {side["written_by"]["source"] for side in (before, after)} != {"put.cuh:3, inlined at src/app.cu:9"}:
+    wrong.append("sources")
 if after["counters"]["thread_instructions"] >= before["counters"]["thread_instructions"]:
     wrong.append("counters")
 print(" ".join(wrong), end="")
