@@ -37,6 +37,7 @@ void scope_use_label(ScopeTable *table, Name name, Span span, Label **place)
         (*place)->name = name;
         (*place)->span = span;
     }
+    RareEntry *rare = scope_rare(table, entry);
     PendingLabel *use = table->free_pending;
     if (use)
         table->free_pending = use->earlier;
@@ -47,10 +48,10 @@ void scope_use_label(ScopeTable *table, Name name, Span span, Label **place)
                           .entry = entry,
                           .position = table->position,
                           .depth = known,
-                          .earlier = entry->uses};
-    if (entry->uses == NULL)
+                          .earlier = rare->uses};
+    if (rare->uses == NULL)
         VEC_PUSH(table->arena, table->used_labels, entry);
-    entry->uses = use;
+    rare->uses = use;
 }
 
 void scope_define_label(ScopeTable *table, Label *label)
@@ -61,12 +62,12 @@ void scope_define_label(ScopeTable *table, Label *label)
     binding->label = label;
     uint32_t depth = scope_depth(table);
     uint32_t begin = VEC_LAST(table->stack).position;
-    NameEntry *entry = binding->entry;
-    while (entry->uses && entry->uses->position >= begin) {
-        PendingLabel *use = entry->uses;
+    RareEntry *rare = binding->entry->rare;
+    while (rare && rare->uses && rare->uses->position >= begin) {
+        PendingLabel *use = rare->uses;
         if (depth > use->depth)
             *use->place = label;
-        entry->uses = use->earlier;
+        rare->uses = use->earlier;
         free_use(table, use);
     }
 }
@@ -76,11 +77,11 @@ void scope_resolve_labels(ScopeTable *table)
     for (size_t i = 0; i < table->used_labels.count; i++) {
         NameEntry *entry = table->used_labels.data[i];
         PendingLabel *first = NULL; /* the first use that found no label: the others are the same mistake */
-        while (entry->uses) {
-            PendingLabel *use = entry->uses;
+        while (entry->rare->uses) {
+            PendingLabel *use = entry->rare->uses;
             if (use->depth == 0)
                 first = use;
-            entry->uses = use->earlier;
+            entry->rare->uses = use->earlier;
             if (first != use)
                 free_use(table, use);
         }
@@ -93,6 +94,6 @@ void scope_resolve_labels(ScopeTable *table)
 void scope_forget_labels(ScopeTable *table)
 {
     for (size_t i = 0; i < table->used_labels.count; i++)
-        table->used_labels.data[i]->uses = NULL;
+        table->used_labels.data[i]->rare->uses = NULL;
     table->used_labels.count = 0;
 }

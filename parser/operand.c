@@ -48,11 +48,14 @@ static const Sreg *find_sreg(Parser *parser, Name name, Name selector)
     if (name[0] != '%')
         return NULL;
     NameEntry *entry = scope_entry(&parser->scopes, name);
-    if (entry->sreg && entry->sreg_selector == selector)
-        return entry->sreg;
+    if (entry->rare && entry->rare->sreg && entry->rare->sreg_selector == selector)
+        return entry->rare->sreg;
     const Sreg *sreg = selector ? find_element(parser, name, selector) : sreg_find(name);
-    entry->sreg = sreg;
-    entry->sreg_selector = selector;
+    if (sreg) {
+        RareEntry *rare = scope_rare(&parser->scopes, entry);
+        rare->sreg = sreg;
+        rare->sreg_selector = selector;
+    }
     return sreg;
 }
 

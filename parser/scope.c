@@ -28,6 +28,13 @@ NameEntry *scope_entry(ScopeTable *table, Name name)
     return entry;
 }
 
+RareEntry *scope_rare(ScopeTable *table, NameEntry *entry)
+{
+    if (!entry->rare)
+        entry->rare = ARENA_NEW(table->arena, RareEntry);
+    return entry->rare;
+}
+
 void scope_table_init(ScopeTable *table, Arena *arena, Interner *names, Diag *diag)
 {
     *table = (ScopeTable){.arena = arena, .names = names, .diag = diag};
@@ -206,7 +213,7 @@ static void note_number(ScopeTable *table, Name name, uint32_t depth, uint32_t s
     size_t length = name_length(name);
     size_t digits = number_digits(name, length);
     for (size_t tail = digits < length ? digits : length - 1; tail > 0; tail = shorter_number(tail)) {
-        NameEntry *prefix = scope_entry(table, intern_n(table->names, name, length - tail));
+        RareEntry *prefix = scope_rare(table, scope_entry(table, intern_n(table->names, name, length - tail)));
         uint64_t number = number_at(name + length - tail);
         if (prefix->exact_depth != depth || prefix->exact_serial != serial || number < prefix->exact_number) {
             prefix->exact_depth = depth;
@@ -273,8 +280,9 @@ bool scope_declare_range(ScopeTable *table, Name prefix, uint64_t count, Type ty
     }
     if (depth > 0)
         note_numbers(table);
-    if (entry->exact_depth == depth && entry->exact_serial == scope->position && entry->exact_number < count) {
-        diag_error(table->diag, span, "'%s%llu' is already declared", prefix, (unsigned long long)entry->exact_number);
+    const RareEntry *rare = entry->rare;
+    if (rare && rare->exact_depth == depth && rare->exact_serial == scope->position && rare->exact_number < count) {
+        diag_error(table->diag, span, "'%s%llu' is already declared", prefix, (unsigned long long)rare->exact_number);
         return false;
     }
     if (count == 0)

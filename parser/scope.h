@@ -52,16 +52,9 @@ typedef struct RangeBinding {
 
 typedef struct PendingLabel PendingLabel;
 
-/* Everything known about one name; NameHead.slot points to it. */
-struct NameEntry {
-    Name name;
-    NameEntry *next; /* in the order in which names were first met */
-    Binding *top;
-    RangeBinding *range; /* with this name as its prefix */
-    NameEntry *prefix;   /* of the range in which this name was last found, and its number there; NULL: none so far */
-    uint64_t number;
-    PendingLabel *uses;         /* latest first */
-    const Signature *signature; /* of the instruction with this spelling; NULL: not looked up yet */
+/* What few names need. */
+typedef struct RareEntry {
+    PendingLabel *uses; /* latest first */
     /* The special register NAME, or NAME SELECTOR, that was found last. */
     const Sreg *sreg;
     Name sreg_selector;
@@ -69,6 +62,19 @@ struct NameEntry {
     uint32_t exact_depth;
     uint32_t exact_serial; /* of the scope */
     uint64_t exact_number;
+} RareEntry;
+
+/* Everything known about one name; NameHead.slot points to it.  Most names are registers of ranges, and there are many:
+ * an entry is as long as a cache line. */
+struct NameEntry {
+    Name name;
+    NameEntry *next; /* in the order in which names were first met */
+    Binding *top;
+    RangeBinding *range; /* with this name as its prefix */
+    NameEntry *prefix;   /* of the range in which this name was last found, and its number there; NULL: none so far */
+    uint64_t number;
+    const Signature *signature; /* of the instruction with this spelling; NULL: not looked up yet */
+    RareEntry *rare;            /* NULL: nothing of it */
 };
 
 typedef struct Scope {
@@ -98,6 +104,7 @@ typedef struct ScopeTable {
 void scope_table_init(ScopeTable *table, Arena *arena, Interner *names, Diag *diag);
 /* The name's entry, made on first use. */
 NameEntry *scope_entry(ScopeTable *table, Name name);
+RareEntry *scope_rare(ScopeTable *table, NameEntry *entry);
 void scope_push(ScopeTable *table, Span open);
 void scope_pop(ScopeTable *table);
 
