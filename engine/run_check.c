@@ -53,8 +53,8 @@ static PointerMap find_symbols(const Run *run, const char *text, size_t size)
 static void check_text(const Run *run, const Products *products)
 {
     const Source *source = run->report.source;
-    const bool is_new = !memmem(source->text, source->size, marker, sizeof marker - 1);
     const PointerMap symbols = find_symbols(run, products->ptx, products->ptx_length);
+    const bool is_new = symbols.count && !memmem(source->text, source->size, marker, sizeof marker - 1);
     for (size_t i = 0; i < run->report.kernel_count; i++) {
         const KernelResult *result = &run->report.kernels[i].result;
         Name symbol = contract_symbol_name(run->module, result->kernel->name);

@@ -135,7 +135,7 @@ bool lexer_plain(Lexer *lexer, PlainInst *inst, Span *span);
 typedef struct PlainLocation {
     uint64_t place[3], at[3];
     bool inlined;
-    Name words[3];
+    const char *words[3]; /* "function_name", a Name, "inlined_at" */
     Span word_spans[3];
     uint64_t offset;
 } PlainLocation;

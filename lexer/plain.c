@@ -503,24 +503,33 @@ static const char *read_place(const char *at, uint64_t place[3])
     return at;
 }
 
-static const char *read_location_word(const Reader *reader, const char *at, PlainLocation *location, unsigned index)
+/* 'wanted' alone, with a blank after it; NULL: any name. */
+static const char *read_location_word(const Reader *reader, const char *at, PlainLocation *location, unsigned index,
+                                      const char *wanted)
 {
-    at = skip_blanks(at);
-    const char *end = read_name(reader, at, &location->words[index]);
-    location->word_spans[index] = (Span){text_offset(reader, at), end ? text_offset(reader, end) : 0};
+    const char *begin = skip_blanks(at), *end;
+    if (!wanted) {
+        end = read_name(reader, begin, &location->words[index]);
+    } else {
+        size_t length = strlen(wanted);
+        bool is_it = strncmp(begin, wanted, length) == 0 && (begin[length] == ' ' || begin[length] == '\t');
+        end = is_it ? begin + length : NULL;
+        location->words[index] = wanted;
+    }
+    location->word_spans[index] = (Span){text_offset(reader, begin), end ? text_offset(reader, end) : 0};
     return end;
 }
 
 /* "function_name NAME [+ OFFSET], inlined_at FILE LINE COLUMN" */
 static const char *read_inlined(const Reader *reader, const char *at, PlainLocation *location)
 {
-    at = read_location_word(reader, at, location, 0);
-    at = at ? read_location_word(reader, at, location, 1) : NULL;
+    at = read_location_word(reader, at, location, 0, "function_name");
+    at = at ? read_location_word(reader, at, location, 1, NULL) : NULL;
     at = at ? skip_blanks(at) : NULL;
     if (at && *at == '+')
         at = read_integer(skip_blanks(at + 1), &location->offset);
     at = at ? skip_blanks(at) : NULL;
-    at = at && *at == ',' ? read_location_word(reader, at + 1, location, 2) : NULL;
+    at = at && *at == ',' ? read_location_word(reader, at + 1, location, 2, "inlined_at") : NULL;
     return at ? read_place(at, location->at) : NULL;
 }
 
