@@ -109,8 +109,7 @@ static void what_is_no_count_may_wait(void **state)
         /* 2^64 rounds */
         "\tadd.u64 %d2, %d2, 1;\n\tld.global.u64 %d3, [%a+8];\n\tsetp.lt.u64 %p1, %d2, %d3;",
         "\tsub.s64 %d2, %d2, 1;\n\tld.global.u64 %d3, [%a+8];\n\tsetp.gt.s64 %p1, %d2, %d3;",
-        "\tadd.u64 %d2, %d2, 1;\n\tcvt.u64.u32 %d3, %r6;\n\tsetp.eq.u32 %p2, %r3, 5;\n"
-        "\tsetp.ne.and.u64 %p1, %d2, %d3, %p2;",
+        "\tadd.u64 %d2, %d2, 1;\n\tsetp.eq.u32 %p2, %r3, 5;\n\tsetp.ne.and.u64 %p1, %d2, %d6, %p2;",
         "\tadd.s64 %d6, %d6, 1;\n\tcvt.u64.u32 %d3, %r3;\n\tsetp.lt.s64 %p1, %d6, %d3;",
         "\tld.global.u64 %d5, [%a+8];\n\tadd.u64 %d2, %d2, %d5;\n\tadd.u64 %d2, %d2, 1;\n\tcvt.u64.u32 %d3, %r3;\n"
         "\tsetp.lt.u64 %p1, %d2, %d3;",
