@@ -605,6 +605,41 @@ static void test_functions(void **state)
     release(module);
 }
 
+/* Code of so many instructions that differ between threads, and so many that are alike. */
+static const char *long_code(Arena *arena, unsigned differing, unsigned alike)
+{
+    Buf text = {0};
+    buf_puts(&text, "\tmov.u32 %r1, %t;\n\tmov.u32 %r2, %r0;\n");
+    for (unsigned i = 0; i < differing; i++)
+        buf_puts(&text, "\tadd.u32 %r1, %r1, 3;\n");
+    for (unsigned i = 0; i < alike; i++)
+        buf_puts(&text, "\tadd.u32 %r2, %r2, 3;\n");
+    buf_puts(&text, "\tadd.u32 %r1, %r1, %r2;\n\tst.volatile.global.u32 [%a], %r1;\n");
+    const char *code = arena_strndup(arena, buf_text(&text), text.length);
+    buf_free(&text);
+    return code;
+}
+
+/* What is beyond COARSEN_SIZE and COARSEN_GROWTH alike is refused; only what is cloned counts. */
+static void the_size_has_a_limit(void **state)
+{
+    (void)state;
+    static const CoarsenRequest by_most = {.factor = {1024, 1, 1}}, by_growth = {.factor = {COARSEN_GROWTH, 1, 1}};
+    static const CoarsenRequest by_more = {.factor = {2 * COARSEN_GROWTH, 1, 1}};
+    const unsigned many = COARSEN_SIZE / COARSEN_GROWTH + 500;
+    static const char reason[] = "instructions instead of";
+    Arena *arena = arena_new();
+    check_refused_with("", ".reqntid 1024", long_code(arena, 20, 0), &by_most, reason, NULL);
+    check_refused_with("", ".reqntid 1024", long_code(arena, many, 0), &by_more, reason, NULL);
+    Try it = try_with("", ".reqntid 1024", long_code(arena, 4, 40), &by_most);
+    assert_true(it.done);
+    release(it.module);
+    it = try_with("", ".reqntid 1024", long_code(arena, many, 0), &by_growth);
+    assert_true(it.done);
+    release(it.module);
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -623,6 +658,7 @@ int main(void)
         cmocka_unit_test(test_strides), cmocka_unit_test(test_contract),
         cmocka_unit_test(test_tuning),
         cmocka_unit_test(test_functions),
+        cmocka_unit_test(the_size_has_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
