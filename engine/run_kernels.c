@@ -181,8 +181,8 @@ static void warn_refusals(Run *run, const KernelReport *report)
 /* Whether coarsening is requested for a kernel that already has a launch contract. */
 static bool is_coarsened_already(Run *run, const KernelReport *report)
 {
-    Name symbol = contract_symbol_name(run->module, report->result.kernel->name);
-    return (report->request.coarsen || report->is_auto) && module_find_variable(run->module, symbol);
+    return (report->request.coarsen || report->is_auto) &&
+           module_find_variable(run->module, contract_symbol_name(run->module, report->result.kernel->name));
 }
 
 static bool is_searched(const Run *run, const KernelReport *kernel)
