@@ -53,7 +53,9 @@ static PointerMap find_symbols(const Run *run, const char *text, size_t size)
 static void check_text(const Run *run, const Products *products)
 {
     const Source *source = run->report.source;
-    const PointerMap symbols = find_symbols(run, products->ptx, products->ptx_length);
+    /* Where the text is the input itself, nothing of it is new. */
+    const size_t length = products->ptx == source->text ? 0 : products->ptx_length;
+    const PointerMap symbols = find_symbols(run, products->ptx, length);
     const bool is_new = symbols.count && !memmem(source->text, source->size, marker, sizeof marker - 1);
     for (size_t i = 0; i < run->report.kernel_count; i++) {
         const KernelResult *result = &run->report.kernels[i].result;
