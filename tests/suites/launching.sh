@@ -56,7 +56,8 @@ runs "preloaded, a factor that does not divide the block" 0 "0 wrong" LD_PRELOAD
 # A store beyond its buffer, of code that .loc says was inlined.
 sed 's/st\.global\.f32 \[%rd5\]/.loc 1 12 3\n.loc 2 7 5, function_name $put, inlined_at 1 12 3\n&/
      s/add\.s64 %rd5, %rd2, %rd3/add.s64 %rd5, %rd2, 1099511627776/
-     $ a .file 1 "reverse.cu"\n.file 2 "put.cuh"\n.section .debug_str {\n$put:\n.b8 112, 117, 116, 0\n}' $ptx >"$tmp/beyond.ptx"
+     $ a .file 1 "reverse.cu"\n.file 2 "put.cuh"\n.section .debug_str {\n$put:\n.b8 112, 117, 116, 0\n}' \
+    $ptx >"$tmp/beyond.ptx"
 runs "a fault is reported with the lines of the source" 1 \
     '^[^ ]*:32: out of bounds: .*\(kernel reverse, .*, from put\.cuh:7, inlined at reverse\.cu:12\)$' \
     "$tmp/driver" linked "$tmp/beyond.ptx" 128

@@ -6,7 +6,7 @@
 /* Some threads loop; %r3, a bound, is read from memory that the loop writes to, and %r4 is 1.  %r6 and, of 64 bits, %d6
  * come from memory before. */
 #define TO_LOOP                                                                                                        \
-    "\tld.global.u32 %%r6, [%%a+16];\n\tld.global.u64 %%d6, [%%a+24];\n"                                                 \
+    "\tld.global.u32 %%r6, [%%a+16];\n\tld.global.u64 %%d6, [%%a+24];\n"                                               \
     "\tmov.u32 %%r4, 1;\n\tmov.u32 %%r1, 0;\n\tmov.u64 %%d2, 0;\n\tmov.u16 %%h1, 0;\n"                                 \
     "\tsetp.ge.u32 %%p4, %%t, 7;\n\t@%%p4 bra DONE;\nLOOP:\n"                                                          \
     "\tatom.global.add.u32 %%r2, [%%a], 1;\n\tst.global.u32 [%%a+64], %%r2;\n"                                         \
@@ -105,7 +105,8 @@ static void what_is_no_count_may_wait(void **state)
         "\tadd.u32 %r1, %r1, 1;\n\tsetp.lt.u32 %p2, %r1, %r3;\n\tsetp.eq.u32 %p3, %r3, 5;\n\tor.pred %p1, %p2, %p3;",
         "\tadd.u32 %r1, %r1, 1;\n\tsetp.ge.u32 %p2, %r1, %r3;\n\tsetp.eq.u32 %p3, %r3, 5;\n\tand.pred %p5, %p2, %p3;\n"
         "\tnot.pred %p1, %p5;",
-        "\tadd.u32 %r1, %r1, 1;\n\tsetp.eq.u32 %p2, %r3, 5;\n\tsetp.ge.and.u32 %p3, %r1, %r3, %p2;\n\tnot.pred %p1, %p3;",
+        "\tadd.u32 %r1, %r1, 1;\n\tsetp.eq.u32 %p2, %r3, 5;\n\tsetp.ge.and.u32 %p3, %r1, %r3, %p2;\n"
+        "\tnot.pred %p1, %p3;",
         /* 2^64 rounds */
         "\tadd.u64 %d2, %d2, 1;\n\tld.global.u64 %d3, [%a+8];\n\tsetp.lt.u64 %p1, %d2, %d3;",
         "\tsub.s64 %d2, %d2, 1;\n\tld.global.u64 %d3, [%a+8];\n\tsetp.gt.s64 %p1, %d2, %d3;",

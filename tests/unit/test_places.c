@@ -69,8 +69,8 @@ static void compiled_places_are_found(void **state)
     (void)state;
 #define FILES ".file 1 \"/home/app.cu\"\n.file 2 \"/home/my_app.cu\"\n"
     static const char in_one[] = ".entry a()\n{\n .loc 1 3 4\n add;\n .loc 1 9 0\n $sub;\n}\n" FILES;
-    static const char inlined[] = ".entry a()\n{\n .loc 1 3 4\n .loc 2 7 7, function_name N, inlined_at 1 5 6\n $sub;\n}\n"
-        FILES;
+    static const char inlined[] = ".entry a()\n{\n .loc 1 3 4\n .loc 2 7 7, function_name N, inlined_at 1 5 6\n"
+                                  " $sub;\n}\n" FILES;
     static const char of_function[] = ".entry $a()\n{\n ret;\n .loc 1 8 2\n}\n.entry b()\n{\n .loc 1 20 1\n}\n" FILES;
     static const char without[] = ".entry $a()\n{\n ret;\n}\n.entry b()\n{\n .loc 1 20 1\n}\n" FILES;
     static const char declared[] = ".func $a();\n.entry b()\n{\n .loc 1 20 1\n}\n" FILES;
