@@ -113,6 +113,11 @@ for arch in 80:ptxas 90:ptxas-blackwell 100a:ptxas-blackwell; do
         -o t.cubin
     unset TRITON_PTXAS_PATH TRITON_PTXAS_BLACKWELL_PATH
 done
+# To another caller, Triton's variables say nothing.
+TRITON_PTXAS_PATH="$tmp/names/ptxopt-ptxas" TRITON_PTXAS_BLACKWELL_PATH="$tmp/names/ptxopt-ptxas" \
+    PTXOPT_REAL_PTXAS="$triton/backends/nvidia/bin" try "another caller with Triton's variables" 0 \
+    "$tmp/names/ptxopt-ptxas" -v --gpu-name=sm_90 n.ptx -o t.cubin
+says "another caller with Triton's variables: ptxas" '^fake ptxas$' "$tmp/out" "$errors"
 # The fake makes no cubins, so ptxopt fails, and the original is assembled.
 try "ptxopt fails" 0 "$shim" -arch=sm_90 -v n.ptx -o "sub folder/o o.cubin"
 same "ptxopt fails: the original is assembled" n.ptx "sub folder/o o.cubin"
