@@ -25,20 +25,19 @@ void order_files(const char *files[2], const char *ending)
     files[1] = first;
 }
 
-static const char *read_common(Arena *arena, int id, const char *value, CommandOutput *output)
+const char *command_read_file(Arena *arena, const char *value, CommandOutput *output)
 {
-    switch (id) {
-    case COMMAND_OUTPUT:
-        output->file = value;
-        return *value ? NULL : "-o: the file name is empty";
-    case COMMAND_REPORT_FORMAT:
-        output->json = strcmp(value, "json") == 0;
-        return output->json || strcmp(value, "text") == 0
-                   ? NULL
-                   : arena_printf(arena, "-report-format %s: expected 'text' or 'json'", value);
-    case COMMAND_QUIET: output->quiet = true; return NULL;
-    default: return NULL;
-    }
+    (void)arena;
+    output->file = value;
+    return *value ? NULL : "-o: the file name is empty";
+}
+
+const char *command_read_format(Arena *arena, const char *value, CommandOutput *output)
+{
+    output->json = strcmp(value, "json") == 0;
+    if (output->json || strcmp(value, "text") == 0)
+        return NULL;
+    return arena_printf(arena, "-report-format %s: expected 'text' or 'json'", value);
 }
 
 OptionsOutcome command_line_parse(Arena *arena, int argc, char *const *argv, const CommandLine *line,
@@ -51,9 +50,10 @@ OptionsOutcome command_line_parse(Arena *arena, int argc, char *const *argv, con
     char **words = ARENA_ARRAY(arena, char *, (size_t)argc + 1);
     memcpy(words, argv + 1, (size_t)(argc - 1) * sizeof *argv);
     argc--;
+    const struct option *table = option_rows_for_getopt(arena, line->rows);
     optind = 0;
     opterr = 0;
-    for (int id; !*error && (id = getopt_long_only(argc, words, "-:", line->table, NULL)) != -1;) {
+    for (int id; !*error && (id = getopt_long_only(argc, words, "-:", table, NULL)) != -1;) {
         switch (id) {
         case 1:
             if (file_count < 2)
@@ -64,12 +64,15 @@ OptionsOutcome command_line_parse(Arena *arena, int argc, char *const *argv, con
             *error = arena_printf(arena, "unknown option '%s'; %s -help lists them all", words[optind - 1], line->name);
             break;
         case ':': *error = arena_printf(arena, "option '%s' needs a value", words[optind - 1]); break;
-        case COMMAND_HELP: return OPTIONS_HELP;
-        case COMMAND_VERSION: return OPTIONS_VERSION;
-        default:
-            *error = id < COMMAND_OPTIONS ? read_common(arena, id, optarg, line->output)
-                                          : line->read(arena, id, optarg, line->options);
+        default: {
+            const OptionRow *row = &line->rows[id - FIRST_OPTION];
+            if (strcmp(row->name, "help") == 0)
+                return OPTIONS_HELP;
+            if (strcmp(row->name, "version") == 0)
+                return OPTIONS_VERSION;
+            *error = line->read(arena, row, optarg, line->options);
             break;
+        }
         }
     }
     for (; !*error && optind < argc; optind++) {

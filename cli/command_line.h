@@ -2,36 +2,28 @@
 #ifndef PTXOPT_CLI_COMMAND_LINE_H
 #define PTXOPT_CLI_COMMAND_LINE_H
 
-#include <getopt.h>
-
 #include "cli/commands.h"
 
-/* Options of every command; a command's own begin at COMMAND_OPTIONS. */
-enum {
-    COMMAND_OUTPUT = 256,
-    COMMAND_REPORT_FORMAT,
-    COMMAND_QUIET,
-    COMMAND_VERSION,
-    COMMAND_HELP,
-    COMMAND_OPTIONS
-};
-
-/* The last rows of a command's table for getopt. */
-#define COMMON_OPTIONS                                               \
-    {"o", required_argument, NULL, COMMAND_OUTPUT},                  \
-    {"report-format", required_argument, NULL, COMMAND_REPORT_FORMAT}, \
-    {"q", no_argument, NULL, COMMAND_QUIET},                         \
-    {"version", no_argument, NULL, COMMAND_VERSION},                 \
-    {"help", no_argument, NULL, COMMAND_HELP},                       \
-    {NULL, 0, NULL, 0}
+/* The column 'action' of a command's table, for a function with 'arena', 'row', 'value' and 'options' that returns what
+ * is wrong with the value. */
+#define SETS(field, constant) options->field = constant
+#define SETS_TEXT(field) options->field = value
+#define SETS_NUMBER(field, most, what)                                                                     \
+    uint64_t number;                                                                                       \
+    if (!read_number(value, most, &number))                                                                \
+        return arena_printf(arena, "-%s %s: expected a number%s", row->name, value, what);                 \
+    options->field = number
+#define ADDS(list) VEC_PUSH(arena, options->list, value)
+#define READS(function) return function(arena, value, options)
+#define SETS_OUTPUT(function) return function(arena, value, &options->output)
+#define ELSEWHERE break
 
 typedef struct CommandLine {
     const char *name;
-    const struct option *table; /* ends with COMMON_OPTIONS */
-    /* Reads one of the command's own options into 'options'; returns what is wrong with it, or NULL. */
-    const char *(*read)(Arena *arena, int id, const char *value, void *options);
+    const OptionRow *rows; /* "help" and "version" among them */
+    /* Reads one of the other options into 'options'; returns what is wrong with it, or NULL. */
+    const char *(*read)(Arena *arena, const OptionRow *row, const char *value, void *options);
     void *options;
-    CommandOutput *output; /* receives the common options */
 } CommandLine;
 
 /* Reads argv, argv[1] being the command's name, without changing it.  files[] receives the two words that are not
@@ -39,6 +31,10 @@ typedef struct CommandLine {
  * options_parse(). */
 OptionsOutcome command_line_parse(Arena *arena, int argc, char *const *argv, const CommandLine *line,
                                   const char *files[2], const char **error);
+
+/* -o and -report-format: what is wrong with the value, or NULL. */
+const char *command_read_file(Arena *arena, const char *value, CommandOutput *output);
+const char *command_read_format(Arena *arena, const char *value, CommandOutput *output);
 
 /* Exchanges the two files if only the first one's name ends with 'ending': they may come in either order. */
 void order_files(const char *files[2], const char *ending);

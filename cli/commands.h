@@ -5,6 +5,35 @@
 #include "emulator/emulator.h"
 #include "options/options.h"
 
+/* Of each command, as cli/commands.def lists them: main_NAME executes a command line whose argv[1] is the name, and
+ * returns the exit status; NAME_options_table has the rows of its options, none if it has no options; NAME_options_help
+ * is what -help prints of it, in the arena. */
+#define COMMAND(name, arguments, remark)                  \
+    int main_##name(Arena *arena, int argc, char **argv); \
+    const OptionRow *name##_options_table(void);          \
+    const char *name##_options_help(Arena *arena);
+#include "cli/commands.def"
+
+typedef struct Command {
+    const char *name, *arguments, *remark;
+    int (*main)(Arena *arena, int argc, char **argv);
+    const OptionRow *(*options)(void);
+    const char *(*help)(Arena *arena);
+} Command;
+
+/* Ends with a row without a name. */
+extern const Command commands[];
+
+/* The command of this name, or NULL. */
+const Command *command_find(const char *name);
+/* The first line of a command's help. */
+const char *command_usage(Arena *arena, const char *name);
+/* What is left to do where a command line does not ask for a run: prints the help or the version, or what is wrong.
+ * Returns the exit status. */
+int command_finish(OptionsOutcome outcome, const char *command, const char *help, const char *error);
+/* Prints to standard output; the exit status. */
+int command_print(const char *text);
+
 /* What --help prints of the program itself. */
 const char *options_help(Arena *arena);
 
@@ -28,7 +57,6 @@ typedef struct RunOptions {
 
 /* As options_parse(), for "ptxopt run": argv[1] is "run". */
 OptionsOutcome run_options_parse(Arena *arena, int argc, char *const *argv, RunOptions *options, const char **error);
-const char *run_options_help(void);
 
 /* ptxopt cost [options] FILE.ptx LAUNCH.json */
 typedef struct CostOptions {
@@ -47,16 +75,5 @@ typedef struct CostOptions {
 
 /* The same for "ptxopt cost". */
 OptionsOutcome cost_options_parse(Arena *arena, int argc, char *const *argv, CostOptions *options, const char **error);
-const char *cost_options_help(Arena *arena);
-
-/* help_topic.c: what "help" prints of a command, or of an option of any command, with or without its dash; all for "".
- * NULL: there is no such topic, and options_help_hint() says what may have been meant: "; did you mean 'run'?" or
- * "". */
-const char *options_help_topic(Arena *arena, const char *topic);
-const char *options_help_hint(Arena *arena, const char *topic);
-
-/* The options of the commands, as options_table() has the program's. */
-const struct option *run_options_table(void);
-const struct option *cost_options_table(void);
 
 #endif

@@ -4,9 +4,7 @@
 
 #include "support/support.h"
 
-/* For bash, zsh or fish, from the tables of the options. False if the shell is another one. */
-bool completion_print(const char *shell, Buf *out);
-/* The same for ptxopt-nvcc and ptxopt-ptxas. False if it is another program, too. */
+/* For bash, zsh or fish, of ptxopt-nvcc and ptxopt-ptxas. False if the shell or the program is another one. */
 bool wrapper_completion_print(const char *shell, const char *program, Buf *out);
 
 #endif

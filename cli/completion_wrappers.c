@@ -12,8 +12,8 @@
 /* Options of ptxopt, and of the wrapper, that -Xptxopt and -Xptxas pass. */
 static void print_options(Buf *out)
 {
-    for (const struct option *option = options_table(); option->name; option++)
-        buf_printf(out, "-%s%s ", option->name, option->has_arg == required_argument ? "=" : "");
+    for (const OptionRow *row = options_table(); row->name; row++)
+        buf_printf(out, "-%s%s ", row->name, row->takes == required_argument ? "=" : "");
     buf_puts(out, "-launches-adapted -strict");
 }
 

@@ -1,4 +1,5 @@
-#include "cli/cost_command.h"
+/* "ptxopt cost": what a launch of a kernel costs, and what that of another form of it costs. */
+#include "cli/commands.h"
 #include "engine/engine.h"
 
 /* One of the two files. */
@@ -19,12 +20,13 @@ static bool side_read(Side *side, Arena *arena, const CostOptions *options, cons
         .input = path,
         .arch = options->arch,
         .assembler = options->assembler,
-        .assembler_given = options->assembler_given,
         .assembler_none = options->assembler_none,
         .canonical = true,
         .report = true,
         .quiet = options->output.quiet,
     };
+    if (options->assembler_given)
+        option_set_given(&side->options, OPTION_ASSEMBLER);
     side->run = (Run){.options = &side->options, .messages = stderr, .arena = arena};
     side->run.source = input_read(arena, path);
     if (!side->run.source || !read_module(&side->run) || !choose_arch(&side->run))
@@ -147,7 +149,7 @@ static ExitStatus cost(const CostOptions *options, Arena *arena, Side *before, S
     return error ? EXIT_INPUT : EXIT_DONE;
 }
 
-ExitStatus cost_file(const CostOptions *options)
+static ExitStatus cost_file(const CostOptions *options)
 {
     Arena *arena = arena_new();
     Side before = {0}, after = {0};
@@ -160,4 +162,13 @@ ExitStatus cost_file(const CostOptions *options)
     assembler_close(after.run.assembler);
     arena_free(arena);
     return status;
+}
+
+int main_cost(Arena *arena, int argc, char **argv)
+{
+    CostOptions options;
+    const char *error;
+    OptionsOutcome outcome = cost_options_parse(arena, argc, argv, &options, &error);
+    return outcome == OPTIONS_RUN ? (int)cost_file(&options)
+                                  : command_finish(outcome, "cost", cost_options_help(arena), error);
 }

@@ -1,5 +1,5 @@
 /* "ptxopt run": one launch of one kernel in the emulator. */
-#include "cli/emulate.h"
+#include "cli/commands.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -127,11 +127,20 @@ static ExitStatus emulate(Emulation *run)
     return status_of(fault);
 }
 
-ExitStatus emulate_file(const RunOptions *options)
+static ExitStatus emulate_file(const RunOptions *options)
 {
     Emulation run = {.options = options, .arena = arena_new()};
     ExitStatus status = emulate(&run);
     free(run.printed);
     arena_free(run.arena);
     return status;
+}
+
+int main_run(Arena *arena, int argc, char **argv)
+{
+    RunOptions options;
+    const char *error;
+    OptionsOutcome outcome = run_options_parse(arena, argc, argv, &options, &error);
+    return outcome == OPTIONS_RUN ? (int)emulate_file(&options)
+                                  : command_finish(outcome, "run", run_options_help(arena), error);
 }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/emulate.h"
 #include "engine/engine.h"
 
 /* CRC-32 of IEEE 802.3, as in zlib and cksum -a crc32b. */

@@ -1,52 +1,21 @@
 /* "ptxopt help TOPIC": the help of a command, or what the helps say of one option. */
-#include <getopt.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/setup.h"
+#include "engine/engine.h"
 #include "options/options.h"
 
-static const char completion_help[] = "Usage: ptxopt completion bash|zsh|fish [ptxopt-nvcc|ptxopt-ptxas]\n"
-                                      "\n"
-                                      "Prints completions for the shell, which 'make install' puts in their place.\n";
-
-/* The line after the one that begins here. */
-static const char *next_line(const char *line)
+/* The entry of the option, if this command has it and its help mentions it. */
+static void print_entry(const OptionRow *rows, const char *command, const char *name, Buf *out)
 {
-    const char *end = strchr(line, '\n');
-    return end ? end + 1 : line + strlen(line);
-}
-
-/* Whether the line begins the entry of the option: "  -name VALUE ..." or "  -O0 .. -O3". */
-static bool begins_entry(const char *line, const char *name)
-{
-    const size_t length = strlen(name);
-    if (strncmp(line, "  -", 3) != 0)
-        return false;
-    if (strncmp(line, "  -O0 ..", 8) == 0 && length == 2 && name[0] == 'O' && name[1] >= '0' && name[1] <= '3')
-        return true;
-    if (strncmp(line, "  -version, -help", 17) == 0)
-        return strcmp(name, "version") == 0 || strcmp(name, "help") == 0;
-    return strncmp(line + 3, name, length) == 0 && strchr(" \n", line[3 + length]);
-}
-
-/* An entry goes on as long as lines are indented further. */
-static const char *entry_end(const char *entry)
-{
-    const char *at = next_line(entry);
-    while (strncmp(at, "    ", 4) == 0)
-        at = next_line(at);
-    return at;
-}
-
-static void print_entries(const char *help, const char *command, const char *name, Buf *out)
-{
-    for (const char *line = help; *line; line = next_line(line)) {
-        if (!begins_entry(line, name))
-            continue;
-        buf_printf(out, "%s:\n", command);
-        buf_write(out, line, (size_t)(entry_end(line) - line));
-    }
+    const OptionRow *row = option_row_find(rows, name);
+    if (!row || row->is_hidden)
+        return;
+    while (!row->help)
+        row--;
+    buf_printf(out, "ptxopt%s%s:\n", *command ? " " : "", command);
+    option_row_print_help(row, out);
 }
 
 static const char *bare_name(const char *topic)
@@ -56,45 +25,72 @@ static const char *bare_name(const char *topic)
     return topic;
 }
 
-const char *options_help_topic(Arena *arena, const char *topic)
+/* "help" itself is no topic of its own: its help is the program's. */
+static bool is_topic(const Command *command)
 {
-    const char *name = bare_name(topic), *own = options_help(arena), *cost = cost_options_help(arena);
-    const bool is_option = name > topic;
-    if (!*topic || (!is_option && strcmp(topic, "help") == 0))
-        return own;
-    if (!is_option && strcmp(topic, "run") == 0)
-        return run_options_help();
-    if (!is_option && strcmp(topic, "cost") == 0)
-        return cost;
-    if (!is_option && strcmp(topic, "setup") == 0)
-        return setup_options_help(arena);
-    if (!is_option && strcmp(topic, "completion") == 0)
-        return completion_help;
+    return command->main != main_help;
+}
+
+/* What "help" prints of a command, or of an option of any command, with or without its dash; all for "". NULL: there is
+ * no such topic. */
+static const char *topic_help(Arena *arena, const char *topic)
+{
+    const char *name = bare_name(topic);
+    const Command *named = name == topic ? command_find(name) : NULL;
+    if (!*topic || named)
+        return named ? named->help(arena) : options_help(arena);
     Buf out = {0};
-    print_entries(own, "ptxopt", name, &out);
-    print_entries(run_options_help(), "ptxopt run", name, &out);
-    print_entries(cost, "ptxopt cost", name, &out);
-    print_entries(setup_options_help(arena), "ptxopt setup", name, &out);
+    print_entry(options_table(), "", name, &out);
+    for (const Command *command = commands; command->name; command++)
+        print_entry(command->options(), command->name, name, &out);
     const char *text = out.length ? arena_strndup(arena, buf_text(&out), out.length) : NULL;
     buf_free(&out);
     return text;
 }
 
-const char *options_help_hint(Arena *arena, const char *topic)
+/* What may have been meant by a topic that there is not: "; did you mean 'run'?", or "". */
+static const char *topic_hint(Arena *arena, const char *topic)
 {
-    const struct option *const tables[] = {options_table(), run_options_table(), cost_options_table(),
-                                           setup_options_table()};
     VEC(const char *) names = {0};
-    static const char *const commands[] = {"run", "cost", "setup", "completion"};
     const char *name = bare_name(topic);
-    for (size_t i = 0; i < COUNT_OF(commands) && name == topic; i++)
-        VEC_PUSH(arena, names, commands[i]);
-    for (size_t i = 0; i < COUNT_OF(tables); i++)
-        for (const struct option *option = tables[i]; option->name; option++)
-            VEC_PUSH(arena, names, option->name);
+    for (const Command *command = commands; command->name && name == topic; command++)
+        if (is_topic(command))
+            VEC_PUSH(arena, names, command->name);
+    for (const OptionRow *row = options_table(); row->name; row++)
+        VEC_PUSH(arena, names, row->name);
+    for (const Command *command = commands; command->name; command++)
+        for (const OptionRow *row = command->options(); row->name; row++)
+            VEC_PUSH(arena, names, row->name);
     const char *closest = *name ? closest_word(name, names.data, names.count) : NULL;
-    for (size_t i = 0; i < COUNT_OF(commands) && closest; i++)
-        if (strcmp(closest, commands[i]) == 0)
-            return arena_printf(arena, "; did you mean '%s'?", closest);
-    return closest ? arena_printf(arena, "; did you mean '-%s'?", closest) : "";
+    if (!closest)
+        return "";
+    const Command *command = command_find(closest);
+    return arena_printf(arena, "; did you mean '%s%s'?", command && is_topic(command) ? "" : "-", closest);
+}
+
+const OptionRow *help_options_table(void)
+{
+    static const OptionRow none = {0};
+    return &none;
+}
+
+const char *help_options_help(Arena *arena)
+{
+    return options_help(arena);
+}
+
+int main_help(Arena *arena, int argc, char **argv)
+{
+    const char *topic = argc > 2 ? argv[2] : "";
+    const char *text = topic_help(arena, topic);
+    if (argc <= 3 && text)
+        return command_print(text);
+    Buf all = {0};
+    for (const Command *command = commands; command->name; command++)
+        if (is_topic(command))
+            buf_printf(&all, "%s%s", all.length ? ", " : "", command->name);
+    fprintf(stderr, "ptxopt: error: help: %s: expected a command (%s) or an option%s\n", topic, buf_text(&all),
+            topic_hint(arena, topic));
+    buf_free(&all);
+    return EXIT_USAGE;
 }

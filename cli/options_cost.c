@@ -5,65 +5,52 @@
 #include "cli/command_line.h"
 #include "options/options.h"
 
-enum {
-    OPTION_BEFORE = COMMAND_OPTIONS,
-    OPTION_ARCH,
-    OPTION_ASSEMBLER,
-    OPTION_MACHINE,
-    OPTION_REGISTERS,
-    OPTION_ESTIMATE,
-    OPTION_SASS,
-    OPTION_ACCESSES
+typedef enum CostOptionId {
+#define OPTION(id, ...) COST_##id,
+#include "cli/options_cost.def"
+} CostOptionId;
+
+static const OptionRow rows[] = {
+#define OPTION(id, name, value, argument, action, help) OPTION_ROW(name, argument, help, value),
+#define HIDDEN_OPTION(id, name, value, argument, action, help) \
+    OPTION_ROW(name, argument, help, .is_hidden = true, value),
+#include "cli/options_cost.def"
+    {0},
 };
 
-static const struct option long_options[] = {
-    {"before", required_argument, NULL, OPTION_BEFORE},
-    {"arch", required_argument, NULL, OPTION_ARCH},
-    {"assembler", required_argument, NULL, OPTION_ASSEMBLER},
-    {"machine", required_argument, NULL, OPTION_MACHINE},
-    {"registers", required_argument, NULL, OPTION_REGISTERS},
-    {"estimate", no_argument, NULL, OPTION_ESTIMATE},
-    {"sass", no_argument, NULL, OPTION_SASS},
-    {"accesses", no_argument, NULL, OPTION_ACCESSES},
-    COMMON_OPTIONS,
-};
-
-const struct option *cost_options_table(void)
+const OptionRow *cost_options_table(void)
 {
-    return long_options;
+    return rows;
 }
 
-static const char *read_option(Arena *arena, int id, const char *value, void *result)
+static const char *read_arch(Arena *arena, const char *value, CostOptions *options)
+{
+    Arch arch;
+    if (!arch_parse(value, &arch))
+        return arena_printf(arena, "-arch %s: expected an architecture such as sm_90", value);
+    options->arch = value;
+    return NULL;
+}
+
+static const char *read_assembler(Arena *arena, const char *value, CostOptions *options)
+{
+    options->assembler_given = true;
+    return assembler_choice_read(arena, value, &options->assembler_none, &options->assembler);
+}
+
+static const char *read_option(Arena *arena, const OptionRow *row, const char *value, void *result)
 {
     CostOptions *options = result;
-    Arch arch;
-    uint64_t number;
-    switch (id) {
-    case OPTION_BEFORE: options->before = value; break;
-    case OPTION_ARCH:
-        if (!arch_parse(value, &arch))
-            return arena_printf(arena, "-arch %s: expected an architecture such as sm_90", value);
-        options->arch = value;
-        break;
-    case OPTION_ASSEMBLER:
-        options->assembler_given = true;
-        return assembler_choice_read(arena, value, &options->assembler_none, &options->assembler);
-    case OPTION_MACHINE: options->machine = value; break;
-    case OPTION_REGISTERS:
-        if (!read_number(value, 255, &number))
-            return arena_printf(arena, "-registers %s: expected a number from 1 to 255", value);
-        options->registers = (unsigned)number;
-        break;
-    case OPTION_SASS: options->listing = true; break;
-    case OPTION_ACCESSES: options->accesses = true; break;
-    case OPTION_ESTIMATE: options->estimate = true; break;
+    switch ((CostOptionId)(row - rows)) {
+#define OPTION(id, name, takes, argument, action, help) case COST_##id: { action; break; }
+#include "cli/options_cost.def"
     }
     return NULL;
 }
 
 OptionsOutcome cost_options_parse(Arena *arena, int argc, char *const *argv, CostOptions *options, const char **error)
 {
-    const CommandLine line = {"cost", long_options, read_option, options, &options->output};
+    const CommandLine line = {"cost", rows, read_option, options};
     const char *files[2];
     *options = (CostOptions){0};
     OptionsOutcome outcome = command_line_parse(arena, argc, argv, &line, files, error);

@@ -4,38 +4,26 @@
 #include "cli/commands.h"
 #include "cli/command_line.h"
 
-enum {
-    OPTION_DUMP = COMMAND_OPTIONS,
-    OPTION_CHECK,
-    OPTION_BLOCKS,
-    OPTION_STEPS,
-    OPTION_JOBS,
-    OPTION_LINES,
-    OPTION_NO_SECTORS,
-    OPTION_TIME,
-    OPTION_TEMPLATE
+typedef enum RunOptionId {
+#define OPTION(id, ...) RUN_##id,
+#include "cli/options_run.def"
+} RunOptionId;
+
+static const OptionRow rows[] = {
+#define OPTION(id, name, value, argument, action, help) OPTION_ROW(name, argument, help, value),
+#define HIDDEN_OPTION(id, name, value, argument, action, help) \
+    OPTION_ROW(name, argument, help, .is_hidden = true, value),
+#include "cli/options_run.def"
+    {0},
 };
 
-static const struct option long_options[] = {
-    {"dump", required_argument, NULL, OPTION_DUMP},
-    {"check", required_argument, NULL, OPTION_CHECK},
-    {"resident", required_argument, NULL, OPTION_BLOCKS},
-    {"max-steps", required_argument, NULL, OPTION_STEPS},
-    {"jobs", required_argument, NULL, OPTION_JOBS},
-    {"lines", no_argument, NULL, OPTION_LINES},
-    {"no-sectors", no_argument, NULL, OPTION_NO_SECTORS},
-    {"time", no_argument, NULL, OPTION_TIME},
-    {"template", no_argument, NULL, OPTION_TEMPLATE},
-    COMMON_OPTIONS,
-};
-
-const struct option *run_options_table(void)
+const OptionRow *run_options_table(void)
 {
-    return long_options;
+    return rows;
 }
 
 /* "all", "none", or some of the four names, separated by commas. */
-static bool read_checks(const char *text, EmulatorOptions *machine)
+static bool set_checks(const char *text, EmulatorOptions *machine)
 {
     bool all = strcmp(text, "all") == 0, none = strcmp(text, "none") == 0;
     machine->check_races = machine->check_unwritten = machine->check_registers = machine->check_division = all;
@@ -58,47 +46,30 @@ static bool read_checks(const char *text, EmulatorOptions *machine)
     return true;
 }
 
-static const char *read_option(Arena *arena, int id, const char *value, void *result)
+static const char *read_checks(Arena *arena, const char *value, RunOptions *options)
+{
+    if (set_checks(value, &options->machine))
+        return NULL;
+    return arena_printf(arena, "-check %s: expected all, none or some of races,unwritten,registers,division", value);
+}
+
+static const char *read_option(Arena *arena, const OptionRow *row, const char *value, void *result)
 {
     RunOptions *options = result;
-    uint64_t number;
-    switch (id) {
-    case OPTION_DUMP: VEC_PUSH(arena, options->dumps, value); break;
-    case OPTION_CHECK:
-        if (!read_checks(value, &options->machine))
-            return arena_printf(arena, "-check %s: expected all, none or some of "
-                                       "races,unwritten,registers,division", value);
-        break;
-    case OPTION_BLOCKS:
-        if (!read_number(value, 1024, &number))
-            return arena_printf(arena, "-resident %s: expected a number of blocks from 1 to 1024", value);
-        options->machine.resident_blocks = (unsigned)number;
-        break;
-    case OPTION_STEPS:
-        if (!read_number(value, UINT64_MAX, &number))
-            return arena_printf(arena, "-max-steps %s: expected a number of instructions", value);
-        options->machine.max_steps = number;
-        break;
-    case OPTION_JOBS:
-        if (!read_number(value, 1024, &number))
-            return arena_printf(arena, "-jobs %s: expected a number of cores from 1 to 1024", value);
-        options->jobs = (unsigned)number;
-        break;
-    case OPTION_LINES: options->machine.count_lines = true; break;
-    case OPTION_NO_SECTORS: options->machine.count_memory = false; break;
-    case OPTION_TIME: options->timed = true; break;
-    case OPTION_TEMPLATE: options->template = ""; break;
+    switch ((RunOptionId)(row - rows)) {
+#define OPTION(id, name, takes, argument, action, help) case RUN_##id: { action; break; }
+#include "cli/options_run.def"
     }
     return NULL;
 }
 
 OptionsOutcome run_options_parse(Arena *arena, int argc, char *const *argv, RunOptions *options, const char **error)
 {
-    const CommandLine line = {"run", long_options, read_option, options, &options->output};
+    const CommandLine line = {"run", rows, read_option, options};
     const char *files[2];
     *options = (RunOptions){0};
     options->machine.count_memory = true;
-    read_checks("all", &options->machine);
+    set_checks("all", &options->machine);
     OptionsOutcome outcome = command_line_parse(arena, argc, argv, &line, files, error);
     if (outcome != OPTIONS_RUN)
         return outcome;

@@ -10,10 +10,6 @@
 
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "cli/completion.h"
-#include "cli/cost_command.h"
-#include "cli/emulate.h"
-#include "cli/setup.h"
 #include "cli/transform_file.h"
 
 static void exit_without_memory(void)
@@ -43,27 +39,6 @@ static void hold_standard_files(void)
             _exit(EXIT_INPUT);
 }
 
-static int print_text(const char *text)
-{
-    Arena *arena = arena_new();
-    const char *error = write_file(arena, "-", text, strlen(text));
-    if (error)
-        fprintf(stderr, "ptxopt: error: cannot write to standard output: %s\n", error);
-    arena_free(arena);
-    return error ? EXIT_INPUT : EXIT_DONE;
-}
-
-/* What is left to do where the command line does not ask for a run. */
-static int print_outcome(OptionsOutcome outcome, const char *command, const char *help, const char *error)
-{
-    if (outcome == OPTIONS_HELP)
-        return print_text(help);
-    if (outcome == OPTIONS_VERSION)
-        return print_text("ptxopt " PTXOPT_VERSION "\n");
-    fprintf(stderr, "ptxopt: error: %s%s\n", command, error);
-    return EXIT_USAGE;
-}
-
 static Interrupt interrupt;
 
 /* The first interrupt ends a search, whose best form is then written; any other ends the process. */
@@ -86,95 +61,51 @@ static int main_file(Arena *arena, int argc, char **argv)
     if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler != SIG_IGN && sigaction(SIGINT, &action, NULL) == 0)
         options.interrupt = &interrupt;
     return outcome == OPTIONS_RUN ? (int)transform_file(&options)
-                                  : print_outcome(outcome, "", options_help(arena), error);
+                                  : command_finish(outcome, "", options_help(arena), error);
 }
 
-static int main_run(Arena *arena, int argc, char **argv)
+/* "'run', 'cost' and 'help'" */
+static void print_commands(Buf *out)
 {
-    RunOptions options;
-    const char *error;
-    OptionsOutcome outcome = run_options_parse(arena, argc, argv, &options, &error);
-    return outcome == OPTIONS_RUN ? (int)emulate_file(&options)
-                                  : print_outcome(outcome, "run: ", run_options_help(), error);
+    for (const Command *command = commands; command->name; command++)
+        buf_printf(out, "%s'%s'", command == commands ? "" : command[1].name ? ", " : " and ", command->name);
 }
 
-static int main_cost(Arena *arena, int argc, char **argv)
+static const char *closest_command(Arena *arena, const char *word)
 {
-    CostOptions options;
-    const char *error;
-    OptionsOutcome outcome = cost_options_parse(arena, argc, argv, &options, &error);
-    return outcome == OPTIONS_RUN ? (int)cost_file(&options)
-                                  : print_outcome(outcome, "cost: ", cost_options_help(arena), error);
+    VEC(const char *) names = {0};
+    for (const Command *command = commands; command->name; command++)
+        VEC_PUSH(arena, names, command->name);
+    return closest_word(word, names.data, names.count);
 }
-
-static int main_setup(Arena *arena, int argc, char **argv)
-{
-    SetupOptions options;
-    const char *error;
-    OptionsOutcome outcome = setup_options_parse(arena, argc, argv, &options, &error);
-    return outcome == OPTIONS_RUN ? (int)setup_run(&options)
-                                  : print_outcome(outcome, "setup: ", setup_options_help(arena), error);
-}
-
-static int main_completion(int argc, char **argv)
-{
-    Buf text = {0};
-    bool known = argc == 3   ? completion_print(argv[2], &text)
-                 : argc == 4 ? wrapper_completion_print(argv[2], argv[3], &text)
-                             : false;
-    if (!known)
-        fprintf(stderr, "ptxopt: error: completion: expected bash, zsh or fish, and perhaps ptxopt-nvcc or "
-                        "ptxopt-ptxas\n");
-    int status = known ? print_text(buf_text(&text)) : EXIT_USAGE;
-    buf_free(&text);
-    return status;
-}
-
-static const char *const commands[] = {"run", "cost", "setup", "completion", "help"};
 
 /* A word that is neither a file nor an option may be a command that is misspelt. */
-static bool is_misspelt(int argc, char **argv)
+static bool is_misspelt(Arena *arena, const char *word)
 {
-    const char *word = argc > 1 ? argv[1] : "-";
-    const char *command = closest_word(word, commands, COUNT_OF(commands));
-    if (word[0] == '-' || strpbrk(word, "./") || access(word, F_OK) == 0 || (command && strcmp(word, command) == 0))
+    if (word[0] == '-' || strpbrk(word, "./") || access(word, F_OK) == 0)
         return false;
-    if (command)
-        fprintf(stderr, "ptxopt: error: there is no command '%s'; did you mean '%s'?\n", word, command);
+    const char *closest = closest_command(arena, word);
+    Buf all = {0};
+    print_commands(&all);
+    if (closest)
+        fprintf(stderr, "ptxopt: error: there is no command '%s'; did you mean '%s'?\n", word, closest);
     else
-        fprintf(stderr, "ptxopt: error: there is no command '%s', and no file of that name; there are 'run', 'cost', "
-                        "'setup', 'completion' and 'help'\n", word);
+        fprintf(stderr, "ptxopt: error: there is no command '%s', and no file of that name; there are %s\n", word,
+                buf_text(&all));
+    buf_free(&all);
     return true;
 }
 
-/* What -help prints of a command, or of one option. */
-static int main_help(Arena *arena, int argc, char **argv)
-{
-    const char *topic = argc > 2 ? argv[2] : "";
-    const char *text = options_help_topic(arena, topic);
-    if (argc <= 3 && text)
-        return print_text(text);
-    fprintf(stderr, "ptxopt: error: help: %s: expected a command (run, cost, setup, completion) or an option%s\n",
-            topic, options_help_hint(arena, topic));
-    return EXIT_USAGE;
-}
-
-/* The command that the first word names; without one, files are transformed. */
+/* The command that the first word names; without one, files are transformed. A file that is called "help" is one. */
 static int main_command(Arena *arena, int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "help") == 0 && access("help", F_OK) != 0)
-        return main_help(arena, argc, argv);
-    if (is_misspelt(argc, argv))
-        return EXIT_USAGE;
-    if (argc > 1 && strcmp(argv[1], "run") == 0)
-        return main_run(arena, argc, argv);
-    if (argc > 1 && strcmp(argv[1], "cost") == 0)
-        return main_cost(arena, argc, argv);
-    if (argc > 1 && strcmp(argv[1], "setup") == 0)
-        return main_setup(arena, argc, argv);
-    if (argc > 1 && strcmp(argv[1], "completion") == 0)
-        return main_completion(argc, argv);
-    return main_file(arena, argc, argv);
+    const char *word = argc > 1 ? argv[1] : "-";
+    const Command *command = command_find(word);
+    if (command && command->main == main_help && access(word, F_OK) == 0)
+        command = NULL;
+    if (command)
+        return command->main(arena, argc, argv);
+    return is_misspelt(arena, word) ? EXIT_USAGE : main_file(arena, argc, argv);
 }
 
 void program_prepare(void)

@@ -1,40 +1,58 @@
-#include "cli/setup.h"
+/* "ptxopt setup": fetches NVIDIA's assembler for this user. */
+#include "cli/command_line.h"
+#include "engine/engine.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
-enum { OPTION_YES = 256, OPTION_HELP, OPTION_VERSION };
+typedef struct SetupOptions {
+    bool yes; /* do not ask */
+} SetupOptions;
 
-static const struct option long_options[] = {{"yes", no_argument, NULL, OPTION_YES},
-                                             {"version", no_argument, NULL, OPTION_VERSION},
-                                             {"help", no_argument, NULL, OPTION_HELP},
-                                             {NULL, 0, NULL, 0}};
+enum {
+#define OPTION(id, ...) SETUP_##id,
+#include "cli/options_setup.def"
+};
 
-const struct option *setup_options_table(void)
+static const OptionRow rows[] = {
+#define OPTION(id, name, value, argument, action, help) OPTION_ROW(name, argument, help, value),
+#include "cli/options_setup.def"
+    {0},
+};
+
+const OptionRow *setup_options_table(void)
 {
-    return long_options;
+    return rows;
 }
 
-OptionsOutcome setup_options_parse(Arena *arena, int argc, char *const *argv, SetupOptions *options,
-                                   const char **error)
+static void read_option(int id, SetupOptions *options)
+{
+    switch (id) {
+#define OPTION(id, name, value, argument, action, help) case SETUP_##id: action; break;
+#include "cli/options_setup.def"
+    }
+}
+
+/* As options_parse(). Unlike elsewhere, no option may be abbreviated but -yes. */
+static OptionsOutcome parse(Arena *arena, int argc, char *const *argv, SetupOptions *options, const char **error)
 {
     *options = (SetupOptions){0};
     *error = NULL;
     for (int i = 2; i < argc; i++) {
         const char *name = argv[i] + strspn(argv[i], "-");
-        if (argv[i][0] == '-' && strcmp(name, "help") == 0)
-            return OPTIONS_HELP;
-        if (argv[i][0] == '-' && strcmp(name, "version") == 0)
-            return OPTIONS_VERSION;
-        if (argv[i][0] != '-' || (strcmp(name, "yes") != 0 && strcmp(name, "y") != 0)) {
+        const OptionRow *row = option_row_find(rows, strcmp(name, "y") == 0 ? "yes" : name);
+        if (argv[i][0] != '-' || !row) {
             *error = arena_printf(arena, "unknown word '%s'; setup -help lists what there is", argv[i]);
             return OPTIONS_WRONG;
         }
-        options->yes = true;
+        if (row == &rows[SETUP_HELP])
+            return OPTIONS_HELP;
+        if (row == &rows[SETUP_VERSION])
+            return OPTIONS_VERSION;
+        read_option((int)(row - rows), options);
     }
     return OPTIONS_RUN;
 }
@@ -57,17 +75,16 @@ static void list_wheels(Buf *out)
 const char *setup_options_help(Arena *arena)
 {
     Buf text = {0};
-    buf_puts(&text, "Usage: ptxopt setup [-yes]\n"
-                    "\n"
+    buf_puts(&text, command_usage(arena, "setup"));
+    buf_puts(&text, "\n"
                     "Fetches NVIDIA's assembler for machines without a CUDA toolkit: these Python wheels, with pip,\n"
                     "into ptxopt/cuda in $XDG_DATA_HOME or ~/.local/share, where ptxopt, its library and the wrappers\n"
                     "find it. It says what it fetches, and asks first.\n"
                     "\n");
     list_wheels(&text);
+    buf_putc(&text, '\n');
+    option_rows_print_help(rows, &text);
     buf_puts(&text, "\n"
-                    "  -yes                        do not ask: the licence of NVIDIA is accepted\n"
-                    "  -version, -help\n"
-                    "\n"
                     "Exit status: 0 the assembler is there; 1 it could not be fetched, or the answer was no; 2 the\n"
                     "usage is wrong, or there is no terminal to ask on.\n");
     const char *help = arena_strndup(arena, buf_text(&text), text.length);
@@ -136,10 +153,11 @@ static ExitStatus set_up(Arena *arena, const SetupOptions *options)
     return problem ? fail(EXIT_INPUT, problem) : check_fetched(arena, folder);
 }
 
-ExitStatus setup_run(const SetupOptions *options)
+int main_setup(Arena *arena, int argc, char **argv)
 {
-    Arena *arena = arena_new();
-    ExitStatus status = set_up(arena, options);
-    arena_free(arena);
-    return status;
+    SetupOptions options;
+    const char *error;
+    OptionsOutcome outcome = parse(arena, argc, argv, &options, &error);
+    return outcome == OPTIONS_RUN ? (int)set_up(arena, &options)
+                                  : command_finish(outcome, "setup", setup_options_help(arena), error);
 }

@@ -161,7 +161,7 @@ bool choose_arch(Run *run)
 /* Rewriting without a change needs no assembler, so it is started only if some option needs it. */
 static bool wants_assembler(const Options *options)
 {
-    return options->assembler_given || options->coarsen.count || options->jams.count ||
+    return option_given(options, OPTION_ASSEMBLER) || options->coarsen.count || options->jams.count ||
            options->registers.count || options->cubin ||
            options->report;
 }
@@ -196,7 +196,7 @@ bool open_assembler(Run *run)
         return true;
     }
     report->assembler_missing = arena_strndup(run->arena, error, strcspn(error, ":\n"));
-    bool is_needed = options->assembler_given || options->cubin || options->warnings_are_errors ||
+    bool is_needed = option_given(options, OPTION_ASSEMBLER) || options->cubin || options->warnings_are_errors ||
                      assembler_is_named(options->assembler);
     for (size_t i = 0; i < options->coarsen.count; i++)
         is_needed |= options->coarsen.data[i].is_auto;
@@ -235,9 +235,9 @@ bool read_launches(Run *run)
                                   .launch_count = options->launches.count,
                                   .progress = &run->progress,
                                   .judge = run->assembler ? &run->judge : NULL,
-                                  .stride_given = options->stride_given,
-                                  .guards_given = options->guards_given,
-                                  .level_given = options->level_given};
+                                  .stride_given = option_given(options, OPTION_STRIDE),
+                                  .guards_given = option_given(options, OPTION_COARSEN_GUARDS),
+                                  .level_given = option_given(options, OPTION_COARSEN_LEVEL)};
     if (!read_device(run, options->machine, &run->choice.device))
         return false;
     for (size_t i = 0; i < options->launches.count; i++) {

@@ -120,7 +120,7 @@ static bool assemble_input(Run *run)
 /* An output that nothing changed is assembled only if somebody wants that. */
 static bool wants_unchanged(const Options *options)
 {
-    return options->cubin || options->report || options->assembler_given;
+    return options->cubin || options->report || option_given(options, OPTION_ASSEMBLER);
 }
 
 void answer_input(Run *run, const Function *kernel)

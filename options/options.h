@@ -3,17 +3,23 @@
 #ifndef PTXOPT_OPTIONS_H
 #define PTXOPT_OPTIONS_H
 
-#include <getopt.h>
 #include <signal.h>
 
 #include "assembler/assembler.h"
 #include "opt/opt.h"
 
 #include "options/kernel_name.h"
+#include "options/table.h"
 
 #define PTXOPT_VERSION "0.1.0"
 
 typedef VEC(const char *) PathList;
+
+typedef enum OptionId {
+#define OPTION(id, ...) OPTION_##id,
+#include "options/options.def"
+    OPTION_COUNT
+} OptionId;
 
 /* -coarsen [KERNEL:]SPEC */
 typedef struct CoarsenOption {
@@ -60,6 +66,7 @@ typedef struct Interrupt {
 } Interrupt;
 
 typedef struct Options {
+    uint64_t given;         /* a bit for each OptionId that was read */
     const char *input;      /* "-": standard input */
     const char *output;     /* NULL: write no PTX; "-": standard output */
     const char *cubin;      /* NULL: do not write it */
@@ -80,15 +87,10 @@ typedef struct Options {
     VEC(const char *) launches; /* launch files that decisions and the report are based on */
     const char *machine;        /* a machine file; NULL: the device of the architecture */
     CoarsenLevel coarsen_level;
-    bool level_given;
     Stride stride;
-    bool stride_given;
     bool shrinks_grid;   /* -coarsen-grid shrink */
-    bool grid_given;
     GuardForm guards;
-    bool guards_given;
     unsigned growth; /* -coarsen-growth; 0: not given */
-    bool assembler_given; /* -assembler was on the command line */
     bool assembler_none;
     AssemblerKind assembler;
     VEC(const char *) ptxas_options; /* -Xptxas */
@@ -119,16 +121,26 @@ void options_init(Options *options);
 const char *options_set(Arena *arena, Options *options, const char *name, const char *value);
 const char *options_check(Arena *arena, Options *options);
 
-/* The options as getopt reads them, up to one without a name. */
-const struct option *options_table(void);
+static inline bool option_given(const Options *options, OptionId id)
+{
+    _Static_assert(OPTION_COUNT <= 64, "options outgrow the set of those that are given");
+    return options->given >> id & 1;
+}
+
+static inline void option_set_given(Options *options, OptionId id) { options->given |= UINT64_C(1) << id; }
+
+/* The rows of options/options.def, at the places that OptionId says. */
+const OptionRow *options_table(void);
+/* Their help, under the headings of the table, each after an empty line. */
+void options_print_help(Buf *out);
 
 /* The values of single options, for those who read them elsewhere: each returns what is wrong with the text, or NULL,
  * or whether it is one. */
 
 /* -assembler, for all commands. */
 const char *assembler_choice_read(Arena *arena, const char *word, bool *none, AssemblerKind *kind);
-/* Its words, in the order of help: "auto, driver, nvjitlink, ptxas or none" with ", " and " or ". */
-void assembler_choice_print(Buf *out, const char *between, const char *before_last);
+/* Its words, in the order of help. */
+PrintChoice assembler_choice_print;
 /* "2", "x2,y2", "x2,bx4" or "auto" into factor, merged and is_auto. */
 const char *coarsen_factors_read(Arena *arena, const char *text, CoarsenOption *option);
 /* "block", "unit" or a number. */

@@ -9,7 +9,7 @@
 
 enum {
     LARGEST_FACTOR = 1024,
-    LARGEST_GROWTH = 1000, LONGEST_SEARCH = 1000000,
+    LONGEST_SEARCH = 1000000,
     LARGEST_BLOCK = 1024,
     LARGEST_BLOCK_Z = 64,
     LARGEST_SHARED = 227 * 1024, /* that a block of any architecture can have */
@@ -49,6 +49,52 @@ static bool read_number(const char **at, unsigned *number)
 static bool whole_number(const char *text, unsigned *number)
 {
     return read_number(&text, number) && *text == 0;
+}
+
+const char *options_read_file(Reader *reader, OptionId id, const char *name)
+{
+    /* Usually an unset variable in a script. */
+    if (!*name)
+        options_fail(reader, "-%s: the file name is empty", options_table()[id].name);
+    return name;
+}
+
+void options_read_number(Reader *reader, OptionId id, const char *text, unsigned least, unsigned most, unsigned *number)
+{
+    if (!whole_number(text, number) || *number < least || *number > most)
+        options_fail(reader, "-%s %s: expected a number from %u to %u", options_table()[id].name, text, least, most);
+}
+
+void options_read_arch(Reader *reader, const char *text)
+{
+    Arch arch;
+    if (!arch_parse(text, &arch))
+        options_fail(reader, "-arch %s: expected an architecture such as sm_90 or sm_100a", text);
+    reader->options->arch = text;
+}
+
+void options_read_report_format(Reader *reader, const char *text)
+{
+    Options *options = reader->options;
+    options->report_json = strcmp(text, "json") == 0;
+    options->report = true;
+    if (!options->report_json && strcmp(text, "text") != 0)
+        options_fail(reader, "-report-format %s: expected 'text' or 'json'", text);
+}
+
+void options_read_level(Reader *reader, const char *text)
+{
+    if (!coarsen_level_read(text, &reader->options->coarsen_level))
+        options_fail(reader, "-coarsen-level %s: expected 'thread' or 'block'", text);
+}
+
+void options_read_xptxas(Reader *reader, const char *word)
+{
+    Options *options = reader->options;
+    VEC_PUSH(reader->arena, options->ptxas_options, word);
+    /* The list ends with NULL. */
+    VEC_PUSH(reader->arena, options->ptxas_options, NULL);
+    options->ptxas_options.count--;
 }
 
 /* Splits "KERNEL:REST" at the last colon: C++ names contain "::", what follows the kernel has none.  *kernel is NULL
@@ -150,7 +196,6 @@ bool stride_read(const char *text, Stride *stride)
 
 void options_read_stride(Reader *reader, const char *text)
 {
-    reader->stride_given = true;
     if (!stride_read(text, &reader->options->stride))
         options_fail(reader, "-stride %s: expected 'block', 'unit' or a number of threads from 1 to %d", text,
                      LARGEST_BLOCK);
@@ -183,7 +228,6 @@ void options_read_jam(Reader *reader, const char *text)
 
 void options_read_grid(Reader *reader, const char *text)
 {
-    reader->options->grid_given = true;
     reader->options->shrinks_grid = strcmp(text, "shrink") == 0;
     if (!reader->options->shrinks_grid && strcmp(text, "keep") != 0)
         options_fail(reader, "-coarsen-grid %s: expected 'keep' or 'shrink'", text);
@@ -191,16 +235,8 @@ void options_read_grid(Reader *reader, const char *text)
 
 void options_read_guards(Reader *reader, const char *text)
 {
-    reader->options->guards_given = true;
     if (!guard_form_read(text, &reader->options->guards))
         options_fail(reader, "-coarsen-guards %s: expected 'auto', 'sequential', 'fast' or 'predicated'", text);
-}
-
-void options_read_growth(Reader *reader, const char *text)
-{
-    if (!whole_number(text, &reader->options->growth) || reader->options->growth < 1 ||
-        reader->options->growth > LARGEST_GROWTH)
-        options_fail(reader, "-coarsen-growth %s: expected a number from 1 to %d", text, LARGEST_GROWTH);
 }
 
 void options_read_search(Reader *reader, const char *text)
@@ -335,7 +371,6 @@ const char *assembler_choice_read(Arena *arena, const char *word, bool *none, As
 void options_read_assembler(Reader *reader, const char *word)
 {
     Options *options = reader->options;
-    options->assembler_given = true;
     const char *error =
         assembler_choice_read(reader->arena, word, &options->assembler_none, &options->assembler);
     if (error)

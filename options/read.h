@@ -8,7 +8,6 @@ typedef struct Reader {
     Arena *arena;
     Options *options;
     const char *error; /* the first one found */
-    bool stride_given;
     const char *report_word; /* the FILE of "-report FILE", which may turn out to be the input */
     VEC(const char *) inputs;
 } Reader;
@@ -16,13 +15,22 @@ typedef struct Reader {
 /* Records an error, unless there is one already. */
 void options_fail(Reader *reader, const char *format, ...) PRINTF_LIKE(2, 3);
 
+/* A file's name as it is; an empty one is an error. */
+const char *options_read_file(Reader *reader, OptionId id, const char *name);
+/* A whole number from 'least' to 'most' into *number, or an error. */
+void options_read_number(Reader *reader, OptionId id, const char *text, unsigned least, unsigned most,
+                         unsigned *number);
+
 /* Each reads the value of one option into reader->options, or fails. */
+void options_read_arch(Reader *reader, const char *text);
+void options_read_report_format(Reader *reader, const char *text);
+void options_read_level(Reader *reader, const char *text);
+void options_read_xptxas(Reader *reader, const char *word);
 void options_read_coarsen(Reader *reader, const char *text);
 void options_read_stride(Reader *reader, const char *text);
 void options_read_jam(Reader *reader, const char *text);
 void options_read_grid(Reader *reader, const char *text);
 void options_read_guards(Reader *reader, const char *text);
-void options_read_growth(Reader *reader, const char *text);
 void options_read_search(Reader *reader, const char *text);
 void options_read_target_regs(Reader *reader, const char *text);
 void options_read_block(Reader *reader, const char *text);

@@ -117,7 +117,8 @@ static bool changes_launches(const Options *options, const CoarsenOption *option
         names_blocks |= option->merged[d] > 1;
         has_factor |= option->factor[d] > 1;
     }
-    bool is_of_blocks = options->level_given && options->coarsen_level == LEVEL_BLOCK && !names_blocks;
+    bool is_of_blocks = option_given(options, OPTION_COARSEN_LEVEL) && options->coarsen_level == LEVEL_BLOCK &&
+                        !names_blocks;
     if (options->shrinks_grid && (names_blocks || option->is_auto || has_factor))
         return true;
     return option->is_source || ((option->is_auto || has_factor) && !is_of_blocks);
@@ -130,7 +131,7 @@ static const char *reserved(const Options *options)
         return "the output is that of the assembler's command line; -o, -cubin and -knobs-out cannot be given";
     if (options->arch)
         return "the architecture is that of the assembler's command line; -arch cannot be given";
-    if (options->assembler_given || options->ptxas_options.count)
+    if (option_given(options, OPTION_ASSEMBLER) || options->ptxas_options.count)
         return "the assembler and its options are those of the build; -assembler and -Xptxas cannot be given";
     return NULL;
 }

@@ -46,7 +46,7 @@ static bool is_for_ptxopt(const char *word)
     if (word_is_one_of(word, common_names, COUNT_OF(common_names)) ||
         (word[1] == '-' && word_is_one_of(word, long_names, COUNT_OF(long_names))))
         return false;
-    for (const struct option *option = options_table(); option->name; option++)
+    for (const OptionRow *option = options_table(); option->name; option++)
         if (word_option(word, option->name))
             return true;
     return false;

@@ -320,7 +320,7 @@ static void test_rest(void **state)
     assert_true(options_selects(&line.options, "a") && options_selects(&line.options, "c"));
     assert_false(options_selects(&line.options, "d"));
     assert_true(line.options.warnings_are_errors && line.options.quiet && line.options.verbose);
-    assert_true(line.options.assembler_none && line.options.assembler_given);
+    assert_true(line.options.assembler_none && option_given(&line.options, OPTION_ASSEMBLER));
     line_free(&line);
     line = line_read("-help");
     assert_int_equal(line.outcome, OPTIONS_HELP);
@@ -361,6 +361,83 @@ static void test_rest(void **state)
     check_wrong("-O in.ptx", "ambiguous");
     check_wrong("-O4 in.ptx", "unknown option '-O4'");
     check_wrong("-: in.ptx", "unknown option '-:'");
+}
+
+static void check_table(const OptionRow *rows)
+{
+    assert_true(!rows->name || rows->help);
+    for (const OptionRow *row = rows; row->name; row++) {
+        assert_ptr_equal(option_row_find(rows, row->name), row);
+        assert_non_null(row->argument);
+        assert_false(row->words && row->choice);
+        assert_true(row->takes == no_argument || *row->argument || row->is_hidden);
+        /* Shells complete a value by the option's name, whatever the command. */
+        const OptionRow *same = option_row_find(options_table(), row->name);
+        Buf words = {0}, other = {0};
+        option_row_print_words(row, &words);
+        option_row_print_words(same ? same : row, &other);
+        assert_string_equal(buf_text(&words), buf_text(&other));
+        buf_free(&words);
+        buf_free(&other);
+    }
+}
+
+/* What a table of options must have that the compiler does not check. */
+static void test_tables(void **state)
+{
+    (void)state;
+    check_table(options_table());
+    assert_string_equal(options_table()[OPTION_COARSEN_LEVEL].name, "coarsen-level");
+    assert_null(options_table()[OPTION_COUNT].name);
+    for (const Command *command = commands; command->name; command++) {
+        check_table(command->options());
+        assert_ptr_equal(command_find(command->name), command);
+    }
+    assert_null(command_find("runs"));
+}
+
+/* The help of one option: beside a short name, below a long one. */
+static void test_help(void **state)
+{
+    (void)state;
+    const OptionRow short_one = {.name = "x", .argument = "N", .help = "one\ntwo"};
+    const OptionRow long_one = {.name = "twenty-seven-characters-long", .argument = "", .help = "one"};
+    const OptionRow longest_beside = {.name = "one-character-is-left-here", .argument = "", .help = "one"};
+    Buf text = {0};
+    option_row_print_help(&short_one, &text);
+    option_row_print_help(&long_one, &text);
+    option_row_print_help(&longest_beside, &text);
+    assert_string_equal(buf_text(&text), "  -x N                        one\n"
+                                         "                              two\n"
+                                         "  -twenty-seven-characters-long\n"
+                                         "                              one\n"
+                                         "  -one-character-is-left-here one\n");
+    buf_free(&text);
+}
+
+/* Options that were read are known to be given, whichever way they came. */
+static void test_given(void **state)
+{
+    (void)state;
+    Line line = line_read("-coarsen 2 -O3 -report=r in.ptx");
+    for (OptionId id = 0; id < OPTION_COUNT; id++)
+        assert_int_equal(option_given(&line.options, id),
+                         id == OPTION_COARSEN || id == OPTION_O3 || id == OPTION_REPORT);
+    line_free(&line);
+    line = line_read("-Xptxas -O1 in.ptx");
+    assert_true(option_given(&line.options, OPTION_ASSEMBLER));
+    line_free(&line);
+    Arena *arena = arena_new();
+    Options options;
+    options_init(&options);
+    assert_null(options_set(arena, &options, "stride", "unit"));
+    assert_true(option_given(&options, OPTION_STRIDE));
+    assert_false(option_given(&options, OPTION_COARSEN));
+    assert_string_equal(options_check(arena, &options), "-stride says how to coarsen, but -coarsen is not given");
+    for (OptionId id = 0; id < OPTION_COUNT; id++)
+        if (options_table()[id].is_for_program)
+            assert_non_null(strstr(options_set(arena, &options, options_table()[id].name, "x"), "is for the program"));
+    arena_free(arena);
 }
 
 static OptionsOutcome run_line(Arena *arena, RunOptions *options, const char **error, int count,
@@ -420,6 +497,9 @@ int main(void)
         cmocka_unit_test(test_report),
         cmocka_unit_test(test_passes),
         cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_help),
+        cmocka_unit_test(test_given),
         cmocka_unit_test(test_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
