@@ -1,4 +1,4 @@
-/* What the command lines of "ptxopt run" and "ptxopt cost" have in common: the command's name, options, two files. */
+/* Shared by the command lines of "ptxopt run" and "ptxopt cost": the command's name, options, two files. */
 #ifndef PTXOPT_CLI_COMMAND_LINE_H
 #define PTXOPT_CLI_COMMAND_LINE_H
 

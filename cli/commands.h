@@ -5,9 +5,9 @@
 #include "emulator/emulator.h"
 #include "options/options.h"
 
-/* Of each command, as cli/commands.def lists them: main_NAME executes a command line whose argv[1] is the name, and
+/* The functions of each row of cli/commands.def: main_NAME executes a command line whose argv[1] is the name, and
  * returns the exit status; NAME_options_table has the rows of its options, none if it has no options; NAME_options_help
- * is what -help prints of it, in the arena. */
+ * is the text of its -help, in the arena. */
 #define COMMAND(name, arguments, remark)                  \
     int main_##name(Arena *arena, int argc, char **argv); \
     const OptionRow *name##_options_table(void);          \
@@ -28,16 +28,16 @@ extern const Command commands[];
 const Command *command_find(const char *name);
 /* The first line of a command's help. */
 const char *command_usage(Arena *arena, const char *name);
-/* What is left to do where a command line does not ask for a run: prints the help or the version, or what is wrong.
- * Returns the exit status. */
+/* For a command line that does not ask for a run: prints the help, the version, or the error. Returns the exit
+ * status. */
 int command_finish(OptionsOutcome outcome, const char *command, const char *help, const char *error);
 /* Prints to standard output; the exit status. */
 int command_print(const char *text);
 
-/* What --help prints of the program itself. */
+/* The text of the program's own -help. */
 const char *options_help(Arena *arena);
 
-/* Where and how a command prints. */
+/* The place and the form of what a command prints. */
 typedef struct CommandOutput {
     const char *file; /* NULL: standard output */
     bool json;

@@ -9,7 +9,7 @@
 
 typedef VEC(const OptionRow *) RowList;
 
-/* Where options are completed: after a command that has some, or, with the name "", without one. */
+/* Options are completed after a command that has some or, with the name "", without a command. */
 typedef struct Place {
     const char *name;
     const OptionRow *rows;

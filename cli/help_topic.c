@@ -25,14 +25,14 @@ static const char *bare_name(const char *topic)
     return topic;
 }
 
-/* "help" itself is no topic of its own: its help is the program's. */
+/* "help" itself is not a topic of its own: its help is the program's. */
 static bool is_topic(const Command *command)
 {
     return command->main != main_help;
 }
 
-/* What "help" prints of a command, or of an option of any command, with or without its dash; all for "". NULL: there is
- * no such topic. */
+/* The help of a command, or of an option of any command, with or without its dash; all for "". NULL: there is no such
+ * topic. */
 static const char *topic_help(Arena *arena, const char *topic)
 {
     const char *name = bare_name(topic);
@@ -48,7 +48,7 @@ static const char *topic_help(Arena *arena, const char *topic)
     return text;
 }
 
-/* What may have been meant by a topic that there is not: "; did you mean 'run'?", or "". */
+/* The topic that may have been meant by an unknown one: "; did you mean 'run'?", or "". */
 static const char *topic_hint(Arena *arena, const char *topic)
 {
     VEC(const char *) names = {0};

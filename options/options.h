@@ -59,7 +59,7 @@ typedef struct SharedOption {
     unsigned bytes; /* of a block, beyond what the PTX declares */
 } SharedOption;
 
-/* What a signal handler and a search share. */
+/* Shared by a signal handler and a search. */
 typedef struct Interrupt {
     volatile sig_atomic_t armed; /* during a search, an interrupt ends the search, not the process */
     volatile sig_atomic_t seen;

@@ -1,4 +1,4 @@
-/* What the two halves of the command line's reader share: the options (options.c) and their values (read.c). */
+/* Shared by the two halves of the command line's reader: the options (options.c) and their values (read.c). */
 #ifndef PTXOPT_OPTIONS_READ_H
 #define PTXOPT_OPTIONS_READ_H
 

@@ -1,5 +1,5 @@
-/* What a table of options says of each: how it is written, completed and described. The tables are .def files with a
- * row OPTION(id, name, value, argument, action, help) for each option; options/options.def explains the columns. */
+/* Tables of options: how each is written, completed and described. They are .def files with a row
+ * OPTION(id, name, value, argument, action, help) for each option; options/options.def explains the columns. */
 #ifndef PTXOPT_OPTIONS_TABLE_H
 #define PTXOPT_OPTIONS_TABLE_H
 
