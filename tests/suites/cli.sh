@@ -180,6 +180,19 @@ grep -q '^Usage: ptxopt run' "$tmp/out" || wrong="$wrong, not of run"
 run help --search
 [ "$(sed -n 2p "$tmp/out" | cut -c 1-17)" = '  -search SECONDS' ] || wrong="$wrong, not of an option"
 result "help on a command and on an option" "${wrong#, }"
+run help -O2
+wrong="$(tr -s ' \n' ' ' <"$tmp/out" | grep -qx 'ptxopt: -O0 .. -O3 how many forms to try (-O2) ' ||
+    cat "$tmp/out")"
+result "help on an option that another one's entry describes" "$wrong"
+run help -version
+wrong="$(tr -s ' \n' ' ' <"$tmp/out" | grep -qx 'ptxopt: -version, -help ptxopt setup: -version, -help ' ||
+    cat "$tmp/out")"
+result "help on an option that not every help mentions" "$wrong"
+run completion bash
+wrong="$(grep -o '^    -[a-z-]* | ' "$tmp/out" | sort | uniq -d)"
+[ "$(grep -c "options='-" "$tmp/out")" -eq 4 ] || wrong="$wrong, not four lists of options"
+grep -q "commands='run cost setup" "$tmp/out" || wrong="$wrong, no commands"
+result "completion has each value once, and the options of each command" "${wrong#, }"
 one_message "help on what is misspelt" 2 "did you mean '-coarsen'?" help coarsn
 one_message "a command misspelt" 2 "there is no command 'rnu'; did you mean 'run'?" rnu "$kernel" launch.json
 one_message "not a command" 2 "there are 'run', 'cost', 'setup'" veiw "$kernel"

@@ -382,6 +382,34 @@ static void check_table(const OptionRow *rows)
     }
 }
 
+/* Each option changes its own field. */
+static void test_fields(void **state)
+{
+    (void)state;
+    Line line = line_read("-spill -keep-original -missing-ok in.ptx");
+    assert_true(line.options.spill && line.options.keep_original && line.options.missing_ok);
+    assert_false(line.options.summary || line.options.canonical || line.options.knobs);
+    assert_int_equal(line.options.level, 2);
+    line_free(&line);
+    line = line_read("-summary -canonical -input-name k.cu -machine m.json -launch a.json -launch b.json -O0 in.ptx");
+    assert_true(line.options.summary && line.options.canonical);
+    assert_false(line.options.spill || line.options.keep_original || line.options.missing_ok);
+    assert_string_equal(line.options.input_name, "k.cu");
+    assert_string_equal(line.options.machine, "m.json");
+    assert_int_equal(line.options.launches.count, 2);
+    assert_int_equal(line.options.verify.count, 0);
+    assert_int_equal(line.options.level, 0);
+    line_free(&line);
+    for (unsigned level = 0; level <= 3; level++) {
+        Buf text = {0};
+        buf_printf(&text, "-O%u in.ptx", level);
+        line = line_read(buf_text(&text));
+        assert_int_equal(line.options.level, level);
+        line_free(&line);
+        buf_free(&text);
+    }
+}
+
 /* What a table of options must have that the compiler does not check. */
 static void test_tables(void **state)
 {
@@ -401,7 +429,7 @@ static void test_help(void **state)
 {
     (void)state;
     const OptionRow short_one = {.name = "x", .argument = "N", .help = "one\ntwo"};
-    const OptionRow long_one = {.name = "twenty-seven-characters-long", .argument = "", .help = "one"};
+    const OptionRow long_one = {.name = "seven-and-twenty-characters", .argument = "", .help = "one"};
     const OptionRow longest_beside = {.name = "one-character-is-left-here", .argument = "", .help = "one"};
     Buf text = {0};
     option_row_print_help(&short_one, &text);
@@ -409,7 +437,7 @@ static void test_help(void **state)
     option_row_print_help(&longest_beside, &text);
     assert_string_equal(buf_text(&text), "  -x N                        one\n"
                                          "                              two\n"
-                                         "  -twenty-seven-characters-long\n"
+                                         "  -seven-and-twenty-characters\n"
                                          "                              one\n"
                                          "  -one-character-is-left-here one\n");
     buf_free(&text);
@@ -483,6 +511,57 @@ static void test_run(void **state)
     arena_free(arena);
 }
 
+static void test_run_fields(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    RunOptions options;
+    const char *error;
+    assert_int_equal(RUN_LINE("a.ptx", "a.json", "-jobs", "3", "-max-steps", "5", "-lines", "-o", "f"), OPTIONS_RUN);
+    assert_int_equal(options.jobs, 3);
+    assert_int_equal(options.machine.max_steps, 5);
+    assert_int_equal(options.machine.resident_blocks, 0);
+    assert_true(options.machine.count_lines && options.machine.count_memory);
+    assert_false(options.timed || options.output.quiet || options.output.json);
+    assert_string_equal(options.output.file, "f");
+    assert_int_equal(RUN_LINE("a.ptx", "a.json", "-no-sectors", "-time", "-q"), OPTIONS_RUN);
+    assert_true(options.timed && options.output.quiet && !options.machine.count_memory);
+    assert_int_equal(RUN_LINE("-template", "a.ptx", "k"), OPTIONS_RUN);
+    assert_string_equal(options.template, "k");
+    assert_int_equal(RUN_LINE("a.ptx", "a.json", "-jobs", "1025"), OPTIONS_WRONG);
+    assert_string_equal(error, "-jobs 1025: expected a number of cores from 1 to 1024");
+    assert_int_equal(RUN_LINE("a.ptx", "a.json", "-o="), OPTIONS_WRONG);
+    assert_int_equal(RUN_LINE("-version"), OPTIONS_VERSION);
+    arena_free(arena);
+}
+
+static void test_cost(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    char *words[] = {"ptxopt", "cost", "-before", "b.ptx", "a.json", "-machine=m", "-registers", "40", "a.ptx",
+                     "-sass"};
+    char *others[] = {"ptxopt", "cost", "-estimate", "-accesses", "-assembler", "none", "-arch", "sm_90",
+                      "a.ptx", "a.json"};
+    char *wrong[] = {"ptxopt", "cost", "-registers", "256", "a.ptx", "a.json"};
+    CostOptions options;
+    const char *error;
+    assert_int_equal(cost_options_parse(arena, (int)COUNT_OF(words), words, &options, &error), OPTIONS_RUN);
+    assert_string_equal(options.before, "b.ptx");
+    assert_string_equal(options.machine, "m");
+    assert_string_equal(options.input, "a.ptx");
+    assert_string_equal(options.launch, "a.json");
+    assert_int_equal(options.registers, 40);
+    assert_true(options.listing && !options.accesses && !options.estimate && !options.assembler_given);
+    assert_int_equal(cost_options_parse(arena, (int)COUNT_OF(others), others, &options, &error), OPTIONS_RUN);
+    assert_true(options.accesses && options.estimate && !options.listing);
+    assert_true(options.assembler_given && options.assembler_none);
+    assert_string_equal(options.arch, "sm_90");
+    assert_int_equal(cost_options_parse(arena, (int)COUNT_OF(wrong), wrong, &options, &error), OPTIONS_WRONG);
+    assert_string_equal(error, "-registers 256: expected a number from 1 to 255");
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -497,10 +576,13 @@ int main(void)
         cmocka_unit_test(test_report),
         cmocka_unit_test(test_passes),
         cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_fields),
         cmocka_unit_test(test_tables),
         cmocka_unit_test(test_help),
         cmocka_unit_test(test_given),
         cmocka_unit_test(test_run),
+        cmocka_unit_test(test_run_fields),
+        cmocka_unit_test(test_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
