@@ -15,6 +15,7 @@ root="$PWD"
 copy="$tmp/tree"
 changed="$copy/ptxopt"
 pass=shift
+command=example
 
 # $1: heading; $2: number. Prints that block of code below the heading, without its indentation.
 block() {
@@ -153,12 +154,40 @@ swaps() {
 answers() {
     ORACLE='bswap*' build/tests/test_oracle_pure
 }
+# An option and a command, in the same build.
+an_option() {
+    block "Adding an option" 1 | sed 's/^/    /' | insert_after options/options.h 'unsigned growth;'
+    block "Adding an option" 2 | insert_after options/options.def '^SECTION("Transformations")'
+    block "Adding an option" 3 | insert_after docs/ptxopt.1 '^\.SS Transformations'
+    block "Adding an option" 4 | sed 's/^/    /' | insert_after python/ptxopt/_optimize.py 'coarsen_growth: Optional'
+    block "Adding an option" 5 | sed 's/^/    /' | insert_after python/ptxopt/_optimize.py 'coarsen_growth  fast'
+    block "Adding an option" 6 | sed 's/^/        /' | insert_after python/ptxopt/_optimize.py '("coarsen-growth",'
+}
+a_command() {
+    block "Adding a command" 1 | insert_after cli/commands.def '^COMMAND(setup,'
+    block "Adding a command" 2 >"cli/$command.c"
+}
+has_option() {
+    "$changed" -help | grep -q '^  -example N  .*do it at most N times (1)' &&
+        "$changed" completion bash | grep -q -- '-example' &&
+        "$changed" -q -assembler none -example 3 -o optional.out multiply.ptx &&
+        ! "$changed" -q -assembler none -example 101 -o optional.out multiply.ptx 2>refused &&
+        grep -q 'example 101' refused && python3 -m py_compile python/ptxopt/_optimize.py
+}
+has_command() {
+    [ "$("$changed" example multiply.ptx)" = multiply.ptx ] && "$changed" -help | grep -q 'ptxopt example FILE.ptx' &&
+        "$changed" completion bash | grep -q example
+}
 try "instructions: the steps" instructions
-try "instructions: build" build ptxopt build/tests/test_oracle_pure build/tests/instruction-reference
+try "an option: the steps" an_option
+try "a command: the steps" a_command
+try "all of them: build" build ptxopt build/tests/test_oracle_pure build/tests/instruction-reference
 try "an instruction: it is parsed and coarsened" coarsens
 try "an instruction: what the row does not allow is rejected" rejects
 try "an emulated instruction: input and output agree" swaps
 try "an emulated instruction: the oracle agrees" answers
 try "an instruction: the reference page" build docs/instructions.md
 result "an instruction: it is on the reference page" "$(grep -q '`avg' docs/instructions.md || echo "it is not")"
+try "an option: it does what its row says" has_option
+try "a command: it is run, helped and completed" has_command
 exit "$failed"
