@@ -12,11 +12,6 @@
  * Requires and keeps SSA form. */
 #include "opt/coarsen/internal.h"
 
-bool coarsening_is_dynamic(const Variable *variable)
-{
-    return variable->space == SPACE_SHARED && !variable_bytes(variable);
-}
-
 /* The array without a size that the operand names, or NULL. */
 static Variable *dynamic_variable(const Operand *operand)
 {

@@ -92,13 +92,31 @@ typedef struct Coarsening {
 
 /* The files in the order of their calls: each calls only those above it. */
 
-/* refuse.c */
-/* Sets the refusal and returns false. 'inst' may be NULL. */
-bool coarsening_refuse(Coarsening *c, const Inst *inst, const char *format, ...) PRINTF_LIKE(3, 4);
-/* The instruction's source line; 0 if it has none. */
-unsigned coarsening_line(const Coarsening *c, const Inst *inst);
-/* Refuses an instruction in a block under variant control: names the condition, its line, and why it differs. */
-bool coarsening_refuse_controlled(Coarsening *c, const Inst *inst);
+/* together.c */
+/* What differs between the threads of one block of the original kernel. */
+const Variance *coarsening_within_block(const Coarsening *c);
+/* Whether all threads of a merged block come to the block together for a replica, or none does: then the copy of a
+ * region may have what all threads execute.  coarsening_go_together: and take its branch alike. */
+bool coarsening_come_together(const Coarsening *c, const Block *block);
+bool coarsening_go_together(const Coarsening *c, const Block *block);
+
+/* variables.c */
+/* A variable that each replica has its own copy of. */
+bool coarsening_is_private(const Coarsening *c, const Variable *variable);
+/* Whether the instruction mentions a variable of the body that each replica has its own copy of. */
+bool coarsening_uses_private(const Coarsening *c, const Inst *inst);
+/* The shared variable that the operand names, or NULL.  None names two. */
+Variable *coarsening_shared_variable(const Operand *operand);
+/* Shared memory whose size the launch gives. */
+bool coarsening_is_dynamic(const Variable *variable);
+
+/* agree.c */
+/* Adds to the block, before its branch, what the replicas agree on: whether the predicate is true in all of them, or in
+ * any of them. */
+RegId coarsening_agree(Coarsening *c, Block *block, RegId predicate, bool all);
+/* The results of all agreements, by RegId. */
+BitSet coarsening_agreed(const Coarsening *c);
+bool coarsening_is_agreement(const Coarsening *c, const Inst *inst);
 
 /* rules.c */
 /* How coarsening treats an instruction that is not opaque. Never COARSEN_BY_REGISTER. */
@@ -117,6 +135,16 @@ bool coarsening_names_members(const Inst *inst);
 /* To be executed by all threads of a block or warp, or exactly as often as before.  Warp-level instructions that name
  * their participants are not among them: warps.c is about those. */
 bool coarsening_is_collective(const Inst *inst);
+/* Whether each replica executes an instruction outside regions for itself. */
+bool coarsening_clones(const Coarsening *c, const Inst *inst);
+
+/* refuse.c */
+/* Sets the refusal and returns false. 'inst' may be NULL. */
+bool coarsening_refuse(Coarsening *c, const Inst *inst, const char *format, ...) PRINTF_LIKE(3, 4);
+/* The instruction's source line; 0 if it has none. */
+unsigned coarsening_line(const Coarsening *c, const Inst *inst);
+/* Refuses an instruction in a block under variant control: names the condition, its line, and why it differs. */
+bool coarsening_refuse_controlled(Coarsening *c, const Inst *inst);
 
 /* block_rules.c */
 /* How coarsening treats an instruction of merged blocks, and for special registers at either level. */
@@ -124,12 +152,6 @@ CoarsenTreatment coarsening_block_rule(const Inst *inst);
 CoarsenTreatment coarsening_sreg_rule(const Coarsening *c, const Sreg *sreg);
 
 /* private.c */
-/* A variable that each replica has its own copy of. */
-bool coarsening_is_private(const Coarsening *c, const Variable *variable);
-/* Whether the instruction mentions a variable of the body that each replica has its own copy of. */
-bool coarsening_uses_private(const Coarsening *c, const Inst *inst);
-/* The shared variable that the operand names, or NULL.  None names two. */
-Variable *coarsening_shared_variable(const Operand *operand);
 /* Refuses addresses of private memory that do not come from variables. */
 bool coarsening_check_private(Coarsening *c);
 /* Refuses more shared memory than a block can have, once it is known what replicas have in common. */
@@ -166,8 +188,6 @@ void coarsening_make_indices(Coarsening *c);
 Inst *coarsening_next_index(const Coarsening *c, RegId next, RegId index);
 
 /* dynamic.c */
-/* Shared memory whose size the launch gives. */
-bool coarsening_is_dynamic(const Variable *variable);
 /* Refuses it where it cannot be split; sets splits_dynamic. */
 bool coarsening_check_dynamic(Coarsening *c);
 /* Replaces all reads of its address.  Sets dynamic_reads. */
@@ -209,6 +229,14 @@ void coarsening_find_evidence(Coarsening *c);
 /* Whether no replica but the first executes the block. */
 bool coarsening_is_exclusive(const Coarsening *c, const Block *block);
 
+/* regions.c */
+/* Sets in_region and regions. */
+bool coarsening_find_regions(Coarsening *c);
+/* The region that the block is in, or NULL. */
+const Region *coarsening_region_of(const Coarsening *c, const Block *block);
+/* The instructions of the blocks. */
+size_t coarsening_size_of(Block *const *blocks, size_t count);
+
 /* progress.c */
 /* Whether each turn that the loop continues has failed because another thread got on. */
 bool coarsening_is_lock_free(const Coarsening *c, const Loop *loop);
@@ -243,32 +271,11 @@ bool coarsening_check_instructions(Coarsening *c);
 bool coarsening_check_regions(Coarsening *c);
 /* Why the collective instruction cannot be executed once for all replicas, with '%s' for its name; NULL: it can. */
 const char *coarsening_why_not_once(const Coarsening *c, const Inst *inst);
-/* What differs between the threads of one block of the original kernel. */
-const Variance *coarsening_within_block(const Coarsening *c);
-/* Whether all threads of a merged block come to the block together for a replica, or none does, and take its branch
- * alike. */
-bool coarsening_go_together(const Coarsening *c, const Block *block);
-
-/* regions.c */
-/* Sets in_region and regions. */
-bool coarsening_find_regions(Coarsening *c);
-/* The region that the block is in, or NULL. */
-const Region *coarsening_region_of(const Coarsening *c, const Block *block);
-/* The instructions of the blocks. */
-size_t coarsening_size_of(Block *const *blocks, size_t count);
 
 /* leave.c */
 /* Sets leaves: the branches to be left out of account so that no instruction of the kind is in a region.  None of
  * those that all threads of a merged block take together, if there are no others: for them, fast paths do better. */
 void coarsening_find_leaves(Coarsening *c, bool (*is)(const Inst *));
-
-/* agree.c */
-/* Adds to the block, before its branch, what the replicas agree on: whether the predicate is true in all of them, or in
- * any of them. */
-RegId coarsening_agree(Coarsening *c, Block *block, RegId predicate, bool all);
-/* The results of all agreements, by RegId. */
-BitSet coarsening_agreed(const Coarsening *c);
-bool coarsening_is_agreement(const Coarsening *c, const Inst *inst);
 
 /* joint.c */
 /* The region's loop, if the replicas can execute it together while all of them stay in it; else NULL. */
@@ -299,12 +306,12 @@ bool coarsening_predicate(Coarsening *c);
 /* shared.c */
 /* The copy works for as many original threads as the instruction. */
 void coarsening_inherit_sharers(const Coarsening *c, const Inst *inst, const Inst *copy);
+/* Adds the loads that are about to be kept once for all replicas to 'shared'. */
+void coarsening_note_shared(Coarsening *c);
 
 /* mapping.c */
 /* The read of an index or address that is not copied, because the replicas' are computed after it. */
 bool coarsening_is_computed(const Coarsening *c, const Inst *inst);
-/* Whether each replica executes an instruction outside regions for itself. */
-bool coarsening_clones(const Coarsening *c, const Inst *inst);
 /* Sets the maps: adds the replicas' registers and variables to the body. */
 void coarsening_map(Coarsening *c);
 /* The replica's register for one of the original code. */
@@ -331,10 +338,6 @@ bool coarsening_may_leave(Coarsening *c);
 /* Rewrites the body for merged threads some of whose replicas have left: the analyses and the regions must be computed
  * again, without leaves. */
 void coarsening_let_leave(Coarsening *c);
-
-/* shared.c */
-/* Adds the loads that are about to be kept once for all replicas to 'shared'. */
-void coarsening_note_shared(Coarsening *c);
 
 /* slow.c */
 typedef struct ReplicaLoop {

@@ -237,27 +237,6 @@ static bool operands_differ(const Coarsening *c, const Inst *inst)
     return false;
 }
 
-/* A branch out of the kernel is not one that they must take alike: so a block is not under variant control only if
- * no thread has left before. */
-const Variance *coarsening_within_block(const Coarsening *c)
-{
-    VarianceOptions options = {
-        .merge_loads = true, .unmerged = &c->observations, .uniform_branches = &c->block_branches};
-    return analyses_variance(c->analyses, VARIANCE_ANY, &options);
-}
-
-/* Whether all threads of a merged block come to the block together for a replica, or none does: then the copy of a
- * region may have what all threads execute. */
-static bool come_together(const Coarsening *c, const Block *block)
-{
-    return c->level == LEVEL_BLOCK && !variance_block(coarsening_within_block(c), block);
-}
-
-bool coarsening_go_together(const Coarsening *c, const Block *block)
-{
-    return come_together(c, block) && !variance_branch(coarsening_within_block(c), block);
-}
-
 const char *coarsening_why_not_once(const Coarsening *c, const Inst *inst)
 {
     if (inst->guard != REF_NONE && coarsening_joins(c, inst))
@@ -291,7 +270,8 @@ static bool check_collectives(Coarsening *c)
         for (const Inst *inst = block->first; inst; inst = inst->next) {
             if (!coarsening_is_collective(inst))
                 continue;
-            if (in_region && (come_together(c, block) || (inst->sync == SYNC_ASYNC_GROUP && !counts_groups)))
+            bool may_differ = inst->sync == SYNC_ASYNC_GROUP && !counts_groups;
+            if (in_region && (may_differ || coarsening_come_together(c, block)))
                 continue;
             if (in_region)
                 return coarsening_refuse_controlled(c, inst);

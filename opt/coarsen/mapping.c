@@ -1,19 +1,8 @@
-/* The mapping from the original code to each replica's: which instructions a replica executes for itself, and its
- * copies of registers and variables.
+/* The mapping from the original code to each replica's: its copies of registers, variables and instructions.
  *
  * Replica 0 keeps the originals. Requires SSA form, variance and regions; changes the body only by adding registers and
  * variables. */
 #include "opt/coarsen/internal.h"
-
-bool coarsening_clones(const Coarsening *c, const Inst *inst)
-{
-    if (coarsening_is_agreement(c, inst) || coarsening_joins(c, inst))
-        return false;
-    if (variance_inst(c->variance, inst) || coarsening_uses_private(c, inst))
-        return true;
-    CoarsenRule rule = coarsening_treatment(inst).rule;
-    return rule == COARSEN_CLONED || rule == COARSEN_BY_CALLEE;
-}
 
 bool coarsening_is_computed(const Coarsening *c, const Inst *inst)
 {

@@ -2,7 +2,7 @@
  *
  * The rules follow from three columns of a row (category, effects, synchronization); a row that reads a special
  * register follows the register's role. What depends on operands, variance or control flow is checked in
- * legality.c. */
+ * legality.c; coarsening_clones() alone asks variance, for the rule "cloned if variant". */
 #include "opt/coarsen/internal.h"
 
 static CoarsenTreatment refused(const char *reason)
@@ -147,4 +147,14 @@ const char *coarsen_rule_text(CoarsenRule rule)
     case COARSEN_REFUSED: return "refused";
     }
     bug("no coarsening rule %d", (int)rule);
+}
+
+bool coarsening_clones(const Coarsening *c, const Inst *inst)
+{
+    if (coarsening_is_agreement(c, inst) || coarsening_joins(c, inst))
+        return false;
+    if (variance_inst(c->variance, inst) || coarsening_uses_private(c, inst))
+        return true;
+    CoarsenRule rule = coarsening_treatment(inst).rule;
+    return rule == COARSEN_CLONED || rule == COARSEN_BY_CALLEE;
 }

@@ -1,0 +1,47 @@
+/* The variables that replicas have copies of, and those in shared memory.
+ *
+ * Changes nothing. */
+#include "opt/coarsen/internal.h"
+
+Variable *coarsening_shared_variable(const Operand *operand)
+{
+    Variable *found = NULL;
+    if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE &&
+        operand->symbol.variable->space == SPACE_SHARED)
+        found = operand->symbol.variable;
+    for (unsigned i = 0; i < operand->item_count && !found; i++)
+        found = coarsening_shared_variable(&operand->items[i]);
+    return found;
+}
+
+bool coarsening_is_private(const Coarsening *c, const Variable *variable)
+{
+    if (c->level == LEVEL_BLOCK && variable->space == SPACE_SHARED)
+        return !pointer_map_get(&c->common, variable);
+    return variable->function && !variable->is_parameter &&
+           (variable->space == SPACE_LOCAL || variable->space == SPACE_PARAM || variable->space == SPACE_REG);
+}
+
+static bool tree_uses_private(const Coarsening *c, const Operand *operand)
+{
+    if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE &&
+        coarsening_is_private(c, operand->symbol.variable))
+        return true;
+    for (unsigned i = 0; i < operand->item_count; i++)
+        if (tree_uses_private(c, &operand->items[i]))
+            return true;
+    return false;
+}
+
+bool coarsening_uses_private(const Coarsening *c, const Inst *inst)
+{
+    for (unsigned i = 0; i < inst->operand_count; i++)
+        if (tree_uses_private(c, &inst->operands[i]))
+            return true;
+    return false;
+}
+
+bool coarsening_is_dynamic(const Variable *variable)
+{
+    return variable->space == SPACE_SHARED && !variable_bytes(variable);
+}
