@@ -30,7 +30,7 @@ Inst *inst_build_copy(Body *body, const char *spelling, const RegId *regs, unsig
  * are in 'arena'. */
 FlowGraph flow_graph_build(Arena *arena, const Body *body, bool virtual_exit);
 
-/* "ld.global.f32": the modifiers as written, or in the order that the form documents (ir/table/signature.c). */
+/* "ld.global.f32": the modifiers as written, or in the order that the form documents (ir/table/spelling.c). */
 void signature_print(const Signature *signature, Buf *out);
 void signature_print_documented(const Signature *signature, const Form *form, Buf *out);
 

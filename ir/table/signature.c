@@ -168,14 +168,6 @@ const Signature *signature_parse(Module *module, const char *text)
     return signature_intern(module, opcode, mods.data, (unsigned)mods.count);
 }
 
-bool signature_has(const Signature *signature, ModId mod)
-{
-    for (unsigned i = 0; i < signature->mod_count; i++)
-        if (signature->mods[i].id == mod)
-            return true;
-    return false;
-}
-
 const Form *signature_form(const Signature *signature, unsigned index)
 {
     return signature->matches[index].form;
@@ -218,24 +210,4 @@ bool signature_first_warning(Module *module, const Signature *signature)
         return first;
     }
     return true;
-}
-
-void signature_print_documented(const Signature *signature, const Form *form, Buf *out)
-{
-    const ModId *documented = NULL;
-    for (unsigned i = 0; i < signature->match_count && form; i++)
-        if (signature->matches[i].form == form)
-            documented = signature->matches[i].documented;
-    if (!documented) {
-        signature_print(signature, out);
-        return;
-    }
-    buf_puts(out, signature->opcode);
-    for (unsigned i = 0; i < signature->mod_count; i++)
-        buf_puts(out, mod_name(documented[i]));
-}
-
-void signature_print(const Signature *signature, Buf *out)
-{
-    buf_name(out, signature->spelling);
 }

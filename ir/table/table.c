@@ -89,13 +89,6 @@ bool opcode_has(Opcode op, unsigned rules)
     return rules_of_opcodes[op] & rules;
 }
 
-bool signature_is_aligned(const Signature *signature)
-{
-    /* "bar.sync" is; "bar.warp.sync" names its threads. */
-    return (opcode_has(signature->op, RULE_ALIGNED) && !signature_has(signature, MOD_WARP)) ||
-           signature_has(signature, MOD_ALIGNED);
-}
-
 bool opcode_is_slow(Opcode op)
 {
     return opcode_has(op, RULE_SLOW);
