@@ -70,3 +70,12 @@ bool inst_may_await(const Inst *inst)
 {
     return inst_is_opaque(inst) || inst_is_call(inst) || inst->sync == SYNC_GRID;
 }
+
+bool body_may_await(const Body *body)
+{
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
+            if (inst_may_await(inst))
+                return true;
+    return false;
+}

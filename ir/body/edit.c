@@ -1,4 +1,4 @@
-/* Editing the body form: blocks, registers, instructions. */
+/* Editing the body form: its blocks, and the instructions in them. */
 #include "ir/internal.h"
 
 #include <string.h>
@@ -141,26 +141,6 @@ void body_remove_unreachable(Body *body)
     body_update_preds(body);
 }
 
-static RegId reg_push(Body *body, Reg reg)
-{
-    require(body->regs.count < REG_NONE);
-    VEC_PUSH(body->arena, body->regs, reg);
-    return (RegId)(body->regs.count - 1);
-}
-
-RegId body_add_reg(Body *body, Type type, Name base)
-{
-    Reg reg = {.name = body_unique_name(body, base), .type = type, .vector = 1, .origin = (RegId)body->regs.count};
-    return reg_push(body, reg);
-}
-
-RegId body_clone_reg(Body *body, RegId reg)
-{
-    Reg copy = body->regs.data[reg];
-    copy.name = body_unique_name(body, body->regs.data[copy.origin].name);
-    return reg_push(body, copy);
-}
-
 void inst_append(Block *block, Inst *inst)
 {
     require(!inst->block);
@@ -246,61 +226,12 @@ Inst *inst_clone(Body *body, const Inst *inst)
     return inst_copy(body->arena, inst);
 }
 
-bool inst_is_branch(const Inst *inst)
-{
-    Opcode op = inst_op(inst);
-    return op == OP_BRA || op == OP_BRX;
-}
-
-bool inst_is_terminator(const Inst *inst)
-{
-    Opcode op = inst_op(inst);
-    return op == OP_BRA || op == OP_BRX || op == OP_RET || op == OP_EXIT;
-}
-
-bool inst_is_call(const Inst *inst)
-{
-    return inst_op(inst) == OP_CALL;
-}
-
-bool body_may_await(const Body *body)
-{
-    for (size_t b = 0; b < body->blocks.count; b++)
-        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
-            if (inst_may_await(inst))
-                return true;
-    return false;
-}
-
-bool inst_falls_through(const Inst *inst)
-{
-    return inst->guard != REF_NONE || !inst_is_terminator(inst);
-}
-
 bool inst_uses(const Inst *inst, RegId reg)
 {
     for (unsigned i = 0; i < inst->ref_count; i++)
         if (inst->refs[i].reg == reg && inst->refs[i].role != REF_DEF)
             return true;
     return false;
-}
-
-void inst_set_guard(Body *body, Inst *inst, RegId predicate, bool inverted)
-{
-    require(inst->guard == REF_NONE);
-    unsigned operands = inst->ref_count - inst->tied_count;
-    bool defines = false;
-    for (unsigned i = 0; i < operands; i++)
-        defines |= inst->refs[i].role == REF_DEF;
-    require(!(body->ssa && defines));
-    require(inst->tied_count == 0 && inst->ref_count < REF_NONE - 1);
-    RegRef *refs = ARENA_ARRAY(body->arena, RegRef, inst->ref_count + 1u);
-    if (inst->ref_count)
-        memcpy(refs, inst->refs, inst->ref_count * sizeof *refs);
-    refs[inst->ref_count] = (RegRef){.reg = predicate, .role = REF_USE, .type = TYPE_PRED, .partner = REF_NONE};
-    inst->refs = refs;
-    inst->guard = inst->ref_count++;
-    inst->guard_inverted = inverted;
 }
 
 /* Makes room for a register that the instruction reads, as its reference 'at'; the operands' references from there on
@@ -346,47 +277,6 @@ void inst_replace_operand(Body *body, Inst *inst, unsigned index, RegId reg)
     inst->operands = operands;
     insert_use(body, inst, at, reg);
     inst_bind_again(body, inst);
-}
-
-void inst_guard(Body *body, Inst *inst, RegId predicate, bool inverted, RegId old)
-{
-    require(body->ssa && inst->guard == REF_NONE && !inst->tied_count);
-    unsigned results = 0, place = inst->ref_count;
-    for (unsigned i = 0; i < inst->ref_count; i++)
-        results += inst->refs[i].role == REF_DEF && inst->refs[i].reg != REG_NONE;
-    require(place + 1 + results < REF_NONE && (old == REG_NONE || results == 1));
-    RegRef *refs = ARENA_ARRAY(body->arena, RegRef, place + 1 + results);
-    if (place)
-        memcpy(refs, inst->refs, place * sizeof *refs);
-    inst->guard = (uint16_t)place;
-    inst->guard_inverted = inverted;
-    refs[place++] = (RegRef){.reg = predicate, .role = REF_USE, .type = TYPE_PRED, .partner = REF_NONE};
-    for (unsigned i = 0; i < inst->guard; i++) {
-        if (refs[i].role != REF_DEF || refs[i].reg == REG_NONE)
-            continue;
-        RegId kept = old == REG_NONE ? body_clone_reg(body, refs[i].reg) : old;
-        refs[i].partner = (uint16_t)place;
-        refs[place++] = (RegRef){.reg = kept, .role = REF_TIED, .type = TYPE_NONE, .partner = (uint16_t)i};
-    }
-    inst->refs = refs;
-    inst->ref_count = (uint16_t)place;
-    inst->tied_count = (uint16_t)results;
-}
-
-bool inst_unguard(Inst *inst)
-{
-    require(inst->guard != REF_NONE && inst->guard + 1u + inst->tied_count == inst->ref_count);
-    for (unsigned i = inst->guard + 1u; i < inst->ref_count; i++)
-        if (inst->refs[i].type != TYPE_NONE)
-            return false;
-    for (unsigned i = 0; i < inst->guard; i++)
-        if (inst->refs[i].role == REF_DEF)
-            inst->refs[i].partner = REF_NONE;
-    inst->ref_count = inst->guard;
-    inst->guard = REF_NONE;
-    inst->guard_inverted = false;
-    inst->tied_count = 0;
-    return true;
 }
 
 static bool operand_is(const Operand *operand, const void *named)
