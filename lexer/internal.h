@@ -89,11 +89,12 @@ static inline int lexer_excerpt(Span span)
     return span.end - span.begin > 60 ? 60 : (int)(span.end - span.begin);
 }
 
-/* lexer.c.  Reports the first byte of the text that PTX does not allow even in comments.  False if there is one. */
+/* bytes.c.  Reports the first byte of the text that PTX does not allow even in comments.  False if there is one. */
 bool lexer_check_bytes(Lexer *lexer, const char *text, size_t length, uint32_t offset);
 /* Reports a run of bytes, given its first, that does not begin a token, and returns TOKEN_ERROR. */
 int lexer_bad_bytes(Lexer *lexer, char first, Span span);
-/* Whether the line, which begins with '#', is a line marker: # N "FILE" or #line N "FILE".  Reports it if it is not. */
+/* line_marker.c.  Whether the line, which begins with '#', is a line marker: # N "FILE" or #line N "FILE".  Reports it
+ * if it is not. */
 bool lexer_line_marker(Lexer *lexer, const char *text, size_t length, Span span);
 
 /* section.c: reads lines of a section's body that are plain, from the beginning of one. Returns the offset of the first

@@ -1,4 +1,4 @@
-/* The scanner's life, and what its rules leave to functions: bytes that are not text, and line markers. */
+/* The scanner's life. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,56 +8,6 @@
 #define YYSTYPE TokenValue
 #define YYLTYPE Span
 #include "lexer/ptx_lexer.h"
-
-int lexer_bad_bytes(Lexer *lexer, char first, Span span)
-{
-    unsigned char byte = (unsigned char)first;
-    if (span.begin == 0 && byte >= 0xEF)
-        lexer_error(lexer, span, "PTX is ASCII text; this begins with a byte order mark or is not text");
-    else if (byte >= 0x80)
-        lexer_error(lexer, span, "PTX is ASCII text; this is byte 0x%02X", byte);
-    else if (byte < ' ' || byte == 0x7F)
-        lexer_error(lexer, span, "control character 0x%02X is not white space in PTX", byte);
-    else
-        lexer_error(lexer, span, "'%c' has no meaning here", byte);
-    return TOKEN_ERROR;
-}
-
-bool lexer_check_bytes(Lexer *lexer, const char *text, size_t length, uint32_t offset)
-{
-    bool good = true;
-    for (size_t i = 0; i < length; i++)
-        good &= (unsigned char)(text[i] - 1) < 0x7F;
-    if (good)
-        return true;
-    size_t i = 0;
-    while ((unsigned char)(text[i] - 1) < 0x7F)
-        i++;
-    size_t end = i + 1;
-    while (text[i] != 0 && end < length && (unsigned char)text[end] >= 0x80)
-        end++;
-    lexer_bad_bytes(lexer, text[i], (Span){offset + (uint32_t)i, offset + (uint32_t)end});
-    return false;
-}
-
-/* The line is not NUL-terminated, but a '\n' or the NUL of the source follows it. */
-bool lexer_line_marker(Lexer *lexer, const char *text, size_t length, Span span)
-{
-    const char *at = text + 1;
-    if (length >= 5 && memcmp(at, "line", 4) == 0)
-        at += 4;
-    size_t blanks = strspn(at, " \t"), digits = strspn(at + blanks, "0123456789");
-    size_t more = strspn(at + blanks + digits, " \t");
-    at += blanks + digits + more;
-    const char *end = text + length;
-    if (blanks && digits && more && at < end && *at == '"' && memchr(at + 1, '"', (size_t)(end - at - 1)))
-        return lexer_check_bytes(lexer, text, length, span.begin);
-    if (length > 8 && memcmp(text, "#include", 8) == 0)
-        lexer_error(lexer, span, "this is source code, not PTX; compile it with 'nvcc -ptx'");
-    else
-        lexer_error(lexer, span, "only line markers (# N \"FILE\") may begin with '#'");
-    return false;
-}
 
 static void add_word(Lexer *lexer, const Word *word)
 {
