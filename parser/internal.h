@@ -62,7 +62,8 @@ struct Parser {
 /* ptx.y, generated: 0 parsed to the end, 1 given up. */
 int ptx_parse(Parser *parser);
 
-/* Reports an unknown name, once for each name and only if no declaration was lost that might declare it. */
+/* unknown_name.c: reports an unknown name, once for each name and only if no declaration was lost that might declare
+ * it. */
 void parser_report_unknown(Parser *parser, Name name, Span span, const char *what);
 
 #endif

@@ -40,16 +40,3 @@ Module *parse_module_with(Arena *arena, const Source *source, Diag *diag, const 
     arena_free(scratch);
     return given_up || diag->errors > errors ? NULL : module;
 }
-
-void parser_report_unknown(Parser *parser, Name name, Span span, const char *what)
-{
-    unsigned wanted = 1u << BINDING_REGISTER;
-    if (name[0] != '%') {
-        wanted |= 1u << BINDING_VARIABLE | 1u << BINDING_LABEL | 1u << BINDING_TABLE;
-        if (parser->inst.is_call) /* only calls name functions, except for a rare mov */
-            wanted |= 1u << BINDING_FUNCTION;
-    }
-    if (!parser->recovery.lost_in_function && !parser->recovery.lost_in_module)
-        scope_report_unknown(&parser->scopes, name, span, what, wanted);
-    scope_bind_bad(&parser->scopes, name, span);
-}

@@ -8,12 +8,6 @@
 
 enum { LOC_TOKENS = 4 }; /* ".loc 1 2 3", which has no ';' */
 
-void tokens_put_back(TokenStream *tokens, const Token *token)
-{
-    tokens->queue[1] = *token;
-    tokens->queued = 1;
-}
-
 /* Whether a '}' may follow this token. */
 static bool ends_statement(int kind)
 {

@@ -55,6 +55,13 @@ typedef struct TokenStream {
     unsigned closers; /* '}' to be delivered even before those */
 } TokenStream;
 
+/* Delivers the token before the scanner's next one. */
+static inline void tokens_put_back(TokenStream *tokens, const Token *token)
+{
+    tokens->queue[1] = *token;
+    tokens->queued = 1;
+}
+
 typedef struct Recovery {
     bool skipping;
     bool skip_to_item;      /* statements at module scope are being skipped: a ';' or '}' does not end them */
@@ -67,9 +74,6 @@ typedef struct Recovery {
 } Recovery;
 
 int token_next(Parser *parser, Value *value, Span *span);
-/* Delivers the token before the scanner's next one. */
-void tokens_put_back(TokenStream *tokens, const Token *token);
-
 /* Reports a syntax error at the last token and prepares to resume after it.  'expected' holds the grammar's names of
  * the tokens that would have been accepted. */
 void parser_syntax_error(Parser *parser, Span span, const char *const *expected, size_t count);

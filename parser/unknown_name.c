@@ -1,5 +1,5 @@
 /* The message for an unknown name: it suggests the closest known one. */
-#include "parser/scope.h"
+#include "parser/internal.h"
 
 #define CANDIDATE_LIMIT 4096
 
@@ -43,4 +43,17 @@ void scope_report_unknown(ScopeTable *table, Name name, Span span, const char *w
         diag_error(table->diag, span, "unknown %s '%s'; did you mean '%s'?", what, name, closest);
     else
         diag_error(table->diag, span, "unknown %s '%s'", what, name);
+}
+
+void parser_report_unknown(Parser *parser, Name name, Span span, const char *what)
+{
+    unsigned wanted = 1u << BINDING_REGISTER;
+    if (name[0] != '%') {
+        wanted |= 1u << BINDING_VARIABLE | 1u << BINDING_LABEL | 1u << BINDING_TABLE;
+        if (parser->inst.is_call) /* only calls name functions, except for a rare mov */
+            wanted |= 1u << BINDING_FUNCTION;
+    }
+    if (!parser->recovery.lost_in_function && !parser->recovery.lost_in_module)
+        scope_report_unknown(&parser->scopes, name, span, what, wanted);
+    scope_bind_bad(&parser->scopes, name, span);
 }
