@@ -38,13 +38,15 @@ typedef struct Jam {
     Refusal *refusal;
 } Jam;
 
-/* unroll_jam.c */
+/* refuse.c */
+/* Sets the refusal, with the place of the instruction (NULL: none), and returns false. */
+bool jam_refuse(Jam *jam, const Inst *inst, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* values.c */
 /* Whether the value is made in the loop. */
 bool jam_is_inside(const Jam *jam, RegId reg);
 /* The argument of a header's phi for the next iteration. */
 RegId jam_next(const Jam *jam, const Phi *phi);
-/* Sets the refusal, with the place of the instruction (NULL: none), and returns false. */
-bool jam_refuse(Jam *jam, const Inst *inst, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* The phi of the loop's header with this result, or NULL. */
 const Phi *jam_phi(const Jam *jam, RegId reg);
 
