@@ -18,47 +18,10 @@
 #include "opt/replicas/accumulator.h"
 
 enum {
-    MOST_CELLS = 32,
     MOST_COPIED = 2000, /* instructions that are made twice */
     MOST_LOOPS = 8,     /* that are changed */
     LEAST_ROUNDS = 8,   /* of a loop that may go as often: fewer, as of what unrolling leaves over, pay for no test */
 };
-
-bool accumulator_is_invariant(const Promoter *promoter, RegId reg)
-{
-    const Block *block = analyses_values(promoter->analyses)->defs[reg].block;
-    return block && !loop_contains(promoter->loops, promoter->loop, block);
-}
-
-static bool location_is_invariant(const Promoter *promoter, const Location *location)
-{
-    for (uint32_t i = 0; i < location->leaf_count; i++)
-        if (!accumulator_is_invariant(promoter, location->leaves[i]))
-            return false;
-    return true;
-}
-
-/* Whether each round passes the block before it leaves the loop or comes to its end. */
-static bool passes(const Promoter *promoter, const Block *block)
-{
-    const Dominance *dominance = analyses_dominance(promoter->analyses);
-    const Loop *loop = promoter->loop;
-    if (loop_of(promoter->loops, block) != loop)
-        return false;
-    for (uint32_t i = 0; i < loop->latch_count; i++)
-        if (!dominance_has(dominance, block, loop->latches[i]))
-            return false;
-    for (uint32_t b = 0; b < loop->block_count; b++) {
-        const Block *from = loop->blocks[b];
-        unsigned targets = from->last ? from->last->target_count : 0;
-        for (unsigned t = 0; t <= targets; t++) {
-            const Block *to = t < targets ? from->last->targets[t] : from->fall;
-            if (to && !loop_contains(promoter->loops, loop, to) && !dominance_has(dominance, block, from))
-                return false;
-        }
-    }
-    return true;
-}
 
 /* Nothing in the loop that orders memory, or leaves it in an unknown way. */
 static bool loop_is_plain(const Promoter *promoter)
@@ -76,69 +39,6 @@ static bool loop_is_plain(const Promoter *promoter)
                 return false;
         }
     return true;
-}
-
-static Cell *cell_of(Promoter *promoter, uint32_t location)
-{
-    for (size_t i = 0; i < promoter->cells.count; i++)
-        if (promoter->cells.data[i].location == location)
-            return &promoter->cells.data[i];
-    return NULL;
-}
-
-/* The invariant locations that the loop stores to in one block that every round passes. */
-static void cells_find(Promoter *promoter)
-{
-    const Locations *locations = promoter->locations;
-    for (uint32_t i = 0; i < locations->access_count; i++) {
-        const PlainAccess *access = &locations->accesses[i];
-        Block *block = access->inst->block;
-        uint32_t location = access->locations[0];
-        if (!access->is_store || access->count != 1 || access->data->kind != OPERAND_REG ||
-            !loop_contains(promoter->loops, promoter->loop, block) ||
-            !location_is_invariant(promoter, &locations->items[location]) || !passes(promoter, block))
-            continue;
-        Cell *cell = cell_of(promoter, location);
-        if (!cell && promoter->cells.count < MOST_CELLS) {
-            VEC_PUSH(promoter->scratch, promoter->cells, (Cell){.location = location, .block = block});
-            cell = &VEC_LAST(promoter->cells);
-        }
-        if (cell && cell->block == block)
-            VEC_PUSH(promoter->scratch, cell->stores, access);
-    }
-}
-
-bool accumulator_cell_has(const Cell *cell, const PlainAccess *access)
-{
-    return access->count == 1 && access->locations[0] == cell->location && access->inst->block == cell->block;
-}
-
-/* Loads of the cell: before the first store one at most; those after a store have been forwarded. Drops cells with
- * other accesses to the same location. */
-static void cells_check(Promoter *promoter)
-{
-    const Locations *locations = promoter->locations;
-    size_t kept = 0;
-    for (size_t c = 0; c < promoter->cells.count; c++) {
-        Cell cell = promoter->cells.data[c];
-        bool good = true;
-        for (uint32_t i = 0; i < locations->access_count && good; i++) {
-            const PlainAccess *access = &locations->accesses[i];
-            if (!loop_contains(promoter->loops, promoter->loop, access->inst->block))
-                continue;
-            for (unsigned e = 0; e < access->count; e++)
-                if (access->locations[e] == cell.location)
-                    good &= accumulator_cell_has(&cell, access);
-            if (!good || access->is_store || access->locations[0] != cell.location)
-                continue;
-            good = !cell.load && access->inst->id < cell.stores.data[0]->inst->id;
-            cell.load = access;
-        }
-        /* The stored values come from one round to the next in registers of one width. */
-        if (good && locations->items[cell.location].narrow == TYPE_NONE)
-            promoter->cells.data[kept++] = cell;
-    }
-    promoter->cells.count = kept;
 }
 
 /* The blocks on the edges that lead out of the loop, each with one predecessor. */
@@ -289,8 +189,8 @@ static bool loop_find(Promoter *promoter, const Block *header)
 
 static bool loop_promote(Promoter *promoter, const Block *header)
 {
-    cells_find(promoter);
-    cells_check(promoter);
+    accumulator_cells_find(promoter);
+    accumulator_cells_check(promoter);
     cells_keep_available(promoter);
     if (!promoter->cells.count || !accumulator_ranges_find(promoter) ||
         (promoter->ranges.count && !loop_test(promoter)))

@@ -32,11 +32,16 @@ typedef struct Promoter {
     VEC(Range *) ranges;
 } Promoter;
 
-/* accumulator.c */
+/* accumulator_cells.c */
 /* Whether the register is made outside the loop. */
 bool accumulator_is_invariant(const Promoter *promoter, RegId reg);
 /* Whether the access is one of the cell's. */
 bool accumulator_cell_has(const Cell *cell, const PlainAccess *access);
+/* Sets the cells: the invariant locations that the loop stores to in one block that every round passes. */
+void accumulator_cells_find(Promoter *promoter);
+/* Sets the cells' loads: before the first store one at most; those after a store have been forwarded. Drops cells with
+ * other accesses to the same location. */
+void accumulator_cells_check(Promoter *promoter);
 
 /* accumulator_ranges.c */
 /* Collects the ranges that have to be compared with the cells' at run time. False if one cannot be. */
