@@ -106,8 +106,11 @@ void report_print_json(const Report *report, Buf *out);
 /* The launch contract (docs/formats.md): the kernels that were coarsened. */
 void launch_print_json(const Report *report, Buf *out);
 
+/* words.c */
 /* "x2,y2"; "none" for 1, 1, 1. */
 const char *factor_text(const unsigned factor[3], char text[32]);
+/* "" for threads of a block. */
+const char *level_text(CoarsenLevel level);
 /* "x2,y2", "x4 blocks of the grid", "x2,y2 and x4 blocks of the grid". */
 enum { TRIAL_TEXT = 96 };
 const char *trial_text(const CoarsenTrial *trial, char text[TRIAL_TEXT]);
