@@ -11,9 +11,9 @@
 #include "ir/ir.h"
 #include "support/support.h"
 
-#include "analysis/affine.h"
+#include "analysis/affine/affine.h"
 #include "analysis/dependence.h"
-#include "analysis/evaluate.h"
+#include "analysis/evaluate/evaluate.h"
 #include "analysis/loops.h"
 #include "analysis/liveness.h"
 #include "analysis/locations.h"

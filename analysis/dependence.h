@@ -2,7 +2,7 @@
 #ifndef PTXOPT_ANALYSIS_DEPENDENCE_H
 #define PTXOPT_ANALYSIS_DEPENDENCE_H
 
-#include "analysis/affine.h"
+#include "analysis/affine/affine.h"
 #include "ir/ir.h"
 #include "support/support.h"
 

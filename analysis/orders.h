@@ -2,7 +2,7 @@
 #ifndef PTXOPT_ANALYSIS_ORDERS_H
 #define PTXOPT_ANALYSIS_ORDERS_H
 
-#include "analysis/lowered.h"
+#include "analysis/lowered/lowered.h"
 
 /* The highest number of registers that are live at once. */
 typedef struct OrderPeaks {

@@ -1,6 +1,6 @@
 /* The greatest value that an integer can have, as unsigned, from below: all start at 0, and grow until nothing changes.
  * A phi that grows in a loop jumps to the next of a few limits after some rounds, so that the end is near. */
-#include "analysis/evaluate.h"
+#include "analysis/evaluate/evaluate.h"
 #include "analysis/significant.h"
 
 enum {

@@ -6,7 +6,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 
-#include "analysis/evaluate.h"
+#include "analysis/evaluate/evaluate.h"
 #include "support/random.h"
 #include "tests/oracle/emulate.h"
 #include "tests/unit/test_registers_support.h"

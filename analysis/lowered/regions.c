@@ -1,5 +1,5 @@
 /* Regions of lowered blocks: short blocks that assemblers make conditional, with the block before them; and loops. */
-#include "analysis/lowering.h"
+#include "analysis/lowered/internal.h"
 
 enum {
     MERGED_MOST = 10,    /* instructions of a block that is made conditional */

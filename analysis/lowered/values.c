@@ -1,7 +1,7 @@
 /* How each value exists in machine code: in registers, as an operand, in uniform registers, or in what reads it.
  *
  * The rules are those that disassembled kernels show (nvdisasm -plr prints what is live in machine code). */
-#include "analysis/lowering.h"
+#include "analysis/lowered/internal.h"
 
 RegId only_result(const Inst *inst)
 {

@@ -3,7 +3,7 @@
  * Arithmetic is done on integers that do not wrap; what it gives is brought into the register afterwards, once as
  * unsigned integers and once as signed ones, and both results hold.  Where an operation has no rule of its own, the
  * result is known only if all operands are. */
-#include "analysis/evaluate_internal.h"
+#include "analysis/evaluate/internal.h"
 
 typedef __int128 Wide;
 

@@ -1,5 +1,5 @@
 /* What an instruction computes from given operands. */
-#include "analysis/evaluate_internal.h"
+#include "analysis/evaluate/internal.h"
 
 /* A source as it is read: its bits, and the integer that they are. */
 typedef struct Number {

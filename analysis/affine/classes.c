@@ -5,7 +5,7 @@
  *   extensions  two 32-bit sums that differ by a constant differ by it also as 64-bit integers if the one cannot be so
  *               large that the other has wrapped: by their bounds, or by the branches that lead here
  *   products    (a + 1) * b is a * b + b, modulo 2^bits */
-#include "analysis/affine_internal.h"
+#include "analysis/affine/internal.h"
 
 enum { TRIED = 8 }; /* members of a class that an extension is compared with */
 

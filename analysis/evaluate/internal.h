@@ -2,7 +2,7 @@
 #ifndef PTXOPT_ANALYSIS_EVALUATE_INTERNAL_H
 #define PTXOPT_ANALYSIS_EVALUATE_INTERNAL_H
 
-#include "analysis/evaluate.h"
+#include "analysis/evaluate/evaluate.h"
 
 /* The low bits, 1 to 64 of them. */
 static inline uint64_t bits_mask(unsigned bits) { return UINT64_MAX >> (64 - bits); }

@@ -2,7 +2,7 @@
 #ifndef PTXOPT_ANALYSIS_AFFINE_H
 #define PTXOPT_ANALYSIS_AFFINE_H
 
-#include "analysis/evaluate.h"
+#include "analysis/evaluate/evaluate.h"
 #include "analysis/loops.h"
 #include "analysis/values.h"
 #include "ir/ir.h"
@@ -56,7 +56,7 @@ typedef struct Affine {
     AffineFactors **factors; /* by RegId: of a register that is the base of products; else NULL */
 } Affine;
 
-/* Follows what analysis/evaluate.h gives as a sum, addresses, special registers, cvta and ld.param; a phi or anything
+/* Follows what analysis/evaluate/evaluate.h gives as a sum, addresses, special registers, cvta and ld.param; a phi or anything
  * else is a base. SSA only. O(I + R).  'dominance' may be NULL (it is computed then).
  *
  * Extensions to 64 bits of 32-bit sums that differ by a constant, and products that share their factors but for

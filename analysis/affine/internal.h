@@ -2,7 +2,7 @@
 #ifndef PTXOPT_ANALYSIS_AFFINE_INTERNAL_H
 #define PTXOPT_ANALYSIS_AFFINE_INTERNAL_H
 
-#include "analysis/affine.h"
+#include "analysis/affine/affine.h"
 
 typedef struct Sum {
     unsigned bits;
@@ -32,9 +32,10 @@ typedef struct Evaluator {
     size_t class_mask;
 } Evaluator;
 
-/* affine.c */
+/* sum.c */
 int64_t affine_sign_extend(uint64_t value, unsigned bits);
-/* Adds factor * term. */
+/* Adds factor * constant; factor * term. */
+void affine_sum_add_constant(Sum *sum, int64_t constant, int64_t factor);
 void affine_sum_add_term(Sum *sum, const AffineTerm *term, int64_t factor);
 /* Adds factor * form; false if the sum becomes too long, after which it must not be used. */
 bool affine_sum_add(Sum *sum, const AffineForm *form, int64_t factor);
@@ -47,14 +48,14 @@ AffineForm affine_terms_copy(Arena *arena, const Sum *sum, int64_t constant);
 /* Whether the two have the same terms; constants are not compared. */
 bool affine_terms_equal(const AffineForm *a, const AffineForm *b);
 
-/* affine_facts.c */
+/* facts.c */
 /* Collects what the branch that leads to the block says. Its dominators have been entered and evaluated. */
 void affine_facts_enter(Evaluator *evaluator, const Dominance *dominance, const Block *block);
 /* Whether the facts that hold here show that a 32-bit value with these terms and this constant is none of
  * from, from + 1, ... to. */
 bool affine_facts_exclude(const Evaluator *evaluator, const AffineForm *value, uint32_t from, uint32_t to);
 
-/* affine_classes.c */
+/* classes.c */
 void affine_classes_start(Evaluator *evaluator);
 /* The 32-bit sum 'narrow', which register 'reg' holds, extended to 64 bits, where it may have wrapped. */
 void affine_class_extend(Evaluator *evaluator, const Sum *narrow, RegId reg, bool is_signed, Sum *out);

@@ -1,5 +1,5 @@
 /* Questions about sums: what they count from, what they depend on, how far they are apart. */
-#include "analysis/affine_internal.h"
+#include "analysis/affine/internal.h"
 
 /* Whether the register's sum is the register. */
 static bool is_base(const AffineForm *form, RegId reg)

@@ -1,9 +1,9 @@
-/* What the files share that lower a body (analysis/lowered.h): lowered_values.c says how each value exists in machine
- * code, lowered.c lowers the instructions and finds what is live, lowered_regions.c joins blocks and finds loops. */
-#ifndef PTXOPT_ANALYSIS_LOWERING_H
-#define PTXOPT_ANALYSIS_LOWERING_H
+/* What the files share that lower a body (analysis/lowered/lowered.h): values.c says how each value exists in machine
+ * code, lowered.c lowers the instructions and finds what is live, regions.c joins blocks and finds loops. */
+#ifndef PTXOPT_ANALYSIS_LOWERED_INTERNAL_H
+#define PTXOPT_ANALYSIS_LOWERED_INTERNAL_H
 
-#include "analysis/lowered.h"
+#include "analysis/lowered/lowered.h"
 
 enum { READS_MOST = 64 }; /* distinct registers that one instruction may read */
 
@@ -52,9 +52,10 @@ bool adds_to(const Lowering *lowering, RegId sum, RegId reg);
 /* Sets 'kinds' and 'narrow'. */
 void values_classify(Lowering *lowering);
 
-/* 'reads' and 'read_count': the registers that machine code reads where the body reads 'reg'. */
+/* reads.c: adds to 'reads' the registers that machine code reads where the body reads 'reg'. */
 void reads_resolve(Lowering *lowering, RegId reg, unsigned depth);
 void reads_add(Lowering *lowering, RegId reg);
+/* A copy of them in the arena. */
 RegId *reads_take(Lowering *lowering, uint16_t *count);
 
 /* Makes regions of the lowered blocks. */

@@ -1,5 +1,5 @@
 /* Instructions that add up multiples of their operands. */
-#include "analysis/evaluate_internal.h"
+#include "analysis/evaluate/internal.h"
 
 static void add_term(ComputedSum *sum, unsigned source, uint64_t factor)
 {

@@ -1,6 +1,6 @@
 /* What branches say about 32-bit values: in a block that only 'i < n' leads to, i is not the greatest integer, so
  * i + 1 does not wrap. Facts are kept per block, each block's after those of its immediate dominator. */
-#include "analysis/affine_internal.h"
+#include "analysis/affine/internal.h"
 
 enum {
     CONDITIONS = 16, /* of one branch: a condition that combines more is not looked into */

@@ -1,5 +1,5 @@
 /* The list of rows that can be evaluated, and instructions taken apart by it. */
-#include "analysis/evaluate_internal.h"
+#include "analysis/evaluate/internal.h"
 
 /* Sources that are not of the row's type, as bits: the first source is 1. */
 typedef struct Row {
