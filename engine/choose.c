@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/machine_cost.h"
+#include "engine/judge/machine_cost.h"
 #include "engine/progress.h"
 
 enum { LARGEST_FACTOR = 16, LEVELS = 2, MOST_BASES = 3, WARP = 32, PARENTS = 2 };

@@ -2,7 +2,7 @@
 #ifndef PTXOPT_ENGINE_CHOOSE_H
 #define PTXOPT_ENGINE_CHOOSE_H
 
-#include "engine/form_cost.h"
+#include "engine/judge/form_cost.h"
 #include "engine/report/report.h"
 
 /* What the choice is for. */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "engine/machine_cost.h"
+#include "engine/judge/machine_cost.h"
 
 enum { MOST_LOOPS = 12 };
 static const unsigned factors[] = {2, 4, 8};

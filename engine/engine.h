@@ -2,11 +2,11 @@
 #ifndef PTXOPT_ENGINE_H
 #define PTXOPT_ENGINE_H
 
-#include "engine/form_cost.h"
+#include "engine/judge/form_cost.h"
 #include "engine/input.h"
 #include "engine/kernel_find.h"
 #include "engine/launch.h"
-#include "engine/machine_cost.h"
+#include "engine/judge/machine_cost.h"
 #include "engine/output.h"
 #include "engine/report/accesses.h"
 #include "engine/report/json.h"

@@ -1,7 +1,7 @@
 /* The predicted time of each kernel that was changed, and warnings about losses. */
 #include <string.h>
 
-#include "engine/machine_cost.h"
+#include "engine/judge/machine_cost.h"
 #include "engine/run_steps.h"
 
 bool find_basis(const Run *run, const KernelReport *kernel, CostBasis *basis)

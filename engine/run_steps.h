@@ -3,7 +3,7 @@
 #define PTXOPT_ENGINE_RUN_STEPS_H
 
 #include "engine/choose.h"
-#include "engine/judge.h"
+#include "engine/judge/judge.h"
 #include "engine/progress.h"
 #include "engine/report/report.h"
 #include "engine/run.h"

@@ -3,7 +3,7 @@
 #define PTXOPT_ENGINE_REPORT_REPORT_H
 
 #include "engine/directive.h"
-#include "engine/form_cost.h"
+#include "engine/judge/form_cost.h"
 #include "engine/verify.h"
 #include "opt/opt.h"
 

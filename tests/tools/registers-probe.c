@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "assembler/assembler.h"
-#include "engine/judge.h"
+#include "engine/judge/judge.h"
 #include "emit/emit.h"
 #include "emulator/emulator.h"
 #include "target/target.h"

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "engine/form_cost.h"
+#include "engine/judge/form_cost.h"
 
 static FormCost cost_of(Profile *profile, double instructions, unsigned warps, Resource binding)
 {

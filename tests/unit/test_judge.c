@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/judge.h"
+#include "engine/judge/judge.h"
 #include "engine/spilled.h"
 
 static const Figures some = {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine/judge.h"
+#include "engine/judge/judge.h"
 #include "emulator/emulator.h"
 #include "opt/registers/registers.h"
 #include "opt/passes.h"

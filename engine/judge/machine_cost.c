@@ -1,4 +1,4 @@
-#include "engine/machine_cost.h"
+#include "engine/judge/machine_cost.h"
 
 #include "parser/parser.h"
 #include "sass/sass.h"

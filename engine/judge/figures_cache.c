@@ -1,4 +1,4 @@
-#include "engine/figures_cache.h"
+#include "engine/judge/figures_cache.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "engine/form_cost.h"
+#include "engine/judge/form_cost.h"
 
 #include <string.h>
 

@@ -1,123 +1,12 @@
-#include "engine/judge.h"
+#include "engine/judge/entries.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
-#include "emit/emit.h"
-#include "engine/machine_cost.h"
+#include "engine/judge/machine_cost.h"
 #include "engine/spilled.h"
-#include "parser/parser.h"
 #include "sass/sass.h"
-
-/* Machine code of at most so many bytes is kept, for predictions. */
-static const size_t most_kept = (size_t)64 << 20;
-
-typedef struct JudgeEntry {
-    TextKey key;
-    Figures figures;
-    bool is_asked;    /* somebody got these figures */
-    void *cubin;      /* owned; NULL: not kept */
-    size_t cubin_size;
-    bool is_numbered; /* the cubin has numbered lines (ptx_numbered), which tell how often its code is executed */
-    struct JudgeEntry *next;  /* with the same hash */
-    struct JudgeEntry *older; /* in judge->kept: all with a cubin */
-} JudgeEntry;
-
-static uint64_t hash_words(const char *text, size_t length)
-{
-    uint64_t hash = 0x9e3779b97f4a7c15u;
-    for (size_t i = 0; i < length; i += 8) {
-        uint64_t word = 0;
-        memcpy(&word, text + i, length - i < 8 ? length - i : 8);
-        hash = (hash ^ word) * UINT64_C(0xbf58476d1ce4e5b9);
-        hash ^= hash >> 29;
-    }
-    return hash;
-}
-
-/* All that decides about an assembler's figures beside the text: the assembler itself and its options. */
-static uint64_t hash_setting(const AssemblerJudge *judge)
-{
-    Buf setting = {0};
-    static const char figures[] = "2"; /* another number where what is kept of an assembly means something else */
-    const char *path = assembler_path(judge->assembler);
-    struct stat file = {0};
-    if (stat(path, &file) != 0)
-        memset(&file, 0, sizeof file);
-    buf_printf(&setting, "%s %s %s %s %lld %lld %s -O%d", figures, assembler_name(judge->assembler),
-               assembler_version(judge->assembler), path, (long long)file.st_size, (long long)file.st_mtime,
-               judge->arch ? judge->arch : assembler_arch(judge->assembler), judge->opt_level);
-    for (const char *const *word = assembler_options(judge->assembler); word && *word; word++)
-        buf_printf(&setting, "\n%s", *word);
-    uint64_t hash = hash_fnv(buf_text(&setting), setting.length, HASH_START);
-    buf_free(&setting);
-    return hash;
-}
-
-/* Includes the kernel's name, since one text can hold several kernels, and the options that its form is for. */
-static TextKey key_of(AssemblerJudge *judge, const char *text, size_t length, const char *kernel, unsigned knobs)
-{
-    if (!judge->setting)
-        judge->setting = hash_setting(judge) | 1;
-    TextKey key = {length, hash_fnv(text, length, judge->setting), hash_words(text, length)};
-    key.first = hash_fnv(kernel, strlen(kernel), key.first);
-    if (knobs) {
-        Arena *scratch = arena_new();
-        const char *words = knobs_text(scratch, knobs);
-        key.first = hash_fnv(words, strlen(words) + 1, key.first);
-        arena_free(scratch);
-    }
-    return key;
-}
-
-/* Never 0, which no key of a map may be. */
-static uint64_t key_hash(const TextKey *key)
-{
-    return hash_mix(key->first, key->second) | 1;
-}
-
-static JudgeEntry *entry_find(const AssemblerJudge *judge, const TextKey *key)
-{
-    const uint64_t *found = map_get(&judge->entries, key_hash(key));
-    JudgeEntry *entry = found ? (JudgeEntry *)(uintptr_t)*found : NULL;
-    while (entry && memcmp(&entry->key, key, sizeof *key) != 0)
-        entry = entry->next;
-    return entry;
-}
-
-static JudgeEntry *entry_add(AssemblerJudge *judge, const TextKey *key, const Figures *figures)
-{
-    const uint64_t *others = map_get(&judge->entries, key_hash(key));
-    JudgeEntry *entry = ARENA_NEW(judge->arena, JudgeEntry);
-    *entry = (JudgeEntry){
-        .key = *key, .figures = *figures, .next = others ? (JudgeEntry *)(uintptr_t)*others : NULL};
-    map_put(&judge->entries, key_hash(key), pointer_key(entry));
-    return entry;
-}
-
-/* A prediction then need not assemble the text again.  Code with numbered lines takes the place of code without. */
-static void entry_keep_cubin(AssemblerJudge *judge, JudgeEntry *entry, const Assembly *assembly, bool is_numbered)
-{
-    if (!judge->basis || !assembly->cubin || assembly->cubin_size > most_kept - judge->kept_bytes)
-        return;
-    void *cubin = malloc(assembly->cubin_size);
-    if (!cubin)
-        return;
-    memcpy(cubin, assembly->cubin, assembly->cubin_size);
-    if (entry->cubin) {
-        judge->kept_bytes -= entry->cubin_size;
-        free(entry->cubin);
-    } else {
-        entry->older = judge->kept;
-        judge->kept = entry;
-    }
-    entry->cubin = cubin;
-    entry->cubin_size = assembly->cubin_size;
-    entry->is_numbered = is_numbered;
-    judge->kept_bytes += entry->cubin_size;
-}
 
 void assembler_judge_forget(AssemblerJudge *judge)
 {
@@ -128,15 +17,6 @@ void assembler_judge_forget(AssemblerJudge *judge)
     }
     judge->kept = NULL;
     judge->kept_bytes = 0;
-}
-
-JudgeCubin assembler_judge_cubin(AssemblerJudge *judge, const Source *text, const Function *kernel)
-{
-    const TextKey key = key_of(judge, text->text, text->size, kernel->name, kernel->tuning.knobs);
-    const JudgeEntry *entry = entry_find(judge, &key);
-    if (!entry || !entry->cubin)
-        return (JudgeCubin){0};
-    return (JudgeCubin){entry->cubin, entry->cubin_size, entry->is_numbered};
 }
 
 Figures figures_of_resources(const Resources *resources)
@@ -161,15 +41,6 @@ typedef struct Order {
     const char *kernel;
     unsigned knobs;
 } Order;
-
-Module *judge_parse_text(Arena *arena, const char *name, const Buf *text)
-{
-    Diag diag;
-    Source *source = source_from_memory(arena, name, arena_strndup(arena, buf_text(text), text->length), text->length);
-    diag_init(&diag, source, stderr);
-    diag.quiet = true;
-    return parse_module(arena, source, &diag);
-}
 
 /* Where times are predicted, lines are numbered, so that a prediction needs no assembly of its own; the code is the
  * same without them. */
@@ -223,8 +94,8 @@ static double now(void)
 static void order_answer(AssemblerJudge *judge, const Order *order, const Assembly *assembly, bool is_numbered)
 {
     Figures figures = figures_of_assembly(judge, order, assembly);
-    JudgeEntry *entry = entry_add(judge, &order->key, &figures);
-    entry_keep_cubin(judge, entry, assembly, is_numbered);
+    JudgeEntry *entry = judge_entry_add(judge, &order->key, &figures);
+    judge_entry_keep_cubin(judge, entry, assembly, is_numbered);
     figures_cache_store(&judge->cache, &order->key, &figures);
 }
 
@@ -277,7 +148,7 @@ static void run_finish(AssemblerJudge *judge, JudgeRun *run)
     if (!run->is_answered)
         order_answer(judge, &run->order, &run->result, run->request.line_info);
     else if (run->result.failure == ASSEMBLY_DONE)
-        entry_keep_cubin(judge, entry_find(judge, &run->order.key), &run->result, true);
+        judge_entry_keep_cubin(judge, judge_entry_find(judge, &run->order.key), &run->result, true);
     run_free(run);
 }
 
@@ -322,25 +193,11 @@ static void run_start(AssemblerJudge *judge, JudgeRun *run)
     *last = run;
 }
 
-void judge_print_form(const FunctionForm *form, Buf *text)
-{
-    if (!form->body || !form->body->ssa) {
-        emit_module_with(form->function->module, form, text);
-        return;
-    }
-    FunctionForm printed = *form;
-    Body *copy = body_clone(form->body);
-    body_from_ssa(copy);
-    printed.body = copy;
-    emit_module_with(form->function->module, &printed, text);
-    body_free(copy);
-}
-
 static Order order_of(AssemblerJudge *judge, const FunctionForm *form)
 {
     Order order = {.kernel = form->function->name, .knobs = form_tuning(form)->knobs};
     judge_print_form(form, &order.text);
-    order.key = key_of(judge, buf_text(&order.text), order.text.length, order.kernel, order.knobs);
+    order.key = text_key_of(judge, buf_text(&order.text), order.text.length, order.kernel, order.knobs);
     return order;
 }
 
@@ -348,18 +205,18 @@ static Order order_of(AssemblerJudge *judge, const FunctionForm *form)
 static bool is_answered(AssemblerJudge *judge, const TextKey *key)
 {
     Figures figures;
-    if (entry_find(judge, key))
+    if (judge_entry_find(judge, key))
         return true;
     if (!figures_cache_find(&judge->cache, key, &figures))
         return false;
-    entry_add(judge, key, &figures);
+    judge_entry_add(judge, key, &figures);
     return true;
 }
 
 void assembler_judge_answer(AssemblerJudge *judge, const FunctionForm *form, const Assembly *assembly)
 {
     Order order = order_of(judge, form);
-    if (!entry_find(judge, &order.key))
+    if (!judge_entry_find(judge, &order.key))
         order_answer(judge, &order, assembly, false);
     buf_free(&order.text);
 }
@@ -386,7 +243,7 @@ static bool form_measure(void *context, const FunctionForm *form, Figures *out)
     } else {
         run_now(judge, run_new(judge, &order));
     }
-    JudgeEntry *entry = entry_find(judge, &key);
+    JudgeEntry *entry = judge_entry_find(judge, &key);
     *out = entry->figures;
     out->repeated = entry->is_asked;
     entry->is_asked = true;
@@ -406,7 +263,7 @@ static void form_prepare(void *context, const FunctionForm *form)
 /* What is to be assembled for the prediction of a form, whose text is taken over; NULL: nothing. */
 static JudgeRun *prediction_run(const AssemblerJudge *judge, Order *order)
 {
-    const JudgeEntry *entry = entry_find(judge, &order->key);
+    const JudgeEntry *entry = judge_entry_find(judge, &order->key);
     if ((entry && entry->cubin && entry->is_numbered) || running_find(judge, &order->key)) {
         buf_free(&order->text);
         return NULL;

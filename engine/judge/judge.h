@@ -1,16 +1,16 @@
 /* The judge of the program: forms are printed by emit/ and measured by assembler/. */
-#ifndef PTXOPT_ENGINE_JUDGE_H
-#define PTXOPT_ENGINE_JUDGE_H
+#ifndef PTXOPT_ENGINE_JUDGE_JUDGE_H
+#define PTXOPT_ENGINE_JUDGE_JUDGE_H
 
 #include <signal.h>
 
 #include "assembler/assembler.h"
-#include "engine/figures_cache.h"
-#include "engine/form_cost.h"
+#include "engine/judge/figures_cache.h"
+#include "engine/judge/form_cost.h"
 #include "opt/opt.h"
 
 /* A Judge over one Assembler.  Equal texts are assembled once, so a candidate that prints like an earlier one, or like
- * one of an earlier run (engine/figures_cache.h), costs nothing. */
+ * one of an earlier run (engine/judge/figures_cache.h), costs nothing. */
 typedef struct AssemblerJudge AssemblerJudge;
 struct AssemblerJudge {
     const CostBasis *basis; /* what times are predicted for; NULL: they are unknown */
@@ -20,7 +20,7 @@ struct AssemblerJudge {
     int opt_level;       /* of the assembler, 0..3; 3 unless changed after assembler_judge_init */
     unsigned timeout_ms; /* 0: ASSEMBLY_TIMEOUT_MS */
     Arena *arena;        /* the cache and the messages */
-    Map entries;         /* figures by the text that was assembled: judge.c */
+    Map entries;         /* figures by the text that was assembled: entries.c */
     unsigned calls;      /* runs of the assembler */
     unsigned repeats;    /* answers from the cache */
     double seconds;      /* spent in the assembler */
@@ -53,13 +53,13 @@ typedef struct JudgeCubin {
     size_t size;
     bool is_numbered; /* it was made of ptx_numbered() text */
 } JudgeCubin;
-/* That of a text that was measured for the kernel, with its knobs. */
+/* entries.c: that of a text that was measured for the kernel, with its knobs. */
 JudgeCubin assembler_judge_cubin(AssemblerJudge *judge, const Source *text, const Function *kernel);
 /* What judge->basis, which must be set, predicts for a form with these figures; *is_new: it had to be computed. */
 FormCost assembler_judge_cost(AssemblerJudge *judge, const FunctionForm *form, const Figures *figures,
                               const LaunchChange *change, bool *is_new);
 
-/* Appends the module with the form in it, and with the functions that it needs. */
+/* text.c: appends the module with the form in it, and with the functions that it needs. */
 void judge_print_form(const FunctionForm *form, Buf *text);
 /* The module that such a text is, named so in messages; NULL if it has an error, which is not reported. */
 Module *judge_parse_text(Arena *arena, const char *name, const Buf *text);

@@ -2,7 +2,7 @@
 #ifndef PTXOPT_ENGINE_MACHINE_COST_H
 #define PTXOPT_ENGINE_MACHINE_COST_H
 
-#include "engine/judge.h"
+#include "engine/judge/judge.h"
 
 /* As form_cost(), and where the judge's assembler can tell which PTX instruction each machine instruction comes from,
  * the executed machine instructions and the time are those of the machine code (sass/).  'listing' (may be NULL) then

@@ -1,0 +1,27 @@
+/* What the judge knows of the texts that it has measured. */
+#ifndef PTXOPT_ENGINE_JUDGE_ENTRIES_H
+#define PTXOPT_ENGINE_JUDGE_ENTRIES_H
+
+#include "engine/judge/judge.h"
+
+typedef struct JudgeEntry {
+    TextKey key;
+    Figures figures;
+    bool is_asked;    /* somebody got these figures */
+    void *cubin;      /* owned; NULL: not kept */
+    size_t cubin_size;
+    bool is_numbered; /* the cubin has numbered lines (ptx_numbered), which tell how often its code is executed */
+    struct JudgeEntry *next;  /* with the same hash */
+    struct JudgeEntry *older; /* in judge->kept: all with a cubin */
+} JudgeEntry;
+
+/* Includes the kernel's name, since one text can hold several kernels, and the options that its form is for. */
+TextKey text_key_of(AssemblerJudge *judge, const char *text, size_t length, const char *kernel, unsigned knobs);
+/* NULL: the text has not been measured. */
+JudgeEntry *judge_entry_find(const AssemblerJudge *judge, const TextKey *key);
+/* For a text that has none; in the judge's arena. */
+JudgeEntry *judge_entry_add(AssemblerJudge *judge, const TextKey *key, const Figures *figures);
+/* A prediction then need not assemble the text again.  Code with numbered lines takes the place of code without. */
+void judge_entry_keep_cubin(AssemblerJudge *judge, JudgeEntry *entry, const Assembly *assembly, bool is_numbered);
+
+#endif
