@@ -4,7 +4,8 @@
 
 #include "ir/ir.h"
 #include "opt/block_size.h"
-#include "opt/replicas/reuse.h"
+#include "opt/common/refusal.h"
+#include "opt/common/reuse_list.h"
 
 /* Which original threads a coarsened thread replaces, along one dimension with ntid' = ntid / factor:
  * block: tid' + k * ntid'; unit: factor * tid' + k; number s: (tid' / s) * factor * s + tid' % s + k * s. */
@@ -78,18 +79,6 @@ LaunchChange contract_change(const LaunchContract *contract);
 bool contract_changes_launch(const LaunchContract *contract);
 /* Whether its grid or its dynamic shared memory is different. */
 bool contract_changes_grid(const LaunchContract *contract);
-
-/* Why a kernel was left unchanged. */
-typedef struct Refusal {
-    const char *reason; /* a sentence without its full stop */
-    Span span;          /* of the instruction that causes it; 0,0 if there is none */
-    bool has_span;
-} Refusal;
-
-/* Sets the refusal, its text in the module's arena; 'inst' may be NULL. */
-void refusal_set(Refusal *refusal, const Body *body, const Inst *inst, const char *format, va_list arguments);
-/* The line of the source that the instruction is on; 0: there is none. */
-unsigned inst_line(const Body *body, const Inst *inst);
 
 /* The conditions under which coarsening is correct, in the order in which they are checked. */
 typedef enum LegalityCondition {

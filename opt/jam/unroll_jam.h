@@ -3,7 +3,7 @@
 #define PTXOPT_OPT_JAM_UNROLL_JAM_H
 
 #include "ir/ir.h"
-#include "opt/coarsen/coarsen.h"
+#include "opt/common/refusal.h"
 
 enum { UNROLL_JAM_MOST = 16 };
 

@@ -140,30 +140,6 @@ static void phis_fill(Reuser *reuser)
     }
 }
 
-const char *reuse_class_text(ReuseClass class)
-{
-    static const char *const texts[] = {"self-temporal", "group-temporal", "stored"};
-    return texts[class];
-}
-
-static bool span_equal(Span a, Span b)
-{
-    return a.begin == b.begin && a.end == b.end;
-}
-
-void reuse_record(Arena *arena, ReuseList *list, const Reuse *reuse)
-{
-    for (size_t i = 0; i < list->items.count; i++) {
-        Reuse *have = &list->items.data[i];
-        if (have->class != reuse->class || have->replica != reuse->replica || have->of != reuse->of ||
-            !span_equal(have->load, reuse->load) || !span_equal(have->source, reuse->source))
-            continue;
-        have->count += reuse->count;
-        return;
-    }
-    VEC_PUSH(arena, list->items, *reuse);
-}
-
 static void record(Arena *arena, ReuseList *list, const Inst *load, const Inst *source)
 {
     bool stored = source && inst_op(source) == OP_ST;
