@@ -7,8 +7,8 @@
 #include "support/support.h"
 
 /* By RegId: the bits above so many are zero in every execution.  It is the register's size where no fewer are known,
- * and 64 for a register that is not an integer.  Follows loads of small types, phis, and what analysis/evaluate/evaluate.h
- * bounds. An undefined value may have any bits. O(I + R) for each of a few rounds. */
+ * and 64 for a register that is not an integer.  Follows loads of small types, phis, and what
+ * analysis/evaluate/evaluate.h bounds. An undefined value may have any bits. O(I + R) for each of a few rounds. */
 uint8_t *significant_bits(Arena *arena, const Values *values);
 
 #endif

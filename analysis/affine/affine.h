@@ -56,8 +56,8 @@ typedef struct Affine {
     AffineFactors **factors; /* by RegId: of a register that is the base of products; else NULL */
 } Affine;
 
-/* Follows what analysis/evaluate/evaluate.h gives as a sum, addresses, special registers, cvta and ld.param; a phi or anything
- * else is a base. SSA only. O(I + R).  'dominance' may be NULL (it is computed then).
+/* Follows what analysis/evaluate/evaluate.h gives as a sum, addresses, special registers, cvta and ld.param; a phi or
+ * anything else is a base. SSA only. O(I + R).  'dominance' may be NULL (it is computed then).
  *
  * Extensions to 64 bits of 32-bit sums that differ by a constant, and products that share their factors but for
  * constants, are written with one common base: a register that holds one of them, which need not dominate the others.

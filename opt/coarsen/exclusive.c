@@ -4,8 +4,8 @@
  * is in it.  The conditions of the branches that lead to a block are computed for every index that a replica other than
  * the first can have; if one of them is never met, the block is replica 0's alone.
  *
- * Only the index along the coarsened dimension and constants are known (analysis/evaluate/evaluate.h computes with them).
- * Requires SSA form, dominators and values. Changes nothing. */
+ * Only the index along the coarsened dimension and constants are known (analysis/evaluate/evaluate.h computes with
+ * them). Requires SSA form, dominators and values. Changes nothing. */
 #include "opt/coarsen/internal.h"
 
 /* Of a block along x and y; along z there are fewer. */

@@ -1,8 +1,8 @@
 /* One register and immediates for addresses that are a constant apart.
  *
- * The address of a replica that is provably another's plus a constant (analysis/affine/affine.h, wrap-around included) is
- * computed as that sum, which accesses take as an immediate; what it was computed from may then be dead. The addresses
- * of rows, in turn, which are multiples of one value apart, are computed each from the next:
+ * The address of a replica that is provably another's plus a constant (analysis/affine/affine.h, wrap-around included)
+ * is computed as that sum, which accesses take as an immediate; what it was computed from may then be dead. The
+ * addresses of rows, in turn, which are multiples of one value apart, are computed each from the next:
  *
  *     row1 = p + (x + a);  row2 = p + (x + 2 * a)        becomes      row1 = row0 + a;  row2 = row1 + a
  *

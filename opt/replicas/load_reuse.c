@@ -2,9 +2,9 @@
  * replicas share.
  *
  * A plain load is replaced by an earlier one of the same place on every path to it, if the two addresses are one sum
- * (analysis/affine/affine.h) and nothing between may write there or lets other threads write: no store that may meet it, no
- * barrier, fence, call, strong or volatile access. That is what an expert does by hand with registers (Unkule, Shaltz
- * and Qasem, CC'12, section 3), for the replicas that coarsening has put side by side. */
+ * (analysis/affine/affine.h) and nothing between may write there or lets other threads write: no store that may meet
+ * it, no barrier, fence, call, strong or volatile access. That is what an expert does by hand with registers (Unkule,
+ * Shaltz and Qasem, CC'12, section 3), for the replicas that coarsening has put side by side. */
 #include "opt/common/cleanup.h"
 #include "opt/passes.h"
 
