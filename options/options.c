@@ -7,33 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_guards(Buf *out, const char *between, const char *before_last)
-{
-    for (GuardForm form = 0; form < GUARD_FORM_COUNT; form++)
-        buf_printf(out, "%s%s", form == 0 ? "" : form + 1 < GUARD_FORM_COUNT ? between : before_last,
-                   guard_form_name(form));
-}
-
-static const OptionRow rows[] = {
-#define OPTION(id, name, value, argument, action, help) OPTION_ROW(name, argument, help, value),
-#define PROGRAM_OPTION(id, name, value, argument, action, help) \
-    OPTION_ROW(name, argument, help, .is_for_program = true, value),
-#include "options/options.def"
-    {0},
-};
-
-const OptionRow *options_table(void)
-{
-    return rows;
-}
-
-void options_print_help(Buf *out)
-{
-#define SECTION(title) buf_puts(out, "\n" title "\n");
-#define OPTION(id, ...) option_row_print_help(&rows[OPTION_##id], out);
-#include "options/options.def"
-}
-
 static bool ends_with(const char *text, const char *tail)
 {
     size_t length = strlen(text), tail_length = strlen(tail);
@@ -61,14 +34,14 @@ static void fail_word(Reader *reader, const char *word)
         return;
     }
     const char *bare = arena_strndup(reader->arena, name, length);
-    if (option_row_find(rows, bare)) {
+    if (option_row_find(options_table(), bare)) {
         options_fail(reader, "option '-%s' takes no value", bare);
         return;
     }
     const char *names[OPTION_COUNT];
     Buf matches = {0};
     for (unsigned i = 0; i < OPTION_COUNT; i++) {
-        names[i] = rows[i].name;
+        names[i] = options_table()[i].name;
         if (length && strncmp(names[i], bare, length) == 0)
             buf_printf(&matches, "%s-%s", matches.length ? ", " : "", names[i]);
     }
@@ -198,7 +171,7 @@ void options_init(Options *options)
 const char *options_set(Arena *arena, Options *options, const char *name, const char *value)
 {
     Reader reader = {.arena = arena, .options = options};
-    const OptionRow *row = option_row_find(rows, name);
+    const OptionRow *row = option_row_find(options_table(), name);
     if (!row)
         fail_word(&reader, name);
     else if (row->is_for_program)
@@ -208,7 +181,8 @@ const char *options_set(Arena *arena, Options *options, const char *name, const 
     else if (row->takes == no_argument && value)
         options_fail(&reader, "option '-%s' takes no value", name);
     else
-        read_option(&reader, (OptionId)(row - rows), value ? arena_strndup(arena, value, strlen(value)) : NULL);
+        read_option(&reader, (OptionId)(row - options_table()),
+                    value ? arena_strndup(arena, value, strlen(value)) : NULL);
     return reader.error;
 }
 
@@ -227,7 +201,7 @@ OptionsOutcome options_parse(Arena *arena, int argc, char *const *argv, Options 
     /* getopt may reorder its argv. */
     char **words = ARENA_ARRAY(arena, char *, (size_t)argc + 1);
     memcpy(words, argv, (size_t)argc * sizeof *argv);
-    const struct option *table = option_rows_for_getopt(arena, rows);
+    const struct option *table = option_rows_for_getopt(arena, options_table());
     optind = 0;
     opterr = 0;
     for (int id; !reader.error && (id = getopt_long_only(argc, words, "-:", table, NULL)) != -1;) {
@@ -235,7 +209,7 @@ OptionsOutcome options_parse(Arena *arena, int argc, char *const *argv, Options 
         case 1: VEC_PUSH(arena, reader.inputs, optarg); break;
         case '?': fail_word(&reader, words[optind - 1]); break;
         case ':':
-            options_fail(&reader, "option '-%s' needs a value", rows[optopt - FIRST_OPTION].name);
+            options_fail(&reader, "option '-%s' needs a value", options_table()[optopt - FIRST_OPTION].name);
             break;
         case FIRST_OPTION + OPTION_HELP: return OPTIONS_HELP;
         case FIRST_OPTION + OPTION_VERSION: return OPTIONS_VERSION;

@@ -344,13 +344,6 @@ void options_read_shared(Reader *reader, const char *text)
     VEC_PUSH(reader->arena, reader->options->dynamic_shared, option);
 }
 
-void assembler_choice_print(Buf *out, const char *between, const char *before_last)
-{
-    for (AssemblerKind kind = 0; kind < ASSEMBLER_KIND_COUNT; kind++)
-        buf_printf(out, "%s%s", kind ? between : "", assembler_kind_word(kind));
-    buf_printf(out, "%snone", before_last);
-}
-
 const char *assembler_choice_read(Arena *arena, const char *word, bool *none, AssemblerKind *kind)
 {
     const char *words[ASSEMBLER_KIND_COUNT + 1] = {[ASSEMBLER_KIND_COUNT] = "none"};
