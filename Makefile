@@ -248,7 +248,7 @@ $(ADAPTER): $(OUT)/runtime/contracts.o $(OUT)/runtime/link_adapter.o
 # The same in host code that ptxopt-nvcc compiles.
 EMBEDDED := $(OUT)/runtime/ptxopt-embedded.h
 $(EMBEDDED): runtime/embed.awk wrappers/wrapped.def runtime/contracts.c runtime/link_adapter.c runtime/runtime.h \
-    runtime/ptxopt-launch.h abi/abi.h $(OUT)/configuration $(GEN)/needs-build
+    runtime/ptxopt-launch.h abi/abi.h abi/driver.def $(OUT)/configuration $(GEN)/needs-build
 	@mkdir -p $(@D)
 	$(call step,EMBED)
 	$(Q)$(CC) $(STANDARD) $(WARNINGS) $(ALL_CPPFLAGS) -DPTXOPT_EMBEDDED -Os -g0 -fPIC -fvisibility=hidden -fno-common \
@@ -307,7 +307,7 @@ $(EMULATED)/libcuda.so.1: $(filter-out $(EMULATED)/runtime%,$(EMULATED_OBJECTS))
 # CUDA runtimes on it: shared for nvcc 11 to 13, and static.
 EMULATED_RUNTIMES := $(addprefix $(EMULATED)/,libcudart.so.11.0 libcudart.so.12 libcudart.so.13)
 RUNTIME_SOURCES := $(sort $(wildcard emulated/runtime*.c))
-$(EMULATED_RUNTIMES): $(EMULATED)/libcudart.so.%: $(RUNTIME_SOURCES) $(wildcard emulated/*.h emulated/*.def abi/*.h) \
+$(EMULATED_RUNTIMES): $(EMULATED)/libcudart.so.%: $(RUNTIME_SOURCES) $(wildcard emulated/*.h emulated/*.def abi/*) \
 $(OUT)/configuration
 	@mkdir -p $(@D)
 	@echo 'libcudart.so.$* { global: *; };' >$@.map

@@ -1,5 +1,5 @@
-/* The CUDA driver, as the worker process sees it. Building needs nothing of CUDA: the few declarations are here, after
- * the CUDA driver API manual.
+/* The CUDA driver, as the worker process sees it. Building needs nothing of CUDA: the declarations are here and in
+ * abi/driver.def, after the CUDA driver API manual.
  *
  * The PTX is compiled twice: it is loaded as a module, like a program's just-in-time compilation does, to get the
  * registers; and it is linked, which is the only way to get a cubin. */
@@ -40,26 +40,11 @@ enum {
 /* CUfunction_attribute. */
 enum { FUNCTION_SHARED = 1, FUNCTION_CONSTANT = 2, FUNCTION_LOCAL = 3, FUNCTION_REGISTERS = 4 };
 
+#define DRIVER_OF_ASSEMBLER
 typedef struct Driver {
-    int (*init)(unsigned flags);
-    int (*driver_version)(int *version);
-    int (*device_count)(int *count);
-    int (*device_get)(int *device, int ordinal);
-    int (*device_name)(char *name, int length, int device);
-    int (*device_attribute)(int *value, int attribute, int device);
-    int (*context_retain)(void **context, int device);
-    int (*context_set)(void *context);
-    int (*module_load)(void **module, const void *image, unsigned count, int *options, void **values);
-    int (*module_unload)(void *module);
-    int (*module_function)(void **function, void *module, const char *name);
-    int (*function_attribute)(int *value, int attribute, void *function);
-    int (*link_create)(unsigned count, int *options, void **values, void **link);
-    int (*link_add_data)(void *link, int type, void *data, size_t size, const char *name, unsigned count, int *options,
-                         void **values);
-    int (*link_complete)(void *link, void **cubin, size_t *size);
-    int (*link_destroy)(void *link);
-    int (*error_name)(int error, const char **name); /* NULL in old drivers */
-    Arch arch;                                       /* of the device: no suffix */
+#define DRIVER_FUNCTION(name, symbol, parameters, is_optional) int (*name) parameters;
+#include "abi/driver.def"
+    Arch arch; /* of the device: no suffix */
 } Driver;
 
 static void describe_error(const Driver *driver, Buf *text, int error)
@@ -78,23 +63,8 @@ static bool find_functions(Driver *driver, void *library, Buf *message)
         void *place;
         bool optional;
     } wanted[] = {
-        {"cuInit", &driver->init, false},
-        {"cuDriverGetVersion", &driver->driver_version, false},
-        {"cuDeviceGetCount", &driver->device_count, false},
-        {"cuDeviceGet", &driver->device_get, false},
-        {"cuDeviceGetName", &driver->device_name, false},
-        {"cuDeviceGetAttribute", &driver->device_attribute, false},
-        {"cuDevicePrimaryCtxRetain", &driver->context_retain, false},
-        {"cuCtxSetCurrent", &driver->context_set, false},
-        {"cuModuleLoadDataEx", &driver->module_load, false},
-        {"cuModuleUnload", &driver->module_unload, false},
-        {"cuModuleGetFunction", &driver->module_function, false},
-        {"cuFuncGetAttribute", &driver->function_attribute, false},
-        {"cuLinkCreate_v2", &driver->link_create, false},
-        {"cuLinkAddData_v2", &driver->link_add_data, false},
-        {"cuLinkComplete", &driver->link_complete, false},
-        {"cuLinkDestroy", &driver->link_destroy, false},
-        {"cuGetErrorName", &driver->error_name, true},
+#define DRIVER_FUNCTION(name, symbol, parameters, is_optional) {symbol, &driver->name, is_optional},
+#include "abi/driver.def"
     };
     for (size_t i = 0; i < COUNT_OF(wanted); i++) {
         void *function = dlsym(library, wanted[i].name);

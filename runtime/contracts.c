@@ -12,33 +12,8 @@ static pthread_mutex_t contracts_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void driver_load(Driver *driver, void *(*find)(const char *name))
 {
-    *(void **)&driver->module_get_global = find("cuModuleGetGlobal_v2");
-    *(void **)&driver->module_get_function = find("cuModuleGetFunction");
-    *(void **)&driver->library_get_global = find("cuLibraryGetGlobal");
-    *(void **)&driver->library_get_kernel = find("cuLibraryGetKernel");
-    *(void **)&driver->copy_out = find("cuMemcpyDtoH_v2");
-    *(void **)&driver->exchange_capture_mode = find("cuThreadExchangeStreamCaptureMode");
-    *(void **)&driver->function_get_module = find("cuFuncGetModule");
-    *(void **)&driver->launch = find("cuLaunchKernel");
-    *(void **)&driver->launch_cooperative = find("cuLaunchCooperativeKernel");
-    *(void **)&driver->launch_ex = find("cuLaunchKernelEx");
-    *(void **)&driver->graph_add = find("cuGraphAddKernelNode_v2");
-    *(void **)&driver->graph_get = find("cuGraphKernelNodeGetParams_v2");
-    *(void **)&driver->graph_set = find("cuGraphKernelNodeSetParams_v2");
-    *(void **)&driver->graph_add_any = find("cuGraphAddNode_v2");
-    *(void **)&driver->graph_set_instance = find("cuGraphExecKernelNodeSetParams_v2");
-    *(void **)&driver->function_name = find("cuFuncGetName");
-    *(void **)&driver->kernel_name = find("cuKernelGetName");
-    *(void **)&driver->kernel_library = find("cuKernelGetLibrary");
-    *(void **)&driver->kernel_count = find("cuLibraryGetKernelCount");
-    *(void **)&driver->kernel_function = find("cuKernelGetFunction");
-    *(void **)&driver->current_device = find("cuCtxGetDevice");
-    *(void **)&driver->function_set = find("cuFuncSetAttribute");
-    *(void **)&driver->kernel_set = find("cuKernelSetAttribute");
-    *(void **)&driver->occupancy = find("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags");
-    *(void **)&driver->available_shared = find("cuOccupancyAvailableDynamicSMemPerBlock");
-    *(void **)&driver->active_clusters = find("cuOccupancyMaxActiveClusters");
-    *(void **)&driver->cluster_size = find("cuOccupancyMaxPotentialClusterSize");
+#define DRIVER_FUNCTION(name, symbol, parameters, is_optional) *(void **)&driver->name = find(symbol);
+#include "abi/driver.def"
 }
 
 static void print_counts(void)
@@ -93,7 +68,7 @@ static size_t shared_factor(const Contract *contract)
 static void *find_kernel(const Driver *driver, void *module, void *library, const char *name)
 {
     void *found = NULL;
-    int error = module && driver->module_get_function     ? driver->module_get_function(&found, module, name)
+    int error = module && driver->module_function         ? driver->module_function(&found, module, name)
                 : library && driver->library_get_kernel ? driver->library_get_kernel(&found, library, name)
                                                         : 1;
     return error ? NULL : found;
@@ -114,7 +89,7 @@ static char *name_join(const char *before, const char *kernel, const char *after
 static size_t find_variable(const Driver *driver, void *module, void *library, const char *name, uint64_t *address)
 {
     size_t size = 0;
-    int error = module && driver->module_get_global     ? driver->module_get_global(address, &size, module, name)
+    int error = module && driver->module_global         ? driver->module_global(address, &size, module, name)
                 : library && driver->library_get_global ? driver->library_get_global(address, &size, library, name)
                                                         : 1;
     return error ? 0 : size;

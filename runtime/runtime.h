@@ -30,37 +30,12 @@ typedef struct Contract {
     struct Contract *next;
 } Contract;
 
+#define DRIVER_OF_RUNTIME
+
 /* The functions of the driver that this needs: those of the library that the program has loaded. */
 typedef struct Driver {
-    int (*module_get_global)(uint64_t *address, size_t *size, void *module, const char *name);
-    int (*module_get_function)(void **function, void *module, const char *name);
-    int (*library_get_global)(uint64_t *address, size_t *size, void *library, const char *name);
-    int (*library_get_kernel)(void **kernel, void *library, const char *name);
-    int (*copy_out)(void *to, uint64_t from, size_t size);
-    int (*exchange_capture_mode)(int *mode);
-    int (*function_get_module)(void **module, void *function);
-    int (*launch)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                  unsigned block_z, unsigned shared, void *stream, void **parameters, void **extra);
-    int (*launch_cooperative)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                              unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **parameters);
-    int (*launch_ex)(const DriverConfig *config, void *function, void **parameters, void **extra);
-    int (*graph_add)(void **node, void *graph, void *const *needs, size_t count, const KernelNode *parameters);
-    int (*graph_get)(void *node, KernelNode *parameters);
-    int (*graph_set)(void *node, const KernelNode *parameters);
-    int (*graph_add_any)(void **node, void *graph, void *const *needs, const void *edges, size_t count, AnyNode *any);
-    int (*graph_set_instance)(void *instance, void *node, const KernelNode *parameters);
-    int (*function_name)(const char **name, void *function);
-    int (*kernel_name)(const char **name, void *kernel);
-    int (*kernel_library)(void **library, void *kernel);
-    int (*kernel_count)(unsigned *count, void *library);
-    int (*kernel_function)(void **function, void *kernel);
-    int (*current_device)(int *device);
-    int (*function_set)(void *function, int attribute, int value);
-    int (*kernel_set)(int attribute, int value, void *kernel, int device);
-    int (*occupancy)(int *blocks, void *function, int threads, size_t shared, unsigned flags);
-    int (*available_shared)(size_t *shared, void *function, int blocks, int threads);
-    int (*active_clusters)(int *clusters, void *function, const DriverConfig *config);
-    int (*cluster_size)(int *size, void *function, const DriverConfig *config);
+#define DRIVER_FUNCTION(name, symbol, parameters, is_optional) int (*name) parameters;
+#include "abi/driver.def"
 } Driver;
 
 /* 'find' gives the driver's own function of a name, or NULL. */

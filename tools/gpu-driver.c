@@ -21,41 +21,8 @@ static bool find_functions(GpuDriver *driver, void *library, Buf *message)
         void *place;
         bool optional;
     } wanted[] = {
-        {"cuInit", &driver->init, false},
-        {"cuDriverGetVersion", &driver->driver_version, false},
-        {"cuDeviceGetCount", &driver->device_count, false},
-        {"cuDeviceGet", &driver->device_get, false},
-        {"cuDeviceGetName", &driver->device_name, false},
-        {"cuDeviceGetAttribute", &driver->device_attribute, false},
-        {"cuDevicePrimaryCtxRetain", &driver->context_retain, false},
-        {"cuCtxSetCurrent", &driver->context_set, false},
-        {"cuCtxSynchronize", &driver->context_synchronize, false},
-        {"cuModuleLoadDataEx", &driver->module_load, false},
-        {"cuModuleUnload", &driver->module_unload, false},
-        {"cuModuleGetFunction", &driver->module_function, false},
-        {"cuModuleGetGlobal_v2", &driver->module_global, false},
-        {"cuFuncGetAttribute", &driver->function_attribute, false},
-        {"cuFuncSetAttribute", &driver->function_set, false},
-        {"cuMemAlloc_v2", &driver->memory_alloc, false},
-        {"cuMemFree_v2", &driver->memory_free, false},
-        {"cuMemcpyHtoD_v2", &driver->copy_in, false},
-        {"cuMemcpyDtoH_v2", &driver->copy_out, false},
-        {"cuMemcpyDtoDAsync_v2", &driver->copy_within, false},
-        {"cuMemsetD8Async", &driver->fill, false},
-        {"cuLaunchKernel", &driver->launch, false},
-        {"cuEventCreate", &driver->event_create, false},
-        {"cuEventDestroy_v2", &driver->event_destroy, false},
-        {"cuEventRecord", &driver->event_record, false},
-        {"cuEventSynchronize", &driver->event_synchronize, false},
-        {"cuEventElapsedTime", &driver->event_elapsed, false},
-        {"cuGetErrorName", &driver->error_name, true},
-        {"cuArray3DCreate_v2", &driver->array_create, true},
-        {"cuArrayDestroy", &driver->array_destroy, true},
-        {"cuMemcpy3D_v2", &driver->copy_3d, true},
-        {"cuTexObjectCreate", &driver->texture_create, true},
-        {"cuTexObjectDestroy", &driver->texture_destroy, true},
-        {"cuSurfObjectCreate", &driver->surface_create, true},
-        {"cuSurfObjectDestroy", &driver->surface_destroy, true},
+#define DRIVER_FUNCTION(name, symbol, parameters, is_optional) {symbol, &driver->name, is_optional},
+#include "abi/driver.def"
     };
     for (size_t i = 0; i < COUNT_OF(wanted); i++) {
         void *function = dlsym(library, wanted[i].name);
