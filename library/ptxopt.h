@@ -37,7 +37,7 @@ typedef enum ptxopt_status {
     PTXOPT_BUG = 8 /* of this library; the last diagnostic says where */
 } ptxopt_status;
 
-/* "0.1.0" */
+/* "0.2.0" */
 const char *ptxopt_version(void);
 
 typedef struct ptxopt_options ptxopt_options;

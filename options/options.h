@@ -11,7 +11,7 @@
 #include "options/kernel_name.h"
 #include "options/table.h"
 
-#define PTXOPT_VERSION "0.1.0"
+#define PTXOPT_VERSION "0.2.0"
 
 typedef VEC(const char *) PathList;
 
