@@ -29,6 +29,7 @@ typedef struct FrontForm {
 typedef struct Fewest Fewest;
 
 typedef struct Front {
+    SearchObserver observer; /* the first member: the search hands it back */
     Fewest *fewest; /* which it is a part of */
     unsigned below;       /* only fewer registers than this are of interest: the input's, or those of the form taken */
     uint64_t most_spills; /* bytes */
@@ -52,8 +53,10 @@ static FrontForm form_new(const Body *body, const Figures *figures)
     return form;
 }
 
-void front_offer(Front *front, const Body *body, const Figures *figures)
+/* Keeps a copy of a form that was measured, if it is the best one with its number of registers. */
+static void front_offer(SearchObserver *observer, const Body *body, const Figures *figures)
 {
+    Front *front = (Front *)observer;
     if (figures->registers >= front->below || figures_spills(figures) > front->most_spills)
         return;
     FrontForm *form = &front->forms[figures->registers];
@@ -151,8 +154,10 @@ static bool form_take(Fewest *fewest, FrontForm *form)
     return true;
 }
 
-bool front_objects(Front *front, const Body *body, const Figures *figures)
+/* Takes the form if it is worth its price and has fewer registers than any other that is. */
+static bool front_objects(SearchObserver *observer, const Body *body, const Figures *figures)
 {
+    Front *front = (Front *)observer;
     if (figures_spills(figures) > front->most_spills)
         return false; /* it is only on the way */
     FrontForm form = form_new(body, figures), *place = &front->forms[figures->registers];
@@ -236,7 +241,7 @@ static void target_try(Search *search, const Body *form, unsigned target, unsign
         return;
     search_set_best(search, body, &figures);
     /* The cap alone may reach the target, but not at the price. */
-    search->is_best_objected = search->is_guided && front_objects(search->front, body, &figures);
+    search->is_best_objected = search->is_guided && front_objects(search->observer, body, &figures);
     if (effort > taken && effort - taken > assemblies)
         search->reserved = effort - search->used - assemblies;
     search_propose(search);
@@ -303,7 +308,8 @@ void target_fewest(Search *search, const Body *input, PassContext *context)
 {
     const Figures *before = &search->result->before;
     Fewest fewest = {.search = search, .input = input,
-                     .front = {.fewest = &fewest,
+                     .front = {.observer = {front_offer, front_objects},
+                               .fewest = &fewest,
                                .below = before->registers,
                                .most_spills = figures_spills(before)}};
     bool predicts = search->passes.judge->predict != NULL;
@@ -311,14 +317,14 @@ void target_fewest(Search *search, const Body *input, PassContext *context)
     last = last > PREDICTIONS ? last : PREDICTIONS;
     double growth = predicts ? threshold(THRESHOLD_FEWEST_CODE) : growth_allowed(search, LONGER_LOOPS);
     search->most_instructions = (uint64_t)((double)before->instructions * growth);
-    search->front = &fewest.front;
+    search->observer = &fewest.front.observer;
     fewest.before = search_predict(search, input, before);
     caps_try(&fewest);
     targets_try(&fewest);
     /* Out of time, or interrupted: predict only a few. */
     const Judge *judge = search->passes.judge;
     lower_take(&fewest, judge->is_over && judge->is_over(judge->context) ? PREDICTIONS : last);
-    search->front = NULL;
+    search->observer = NULL;
     fewest_conclude(&fewest, context);
     front_free(&fewest.front);
 }

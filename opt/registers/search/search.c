@@ -149,8 +149,8 @@ Figures search_measure(Search *search, const Body *body)
     if (!figures.repeated)
         charge(search, body, &figures, WORK_PARTS);
     demands_check(search, &figures);
-    if (search->front && search_accepts(search, &figures))
-        front_offer(search->front, body, &figures);
+    if (search->observer && search_accepts(search, &figures))
+        search->observer->measured(search->observer, body, &figures);
     return figures;
 }
 
@@ -251,6 +251,13 @@ void search_set_best(Search *search, Body *body, const Figures *figures)
     search->is_best_objected = false;
 }
 
+const char *time_objection(Search *search, const Body *form, const Figures *figures)
+{
+    Prediction before = search_predict(search, search->input, &search->result->before);
+    Prediction after = search_predict(search, form, figures);
+    return price_objection(search, &before, &after, figures);
+}
+
 /* Whether the form reaches the target at a price that is not worth it.  With the goal of the fewest registers, the
  * user says what price is. */
 static bool is_objected(Search *search, const Body *body, const Figures *figures)
@@ -295,7 +302,8 @@ bool search_consider(Search *search, PassId pass, const Body *body, const char *
     int order = fits ? search_compare(search, &figures, &search->current) : 1;
     bool objected = fits && is_objected(search, body, &figures);
     bool best = fits && is_better(search, &figures, objected) && !spills_more_often(search, body, &figures);
-    bool expensive = (best || order < 0) && search->is_guided && front_objects(search->front, body, &figures);
+    bool expensive = (best || order < 0) && search->is_guided &&
+                     search->observer->objects(search->observer, body, &figures);
     best &= !expensive;
     search->is_pass_over |= objected;
     if (best) {

@@ -15,6 +15,13 @@ typedef enum SearchStage {
     STAGE_WALK,   /* random changes */
 } SearchStage;
 
+/* Sees each form that is measured and accepted: "-target-regs fewest" keeps the best one for each count of registers. */
+typedef struct SearchObserver {
+    void (*measured)(struct SearchObserver *observer, const Body *body, const Figures *figures);
+    /* Whether the form is not worth its price; if it is worth it, the observer may take it. */
+    bool (*objects)(struct SearchObserver *observer, const Body *body, const Figures *figures);
+} SearchObserver;
+
 typedef struct Search {
     PassContext passes;  /* body: the current form, in SSA form, which passes start from; NULL at first */
     Figures current;     /* of passes.body */
@@ -37,8 +44,8 @@ typedef struct Search {
     Figures best_figures;
     Figures last;    /* of the candidate that was considered last */
     Figures dropped; /* the best form that was as low as the target, but had too many instructions; or not known */
-    struct Front *front; /* the forms of each count of registers; NULL: nobody asks for them */
-    bool is_guided;      /* a form that is not worth its price becomes neither the best nor the current one */
+    SearchObserver *observer; /* NULL: none */
+    bool is_guided; /* a form to which the observer objects becomes neither the best nor the current one */
     SearchStage stage;
     unsigned assemblies; /* what the next pass may use, roughly */
     unsigned replaced;   /* how often a candidate became the current form */
@@ -113,7 +120,13 @@ bool search_run(Search *search, PassId pass, SearchStage stage, unsigned assembl
 /* Makes the best form the current one again: a walk may end at a worse one. */
 void search_restore(Search *search);
 
-/* registers.c, for auto.c and fewest.c too: */
+/* Why a form is not worth its price by predicted time, against the input without a cap; NULL if it is, or if no times are
+ * predicted. */
+const char *time_objection(Search *search, const Body *form, const Figures *figures);
+/* price.c: the same with predictions at hand. */
+const char *price_objection(Search *search, const Prediction *before, const Prediction *after, const Figures *figures);
+
+/* target.c */
 
 enum { LOWEST_CAP = 24 }; /* assemblers raise a lower .maxnreg to this, with a warning */
 
@@ -129,11 +142,9 @@ void target_search(Search *search);
 void best_take(Search *search, PassContext *context);
 /* The context's body stays as it is. */
 void nothing_changed(Search *search, PassContext *context, const char *explanation);
-/* Why a form is not worth its price by predicted time, against the input without a cap; NULL if it is, or if nobody
- * predicts times. */
-const char *time_objection(Search *search, const Body *form, const Figures *figures);
-/* The same with predictions at hand. */
-const char *price_objection(Search *search, const Prediction *before, const Prediction *after, const Figures *figures);
+/* Proposes the block's size as .maxntid, for the best form; true if it is better. */
+bool search_bounds(Search *search);
+
 /* raise.c: whether the input can be told how many blocks are on an SM, because the block size is known, and
  * the user has not said it. */
 bool raise_is_possible(const Search *search, const Body *input);
@@ -146,10 +157,6 @@ const char *raise_objection(const Search *search, const RegistersBoundary *bound
 void target_auto(Search *search, const Body *input, PassContext *context);
 /* fewest.c: looks for the fewest registers at the price that is allowed. */
 void target_fewest(Search *search, const Body *input, PassContext *context);
-/* Keeps a copy of a form that was measured, if it is the best one with so many registers. */
-void front_offer(struct Front *front, const Body *body, const Figures *figures);
-/* Whether such a form is not worth its price; if it is, and has fewer registers than any other that is, it is taken. */
-bool front_objects(struct Front *front, const Body *body, const Figures *figures);
 
 /* spilling.c: what its pass may assemble for the best form, in assemblies of the input; 0: it cannot propose
  * anything. */
@@ -162,7 +169,5 @@ unsigned knobs_effort(const Search *search);
 /* nounroll.c: the least that its pass needs for the current form, in assemblies of the input; 0: it has nothing to
  * propose. */
 unsigned nounroll_effort(const Search *search);
-/* Proposes the block's size as .maxntid, for the best form; true if it is better. */
-bool search_bounds(Search *search);
 
 #endif
