@@ -6,7 +6,7 @@
 
 enum { BLOCK_MOST_THREADS = 1024 }; /* on every architecture (CUDA Programming Guide, "Compute Capabilities") */
 
-/* Where a block size comes from, the source that prevails first. */
+/* The sources of a block size, the one that prevails first. */
 typedef enum BlockOrigin {
     BLOCK_UNKNOWN,
     BLOCK_REQUIRED, /* .reqntid: a launch cannot differ */

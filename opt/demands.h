@@ -1,11 +1,12 @@
-/* What a kernel's code asks for while it runs, so that another form may wait for it for ever: registers that a block
- * gets at its launch only, other blocks that must run meanwhile, and memory that the blocks of an SM share. */
+/* The resources that a kernel's code asks for while it runs, so that another form may wait for them for ever: registers
+ * that a block gets at its launch only, other blocks that must run meanwhile, and memory that the blocks of an SM
+ * share. */
 #ifndef PTXOPT_OPT_DEMANDS_H
 #define PTXOPT_OPT_DEMANDS_H
 
 #include "opt/residency.h"
 
-/* Of the kernel and the functions that it may call; NULL where there is no such instruction. */
+/* The demands of the kernel and the functions that it may call; NULL: there is no such instruction. */
 typedef struct Demands {
     const Module *module;
     /* A setmaxnreg, one that names the most registers of each thread.  Registers that a warp asks for come from those

@@ -20,7 +20,7 @@ typedef struct Figures {
 
 static inline uint64_t figures_spills(const Figures *figures) { return figures->spill_stores + figures->spill_loads; }
 
-/* What the cost model says of a form (cost/). */
+/* The cost model's prediction for a form (cost/). */
 typedef struct Prediction {
     bool known;
     bool is_new;     /* it had to be computed; that takes an assembly only for what measure() did not assemble */
@@ -48,8 +48,8 @@ typedef struct Judge {
     unsigned width; /* forms that are assembled at the same time; 0 is taken for 1 */
     /* Whether the time for a search is over, or the user wants its end.  NULL: never. */
     bool (*is_over)(void *context);
-    /* Predicts the time of a form that measure() gave 'figures', and that is launched with this change; it needs no
-     * assembly of its own, but for what is not of a search, the input.  NULL: nobody predicts times. */
+    /* Predicts the time of a form that measure() gave 'figures', and that is launched with this change; it assembles
+     * nothing, except for the input, which no search has measured. NULL: times are not predicted. */
     Prediction (*predict)(void *context, const FunctionForm *form, const Figures *figures,
                           const LaunchChange *change);
 } Judge;

@@ -29,7 +29,7 @@ typedef struct PassOptions {
     FILE *dump_out;
 } PassOptions;
 
-/* What passes work on and with. */
+/* The state that passes work on and with. */
 typedef struct PassContext {
     Arena *arena; /* for texts that outlive the passes */
     const PassOptions *options;
@@ -85,10 +85,11 @@ bool pass_run(PassContext *context, PassId id);
 void pass_verify(PassId id, const Body *body);
 /* Prints a form of the body after the pass, where -d asks for it; 'comment' (NULL: none) follows in the heading. */
 void pass_dump(const PassContext *context, PassId id, const Body *body, const char *comment);
-/* The blocks of the context's size that an SM holds at once, each with so many bytes of shared memory at launch. */
+/* The blocks of the context's size that an SM holds at once, each launched with 'dynamic_shared' bytes of dynamic
+ * shared memory. */
 unsigned pass_blocks_on_sm(const PassContext *context, const Figures *figures, uint64_t dynamic_shared);
-/* Whether form 'a' is predicted to take longer than form 'b', both launched by the contract; true where nobody
- * predicts times. */
+/* Whether form 'a' is predicted to take longer than form 'b', both launched by the contract; true if times are not
+ * predicted. */
 bool pass_is_slower(const PassContext *context, const FunctionForm *a, const Figures *a_figures, const FunctionForm *b,
                     const Figures *b_figures);
 /* The form of the kernel that has this body. */

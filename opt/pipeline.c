@@ -12,8 +12,8 @@
 #include "opt/registers/moves/knobs.h"
 #include "opt/passes.h"
 
-/* What the register search may assemble, in assemblies of the kernel, by -O level.  With what is assembled for the
- * report and to check the output, a run at the default takes about 20 times as long as the assembler at most. */
+/* The budget of the register search, in assemblies of the kernel, by -O level. With the assemblies for the report and
+ * to check the output, a run at the default takes at most about 20 times as long as the assembler. */
 static const unsigned level_effort[4] = {0, 8, 16, 120};
 
 static const char no_assembler[] = "no assembler";
@@ -26,7 +26,7 @@ static Figures measure(const PipelineOptions *options, const FunctionForm *form)
     return figures;
 }
 
-/* What the replicas of one thread, now side by side, load and compute in common. */
+/* Merges the loads and computations that the replicas of one thread, now side by side, have in common. */
 static void reuse(PassContext *context)
 {
     bool changed = pass_run(context, PASS_LOAD_REUSE);
@@ -326,6 +326,7 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     if (request->coarsen)
         pass_run(&context, PASS_INLINE);
     pass_run(&context, PASS_SSA);
+    /* From here on the body is in SSA form. */
     if (request->jam_count)
         unroll_jam(&context, request, result);
     if (request->coarsen)
@@ -334,12 +335,14 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         pass_run(&context, PASS_DECIDE);
         reuse(&context);
     }
+    /* From here on the launch is the contract's, and what the code computes is settled. */
     if (request->registers && (result->registers_refusal = search_refusal(options)) != NULL)
         result->registers = OUTCOME_REFUSED;
     if (request->registers && !result->registers_refusal)
         reduce_registers(&context, request, options, result);
     else
         pass_run(&context, PASS_BOUNDS);
+    /* From here on the body may have left SSA form, and the assembler's figures hold except for the check. */
     if (result->coarsening == OUTCOME_DONE && result->contract.level == LEVEL_THREAD) /* the block's size can tell */
         pass_run(&context, PASS_CHECK);
     result->unadapted = context.unadapted;

@@ -51,7 +51,7 @@ typedef struct KernelResult {
     BlockSize block_before, block_after; /* at launch */
     Outcome coarsening;
     LaunchContract contract; /* coarsening done */
-    const char *unadapted;   /* threads merged: what becomes of launches that nobody adapts, in words */
+    const char *unadapted;   /* threads merged: what becomes of launches that are not adapted, in words */
     bool has_fast_paths;     /* for conditions that replicas agree on (opt/coarsen/fast.c) */
     ReuseList reuse;         /* loads that took a known value; where code is made twice, in one version at least */
     Refusal refusal;         /* coarsening refused */

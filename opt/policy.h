@@ -1,9 +1,9 @@
 /* Whether one form of a kernel is worth taking instead of another: the only place that says so.
  *
  * A form is kept if it needs fewer registers above the target, then fewer spilled bytes, then fewer instructions
- * (search_compare in opt/registers/search/search.h), and if it does not cost more than the policy of whoever asks
- * allows: in predicted time, in the time that one warp waits, in executed instructions. The limits of all policies are
- * in opt/thresholds.def. */
+ * (search_compare in opt/registers/search/search.h), and if it does not cost more than the caller's policy allows: in
+ * predicted time, in the time that one warp waits, in executed instructions. The limits of all policies are in
+ * opt/thresholds.def. */
 #ifndef PTXOPT_OPT_POLICY_H
 #define PTXOPT_OPT_POLICY_H
 

@@ -9,10 +9,10 @@
  *     out[i] = tile[t ^ 1];              if (alive) out[i] = tile[t ^ 1];
  *
  * After the branch,
- *   - what is done once for all replicas stays as it is: one of them at least would do it;
- *   - what each replica does for itself, and a dead one must not, becomes a *section*: blocks under 'alive', which are
- *     a region like any other.  Where its values are used after it, they are zero for a dead replica, which uses them
- *     for nothing that matters;
+ *   - an instruction that is executed once for all replicas stays as it is: at least one of them would execute it;
+ *   - code that each replica executes for itself, and a dead one must not, becomes a *section*: blocks under 'alive',
+ *     which are a region like any other. After it, its values are zero for a dead replica, which uses them for nothing
+ *     that matters;
  *   - regions are entered by replicas that are alive;
  *   - a branch that the replicas take alike, though their conditions are values of their own, asks those alive;
  *   - a warp-level instruction is each replica's own, and its mask loses the lanes whose replica is dead: all threads
@@ -168,7 +168,7 @@ static bool values_have_zeros(const Body *body, const Block *block)
     return true;
 }
 
-/* The blocks that are executed after threads may have left, but for those in which they only exit. */
+/* The blocks that are executed after threads may have left, except those in which they only exit. */
 static BitSet find_after(const Coarsening *c)
 {
     BitSet after = bitset_new(c->scratch, c->body->blocks.count);

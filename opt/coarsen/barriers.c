@@ -2,17 +2,17 @@
  *
  * A barrier of the block is reached by all of its threads that have not exited, or by none ("__syncthreads() is allowed
  * in conditional code but only if the conditional evaluates identically across the entire thread block": CUDA C++
- * Programming Guide).  So a branch is taken alike by all if
+ * Programming Guide). So a branch is taken alike by all if
  *   - the threads on one side come to a barrier whatever they do next: it post-dominates that side;
  *   - those on the other side meet them again without coming to any barrier, and before the kernel ends.
  * Other conditions, that are the same for all threads, may say whether the first side comes to the barrier: such parts
  * have been divided, and their branches marked (reach.c).
- * Where either side may come to a barrier, as in "a || b", the branch alone does not decide; nor where both have one of
- * their own, for PTX lets a thread arrive at any instruction of the barrier.  Only aligned barriers with the number 0
- * decide: others may be used by parts of a block.
+ * If either side may come to a barrier, as in "a || b", the branch alone does not decide. Nor does it if both have one
+ * of their own, because PTX lets a thread arrive at any instruction of the barrier. Only aligned barriers with the
+ * number 0 decide: others may be used by parts of a block.
  *
  * The emulator finds the same branches (emulator/decode/agreements.c) and reports threads that do not agree.
- * Requires post-dominators.  Changes nothing but the set. */
+ * Requires post-dominators. Changes nothing but the set. */
 #include "opt/coarsen/internal.h"
 
 static bool is_barrier(const Inst *inst)

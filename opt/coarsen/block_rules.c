@@ -1,8 +1,8 @@
-/* How instructions are treated where blocks are merged, as far as that differs from merging threads.
+/* How instructions are treated where blocks are merged, insofar as that differs from merging threads.
  *
- * The threads of a block stay what they are, so what counts them, their warps or their arrivals needs no change.  What
- * is about blocks does: their index and, in a grid that shrinks, their number, which index.c replaces,
- * clusters, and the size of shared memory. */
+ * The threads of a block stay what they are, so instructions that count them, their warps or their arrivals need no
+ * change. Instructions that are about blocks do: those about their index and, in a grid that shrinks, their number,
+ * which index.c replaces, clusters, and the size of shared memory. */
 #include "opt/coarsen/internal.h"
 
 static CoarsenTreatment refused(const char *reason)

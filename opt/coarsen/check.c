@@ -2,11 +2,11 @@
  *
  * Changes the body's tuning, or adds blocks before its entry and after its end. The last of the passes.
  *
- * Launches that nobody adapts (runtime/) have blocks that are larger by the factor. Where the block size is known,
+ * Launches that are not adapted (runtime/) have blocks that are larger by the factor. If the block size is known,
  * .reqntid makes the driver refuse them; otherwise .maxntid refuses those larger than any block can become. Either also
- * tells the assembler how many threads share the registers. Where that makes it fit fewer blocks on an SM, and the
- * kernel is not predicted to be as fast, it looks at %ntid itself instead, before anything else, and ends with a
- * message: three instructions, for which no register is live. */
+ * tells the assembler how many threads share the registers. If fewer blocks then fit on an SM, and the kernel is not
+ * predicted to be as fast, the kernel checks %ntid itself instead, before anything else, and ends with a message: three
+ * instructions, across which no register is live. */
 #include "opt/coarsen/internal.h"
 #include "opt/passes.h"
 
@@ -230,7 +230,7 @@ static bool add_check(PassContext *context)
     return true;
 }
 
-/* What the tuning's directive does. */
+/* Describes the effect of the tuning's directive. */
 static const char *directive_text(const PassContext *context)
 {
     const Tuning *tuning = &context->body->tuning;

@@ -29,10 +29,10 @@
 
 #include <string.h>
 
-/* Of a block, on every architecture (CUDA Programming Guide, "Compute Capabilities"). */
+/* The limits of a block, on every architecture (CUDA Programming Guide, "Compute Capabilities"). */
 static const unsigned most_along[3] = {1024, 1024, 64};
 
-/* What differs between replicas, and where: the analyses of the body as it is now, and its regions. */
+/* Finds the values that differ between replicas, and where: the analyses of the body as it is now, and its regions. */
 static bool analyze(Coarsening *c)
 {
     analyses_free(c->analyses);
@@ -62,7 +62,7 @@ static bool analyze(Coarsening *c)
     return coarsening_condition(c, LEGAL_FLOW, coarsening_find_regions(c));
 }
 
-/* Regions within fast paths may have fast paths, so many deep. */
+/* How deep fast paths may nest: regions within fast paths may have fast paths. */
 enum { DEEPEST_PATHS = 6 };
 
 /* Gives regions their forms. */
@@ -173,7 +173,7 @@ static bool check_warps(const LaunchContract *contract, Coarsening *c)
     for (unsigned d = 0; d < 3; d++) {
         if (!contract->block[d])
             return true;
-        /* Where the factor does not divide it, the warps of the original must not reach over the end either. */
+        /* If the factor does not divide it, the warps of the original must not reach over the end either. */
         bool aligned = threads * contract->block[d] % 32 == 0 || is_flat(contract, d);
         threads *= (unsigned)divide_up(contract->block[d], contract->factor[d]);
         if (contract->factor[d] > 1 && (threads % 32 || !aligned))
@@ -212,7 +212,7 @@ static bool check_size(Coarsening *c)
                              (unsigned long long)c->original_size, COARSEN_SIZE, COARSEN_GROWTH);
 }
 
-/* One step: so many threads of a block, or blocks, along one dimension, into one. */
+/* One step: how many threads of a block, or blocks, along one dimension become one. */
 typedef struct Step {
     CoarsenLevel level;
     unsigned dimension, factor;
@@ -288,8 +288,8 @@ static bool coarsen_dimensions(Coarsening *c, const CoarsenRequest *request, Lau
         replicas *= step.factor;
         blocks *= i < 3 ? 1 : step.factor;
     }
-    /* Last, so that they come first: what a dimension adds does not depend on them.  x comes last of all, because the
-     * turns of the others move on with its groups. */
+    /* These are added last, so that they come first: the code that a dimension adds does not depend on them. x comes
+     * last of all, because the turns of the others move on with its groups. */
     for (unsigned d = 3; d-- > 0;)
         if (contract->merged[d] > 1 && !request->shrinks_grid)
             coarsening_stop_surplus(c->body, d, contract->merged[d]);

@@ -29,7 +29,7 @@ const char *guard_form_name(GuardForm form);
 /* False if there is none of that name. */
 bool guard_form_read(const char *name, GuardForm *form);
 
-/* What is merged: threads of a block, or blocks of the grid, thread by thread. */
+/* Coarsening merges threads of a block, or blocks of the grid, thread by thread. */
 typedef enum CoarsenLevel { LEVEL_THREAD, LEVEL_BLOCK } CoarsenLevel;
 
 /* "thread", "block" */
@@ -40,17 +40,17 @@ bool coarsen_level_read(const char *name, CoarsenLevel *level);
 typedef struct CoarsenRequest {
     CoarsenLevel level;
     unsigned factor[3]; /* along x, y, z; 1: not coarsened */
-    unsigned merged[3]; /* LEVEL_THREAD: so many blocks of what this gives into one; 0 or 1: not along it */
+    unsigned merged[3]; /* LEVEL_THREAD: how many of the resulting blocks are then merged; 0, 1: none */
     bool shrinks_grid;  /* where blocks are merged, fewer are launched; else those left over exit */
     Stride stride;
     BlockSize block; /* of the original kernel */
     GuardForm guards;
-    unsigned growth; /* a kernel with fast paths is at most so many times as long as without; 0: GROWTH_DEFAULT */
+    unsigned growth; /* fast paths make a kernel at most this many times as long; 0: GROWTH_DEFAULT */
     ReuseList *shared; /* out, in 'arena': loads that are done once for several threads; NULL: not wanted */
     Arena *arena;
 } CoarsenRequest;
 enum { GROWTH_DEFAULT = 4 };
-/* A coarsened kernel has at most so many PTX instructions, or so many times as many as the kernel had if that is more.
+/* A coarsened kernel has at most COARSEN_SIZE PTX instructions, or COARSEN_GROWTH times those of the original, if more.
  * ptxas 13.0 needs 15 seconds for a block of 5,000, and longer than its time limit, two minutes, for 20,000. */
 enum { COARSEN_SIZE = 16384, COARSEN_GROWTH = 4 };
 
@@ -58,7 +58,7 @@ enum { COARSEN_SIZE = 16384, COARSEN_GROWTH = 4 };
 typedef struct LaunchContract {
     Name kernel;
     CoarsenLevel level;
-    unsigned merged[3];   /* so many blocks of the grid into one */
+    unsigned merged[3];   /* how many blocks of the grid become one */
     unsigned factor[3];   /* block' = block / factor, rounded up, in each dimension */
     unsigned grid_factor[3]; /* grid' = grid / grid_factor in each dimension, which it must divide: as 'merged', or 1 */
     unsigned dynamic_factor; /* the dynamic shared memory, rounded up to a multiple of CONTRACT_SHARED_UNIT, times this;
@@ -94,7 +94,7 @@ typedef enum LegalityCondition {
 
 typedef enum LegalityState { LEGALITY_UNCHECKED, LEGALITY_HELD, LEGALITY_FAILED } LegalityState;
 
-/* What was found about each condition. */
+/* The findings about each condition. */
 typedef struct Legality {
     LegalityState state[LEGALITY_COUNT];
     unsigned count[LEGALITY_COUNT]; /* of instructions (LEGAL_FLOW: branches) that it is about, before any change */
@@ -105,7 +105,7 @@ typedef struct Legality {
 
 /* "barriers" ... */
 const char *legality_name(LegalityCondition condition);
-/* What holds, as a sentence without its full stop. */
+/* The condition, as a sentence without its full stop. */
 const char *legality_text(LegalityCondition condition);
 /* "held", "failed", "not checked" */
 const char *legality_state_text(LegalityState state);
@@ -143,7 +143,7 @@ typedef struct CoarsenTreatment {
     const char *reason; /* COARSEN_REFUSED: a verb phrase, with the instruction as its subject; else NULL */
 } CoarsenTreatment;
 
-/* What the instruction table alone says; the kernel around an instruction can add further reasons to refuse it. */
+/* The treatment by the instruction table alone; the kernel around an instruction can add reasons to refuse it. */
 CoarsenTreatment coarsen_treatment(const Form *form);
 CoarsenTreatment coarsen_sreg_treatment(const Sreg *sreg);
 /* "cloned", "kept once" ... */
@@ -151,9 +151,9 @@ const char *coarsen_rule_text(CoarsenRule rule);
 
 /* The constant symbol __ptxopt_launch_<kernel>, in the module's arena but not yet one of its items: it carries the
  * contract into the cubin. An array of 16 .u32: magic 0x50584f50, format 1, level (0 thread), factor x y z, stride
- * kind, stride number, whole_warps, stride_unit, block x y z (0: unknown), 0, 0, 0. Where it changes the grid or the
- * dynamic shared memory, the format is 2, word 2 dynamic_factor, and the last three grid_factor x y z. If the module
- * leaves no room in constant memory, it is in global memory. */
+ * kind, stride number, whole_warps, stride_unit, block x y z (0: unknown), 0, 0, 0. If the contract changes the grid or
+ * the dynamic shared memory, the format is 2, word 2 is dynamic_factor, and the last three are grid_factor x y z. If
+ * the module leaves no room in constant memory, it is in global memory. */
 Variable *contract_symbol(Module *module, const LaunchContract *contract);
 void contract_add_symbol(Module *module, Variable *symbol);
 void contract_remove_symbol(Module *module, const Variable *symbol);

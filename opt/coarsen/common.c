@@ -1,25 +1,25 @@
 /* Shared arrays that merged blocks have in common: one array in place of a copy for each block.
  *
- * PLDI'10 (Yang et al., section 3.5) keeps a tile once that the merged blocks would fill alike.  Here an array is kept
+ * PLDI'10 (Yang et al., section 3.5) keeps a tile once that the merged blocks would fill alike. Here an array is kept
  * once if every store to it writes the same value to the same place for all replicas, and is done by all of them or by
  * none, or else only within one copy of a region at a time:
  *
- *   - Outside regions such a store is done once.  By induction the array then has, at every barrier, what the copy of
+ *   - Outside regions such a store is done once. By induction the array then has, at every barrier, what the copy of
  *     each replica would have; so loads may be anywhere, and their addresses may differ.
  *   - A region may store to it if all threads of the block enter it together for a replica, and if no other place that
- *     uses the array is executed before it or after it.  The replicas then use the array one after the other, with a
- *     barrier between them (clone.c), and nobody looks at what they leave.
+ *     uses the array is executed before it or after it. The replicas then use the array one after the other, with a
+ *     barrier between them (clone.c), and the values that they leave are never read.
  *
- * Where the last blocks of a grid have fewer replicas, the first rule holds for the fast path, and the second for the
- * slow one.
+ * If the last blocks of a grid have fewer replicas, the first rule holds for the fast path, and the second for the slow
+ * one.
  *
  * Replicas of merged blocks race for nothing in an array of their own, so the order of each one's accesses counts.
- * Copies of loads follow their originals at once, but for those in a chain of carry flags or a call sequence, which
+ * Copies of loads follow their originals at once, except those in a chain of carry flags or a call sequence, which
  * follow the whole (clone.c): a store must not come between.
  *
  * All that touches such an array must be known: its address must be used by plain loads and stores, and for arithmetic.
  *
- * Requires SSA form, values, variance and regions.  Changes nothing but the set. */
+ * Requires SSA form, values, variance and regions. Changes nothing but the set. */
 #include "opt/coarsen/internal.h"
 
 /* The registers that an address of the array at hand may be in, and whether all uses of these are harmless. */

@@ -1,6 +1,6 @@
-/* What is said about the conditions of coarsening: whether each held, and the instructions that it is about.
+/* The report on the conditions of coarsening: whether each held, and the instructions that it is about.
  *
- * Requires SSA form; of the body before its first change, also regions, loops and observations.  Changes nothing. */
+ * Requires SSA form and, for the body before its first change, regions, loops and observations. Changes nothing. */
 #include "opt/coarsen/internal.h"
 
 static const struct {

@@ -31,7 +31,7 @@ typedef struct Growth {
 
 static bool find_growth(const Counting *w, RegId reg, unsigned depth, Growth *out);
 
-/* What a source of a sum adds: a constant, or a value of few bits. */
+/* Finds what a source of a sum adds: a constant, or a value of few bits. */
 static bool find_summand(const Counting *w, const ComputeSource *source, Growth *out)
 {
     const int64_t most = INT64_C(1) << MOST_STEP_BITS;
@@ -71,7 +71,7 @@ static bool join_growth(const Counting *w, RegId reg, unsigned depth, bool first
     return true;
 }
 
-/* Where paths of one round meet. */
+/* The growth of a phi at which paths of one round meet. */
 static bool find_meeting(const Counting *w, const ValueDef *def, unsigned depth, Growth *out)
 {
     if (!def->block || loop_of(w->c->loops, def->block) != w->loop || def->block == w->loop->header)
@@ -159,7 +159,7 @@ static bool starts_small(const Counting *w)
 
 typedef enum Side { SIDE_NONE, SIDE_BELOW, SIDE_ABOVE, SIDE_APART } Side;
 
-/* Where the left operand is while the relation holds.  *meets: it may also be equal. */
+/* The side on which the left operand is while the relation holds. *meets: it may also be equal. */
 static Side side_of(Relation relation, bool *meets)
 {
     *meets = relation == RELATION_LESS_EQUAL || relation == RELATION_GREATER_EQUAL;

@@ -8,7 +8,7 @@
  * them). Requires SSA form, dominators and values. Changes nothing. */
 #include "opt/coarsen/internal.h"
 
-/* Of a block along x and y; along z there are fewer. */
+/* MOST_INDEX: of a block along x and y; along z there are fewer. */
 enum { MOST_INDEX = 1024, MOST_DEPTH = 8, MOST_STEPS = 256 };
 
 typedef struct Evaluation {
@@ -42,7 +42,7 @@ static unsigned least_index(const Coarsening *c)
     case STRIDE_NUMBER: return c->stride.number;
     case STRIDE_BLOCK: break;
     }
-    return c->dimension == 0 && c->needs_whole_warps ? 32 : 1; /* at least so many threads are left along x */
+    return c->dimension == 0 && c->needs_whole_warps ? 32 : 1; /* at least this many threads are left along x */
 }
 
 /* Whether the branch keeps all replicas but the first from going on to 'to', which it may take to. */

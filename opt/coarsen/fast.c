@@ -7,17 +7,16 @@
  *
  * The head branches on an agreement (agree.c), so the version region' is not under variant control: its variant
  * instructions are cloned in place, its uniform ones are kept once, and variant conditions within it form smaller
- * regions, which get fast paths in the next round.  The region itself is cloned as before, one replica after the other.
+ * regions, which get fast paths in the next round. The region itself is cloned as before, one replica after the other.
  * If both sides of the condition are in the region, the version has both, and the replicas need only agree.
  *
- * Within a barrier interval the accesses of replicas may be interleaved, because programs have no data races.  A region
+ * Within a barrier interval the accesses of replicas may be interleaved, because programs have no data races. A region
  * with warp-level instructions gets no fast path: threads of one warp that took different paths would not meet there.
- * Where blocks are merged, all threads of a block agree on whether a replica is beyond the end of the grid, so that
- * condition does not keep them apart.
- * Neither does one that observes other threads: whatever it may wait for, the replicas do that in order
- * (progress.c).
+ * If blocks are merged, all threads of a block agree on whether a replica is beyond the end of the grid, so that
+ * condition does not keep the threads of a warp apart. A region that observes other threads gets no fast path either:
+ * whatever it may wait for, the replicas do that in order (progress.c).
  *
- * Requires SSA form, variance and regions.  Keeps SSA form; blocks, edges and all analyses change. */
+ * Requires SSA form, variance and regions. Keeps SSA form; blocks, edges and all analyses change. */
 #include "opt/coarsen/internal.h"
 #include "opt/common/versions.h"
 
@@ -59,7 +58,7 @@ static bool keeps_together(const Coarsening *c, const Region *region)
     return true;
 }
 
-/* A guess for where nobody looks at costs: loads in flight together and shared work pay for the test.  Loops that read
+/* A guess for use without a cost model: loads in flight together and shared work pay for the test. Loops that read
  * nothing share nothing but their control. */
 static bool seems_worthwhile(const Region *region)
 {
@@ -78,7 +77,7 @@ static Versions *versions(FastPaths *f)
     return &f->versions;
 }
 
-/* Whether so many instructions, cloned, are within the limit; takes them off. */
+/* Whether this many instructions, cloned, are within the limit; if so, subtracts them from it. */
 static bool take_growth(Coarsening *c, size_t instructions)
 {
     if (instructions > c->growth / c->factor)

@@ -4,19 +4,19 @@
  * %ntid.d, which becomes the original size: factor times the new one, or a constant where the contract requires it.
  * After cloning, each replica's index is computed next to the one read.
  *
- * A block whose known size S the factor does not divide has S / factor threads afterwards, rounded up.  A replica whose
+ * A block whose known size S the factor does not divide has S / factor threads afterwards, rounded up. A replica whose
  * index is S or more has no thread of the original, and exits at once; where it would come to barriers, leave.c
  * sees to it.
  *
- * Of merged blocks, the grid may keep its size N.  Then each 'factor' blocks one after the other are a group: one of
- * them does the work of group g, which is that of block g of a grid of H = N / factor blocks, rounded up, and the
- * others exit.  A replica whose index is beyond the grid's end exits, too; where it would come to barriers,
- * leave.c sees to it.  Or the grid shrinks: then the contract requires that the factor divides it.
+ * If blocks are merged, the grid may keep its size N. Then every 'factor' consecutive blocks are a group: one of them
+ * does the work of group g, which is that of block g of a grid of H = N / factor blocks, rounded up, and the others
+ * exit. A replica whose index is beyond the grid's end exits, too; where it would come to barriers, leave.c sees to it.
+ * Or the grid shrinks: then the contract requires that the factor divides it.
  *
  * Blocks that exit at once cost little while others keep the SMs busy, but their start is waited for where they come
- * last, and an SM that is given only such blocks is idle (docs/time.md).  So they are spread evenly, whether an SM is
+ * last, and an SM that is given only such blocks is idle (docs/time.md). So they are spread evenly, whether an SM is
  * filled with neighbouring blocks or with every n-th of n SMs: of each group one works, and which one moves on by one
- * now and then.  Where the last group lacks that one, its first block works.
+ * now and then. If the last group lacks that one, its first block works.
  *
  * Requires and keeps SSA form. */
 #include "opt/coarsen/internal.h"

@@ -48,7 +48,7 @@ typedef struct Inliner {
     PointerMap blocks; /* the copies of the callee's */
 } Inliner;
 
-/* What 'minds' says of a function; NULL: not known yet. */
+/* The values of 'minds' for a function; NULL: not known yet. */
 static const char yes[] = "yes", no[] = "no";
 
 static const Function *called_function(const Inst *inst)
@@ -202,7 +202,7 @@ static Variable *passed_variable(const Inliner *inliner, const Inst *inst)
     return NULL;
 }
 
-/* What a load or store of a passed variable moves: registers, or a number. */
+/* The values that a load or store of a passed variable moves: registers, or a number. */
 typedef struct Moves {
     unsigned count, bytes;
     uint64_t offset; /* of the first */

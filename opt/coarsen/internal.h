@@ -1,4 +1,4 @@
-/* What the files of coarsening share: the state of coarsening one body along one dimension. */
+/* The files of coarsening share this: the state of coarsening one body along one dimension. */
 #ifndef PTXOPT_OPT_COARSEN_INTERNAL_H
 #define PTXOPT_OPT_COARSEN_INTERNAL_H
 
@@ -26,7 +26,7 @@ typedef struct Exclusion {
 /* A branch at which threads leave the kernel before a barrier. */
 typedef struct Leave {
     Block *branch;
-    Block *leaves;        /* where those that leave go */
+    Block *leaves;        /* where leaving threads go */
     bool taken;           /* those that take the branch leave; else those that do not */
     VEC(Block *) blocks;  /* that they execute before they exit */
 } Leave;
@@ -64,7 +64,7 @@ typedef struct Coarsening {
     PointerMap parted;       /* warp-level instructions after them, of whose lanes replicas have left: Inst -> the Block
                                 where these can be found out, or the Inst itself */
     const Inst *obstacle;    /* the instruction because of which replicas cannot leave there; NULL: none */
-    PointerMap observations; /* by load: why equal ones of replicas are not merged, an Inst; none: they are */
+    PointerMap observations; /* by load: the Inst that forbids merging its replicas; none: may be merged */
 
     VEC(const Variable *) common_arrays; /* shared ones that are one for all replicas: common.c */
     PointerMap common;    /* these, and the instructions that access them: Variable, Inst */
@@ -93,7 +93,7 @@ typedef struct Coarsening {
 /* The files in the order of their calls: each calls only those above it. */
 
 /* together.c */
-/* What differs between the threads of one block of the original kernel. */
+/* The values that differ between the threads of one block of the original kernel. */
 const Variance *coarsening_within_block(const Coarsening *c);
 /* Whether all threads of a merged block come to the block together for a replica, or none does: then the copy of a
  * region may have what all threads execute.  coarsening_go_together: and take its branch alike. */

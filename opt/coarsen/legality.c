@@ -222,7 +222,7 @@ static void check_alignment(Coarsening *c)
         }
 }
 
-/* Of what all replicas do together; each has a predicate of its own to be combined. */
+/* For instructions that all replicas execute together; each has a predicate of its own to be combined. */
 static bool operands_differ(const Coarsening *c, const Inst *inst)
 {
     if (c->level == LEVEL_BLOCK && coarsening_combines(inst))

@@ -3,11 +3,11 @@
  *     if (p) { x = *a; *b = x + 1; }        @p ld x, [a];  @p add y, x, 1;  @p st [b], y
  *
  * Then cloning interleaves the replicas' instructions, loads first if the original has them first, and no branch is
- * left.  What cannot fault and reads nothing that was computed under the guard is computed by all threads, and once for
- * all replicas if it is uniform.  Values that the region's end chooses between are chosen by selp, or by a guarded mov
- * where one of them is computed under the guard: it is undefined elsewhere.
+ * left. An instruction that cannot fault and reads nothing that was computed under the guard is executed by all
+ * threads, and once for all replicas if it is uniform. Values that the region's end chooses between are chosen by selp,
+ * or by a guarded mov where one of them is computed under the guard: it is undefined elsewhere.
  *
- * Requires SSA form, variance and regions.  Keeps SSA form; blocks, edges and all analyses change. */
+ * Requires SSA form, variance and regions. Keeps SSA form; blocks, edges and all analyses change. */
 #include "opt/coarsen/internal.h"
 
 #include <string.h>

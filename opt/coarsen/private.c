@@ -1,10 +1,11 @@
-/* Memory that each replica has to itself: local variables, and with merged blocks shared ones.
+/* Memory that each replica has to itself: local variables, and with merged blocks, shared ones.
  *
  * A copy of a variable is another place, so an address must come from the variable itself: one that is only a number
- * would lead all replicas to one place.  What is loaded, or returned by a call, may be an address that was kept there.
- * More shared memory than a block can have is refused; dynamic.c is about that whose size the launch gives.
+ * would lead all replicas to one place. A value that is loaded, or returned by a call, may be an address that was kept
+ * there. More shared memory than a block can have is refused; dynamic.c handles shared memory whose size the launch
+ * gives.
  *
- * Requires SSA form and values.  Changes nothing. */
+ * Requires SSA form and values. Changes nothing. */
 #include "opt/coarsen/internal.h"
 
 /* Whether a result of the instruction may be the address of a private variable, whatever it is made from. */

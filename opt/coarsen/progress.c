@@ -1,18 +1,18 @@
 /* Loops that observe other threads and yet need none of the merged ones to go on.
  *
- * What coarsening changes is when a replica is executed: a region's copies run one after the other, so the replica that
- * waits holds up the others of its merged thread in that region, and in what follows it up to the next barrier, which
- * they could not pass without it anyway.  Everything else, and what comes before the region in particular, all
- * replicas have done.  So a loop is harmless
+ * Coarsening changes only the time at which a replica is executed: a region's copies run one after the other, so the
+ * replica that waits holds up the others of its merged thread in that region, and in what follows it up to the next
+ * barrier, which they could not pass without it anyway. All replicas have already done everything else, in particular
+ * the code before the region. So a loop is harmless
  *   - outside regions: there, all replicas take each turn together;
- *   - if every turn that it continues has failed to swap the value that the turn before has found: somebody else has
- *     then changed it, and what all others do is finite unless it is infinite in the original, too (a lock-free loop:
+ *   - if every turn that it continues has failed to swap the value that the turn before found: another thread has then
+ *     changed it, and what all others do is finite unless it is infinite in the original, too (a lock-free loop:
  *     Herlihy and Shavit, "The Art of Multiprocessor Programming", 3.7);
- *   - if the replicas that are held up do nothing that another thread could learn of.  Then whoever the loop waits for
- *     does not wait for them.  Of a loop that replica 0 alone executes, blocks that it alone executes do not count: of
- *     the others in them, only those of its own warp are held up, as they are in the original.
+ *   - if the replicas that are held up do nothing that another thread could learn of. Then the thread that the loop
+ *     waits for does not wait for them. If replica 0 alone executes the loop, blocks that it alone executes do not
+ *     count: of the other threads in them, only those of its own warp are held up, as they are in the original.
  *
- * Requires SSA form, dominators, loops, variance and regions.  Changes nothing. */
+ * Requires SSA form, dominators, loops, variance and regions. Changes nothing. */
 #include "opt/coarsen/internal.h"
 
 /* Whether another thread may learn that the instruction was executed. */

@@ -73,7 +73,7 @@ static bool goes_to(const Part *part, unsigned outcome, const Block *block, cons
     return to == (taken ? block->last->targets[0] : block->fall);
 }
 
-/* What a walk from a block meets before the end. */
+/* Whether a walk from a block meets a barrier before the end, and whether it gets through. */
 typedef struct Walk {
     BitSet seen;        /* by Block.id */
     bool meets_barrier; /* of any kind */
@@ -108,7 +108,7 @@ static Walk walk_from(const Part *part, unsigned outcome, Block *from, const Blo
     return walk;
 }
 
-/* What the rule says about a branch when the conditions have this outcome. */
+/* The rule's verdict on a branch when the conditions have this outcome. */
 typedef enum Says { SAYS_NOTHING, SAYS_ALIKE, SAYS_NO_BARRIER } Says;
 
 static Says rule_for(const Part *part, unsigned outcome, const Block *branch)

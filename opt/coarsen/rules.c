@@ -1,8 +1,8 @@
 /* How coarsening treats an instruction, as far as the instruction table says.
  *
  * The rules follow from three columns of a row (category, effects, synchronization); a row that reads a special
- * register follows the register's role. What depends on operands, variance or control flow is checked in
- * legality.c; coarsening_clones() alone asks variance, for the rule "cloned if variant". */
+ * register follows the register's role. Conditions on operands, variance or control flow are checked in legality.c;
+ * coarsening_clones() alone asks variance, for the rule "cloned if variant". */
 #include "opt/coarsen/internal.h"
 
 static CoarsenTreatment refused(const char *reason)
@@ -52,8 +52,8 @@ CoarsenTreatment coarsen_treatment(const Form *form)
         return refused("depends on which threads of the warp run together");
     case SYNC_WARPGROUP: return refused("works on groups of four warps");
     case SYNC_MBARRIER: return refused("counts arrivals at a barrier in memory");
-    /* What other grids have written is there for a thread that has waited for them, and it is enough that one thread of
-     * the block lets other grids start: neither counts threads or orders them. */
+    /* A thread that has waited for other grids sees what they have written, and it is enough that one thread of the
+     * block lets other grids start: neither counts threads or orders them. */
     case SYNC_GRID: return (CoarsenTreatment){COARSEN_IF_VARIANT, NULL};
     case SYNC_REGISTERS:
         return refused("passes on registers of the block, which has as many as it has threads at launch");

@@ -1,10 +1,10 @@
-/* What replicas share without another pass: loads that are done once for all of them.
+/* Replicas share some work without another pass: loads that are done once for all of them.
  *
  * A load whose address does not depend on the coarsened index is self-temporal reuse between threads (Unkule, Shaltz
- * and Qasem, CC'12, section 4.4): coarsening keeps it once, so it is gone for all replicas but the first.  A load that
+ * and Qasem, CC'12, section 4.4): coarsening keeps it once, so it is gone for all replicas but the first. A load that
  * an earlier dimension has kept once already did the work of several threads.
  *
- * Requires SSA form, variance and regions.  Changes nothing but the list. */
+ * Requires SSA form, variance and regions. Changes nothing but the list. */
 #include "opt/coarsen/internal.h"
 
 /* How many of the original threads the load works for, by the dimensions before this one. */

@@ -3,17 +3,17 @@
  *     head -> next -> region -> end -> next ... -> join
  *
  * 'next' has the values of the replica whose turn it is and branches like the head; every edge out of the region leads
- * to 'end', which goes on to the next replica.  The region's code is there once, in replica 0's registers, and the
- * order is that of the copies.  Of the values that differ between replicas,
+ * to 'end', which goes on to the next replica. The region's code is there once, in replica 0's registers, and the
+ * order is that of the copies. The values that differ between replicas are treated as follows:
  *   - the index is advanced by the distance of replicas (index.c),
- *   - what is computed from it in a few instructions is computed again,
+ *   - values computed from it in a few instructions are computed again,
  *   - others move up: with factor 4, v0, v1, v2, v3 is v1, v2, v3, v3 in the next round, and so on,
- *   - those that the join's phis take are collected likewise, from behind.
+ *   - the arguments of the join's phis are collected likewise, from the end.
  * A region keeps its copies if it has barriers, warp-level instructions or variables of each replica, if replicas use
  * an array in it in turn (common.c), if others read its values elsewhere, if it observes other threads, or if
  * the loop would not pay.
  *
- * Requires SSA form, variance, regions and coarsening_map(), and that the code outside regions has been cloned.  Keeps
+ * Requires SSA form, variance, regions and coarsening_map(), and that the code outside regions has been cloned. Keeps
  * SSA form. */
 #include "opt/coarsen/internal.h"
 #include "opt/common/versions.h"
@@ -259,9 +259,9 @@ static bool are_suitable_choices(SlowLoop *s)
     return true;
 }
 
-/* Whether the loop is shorter than the copies, and little of it is for going round.  A plain guard, which gives no
+/* Whether the loop is shorter than the copies, and little of it is for going round. A plain guard, which gives no
  * results and needs no values but those of the index, is mostly about the end of the data: few threads come there.
- * What is in a loop may be passed by in most of its rounds, by all replicas: copies then cost a branch each. */
+ * All replicas may skip code in a loop in most of the loop's rounds: copies then cost a branch each. */
 static bool is_worthwhile(const SlowLoop *s)
 {
     size_t others = s->c->factor - 1, size = coarsening_size_of(s->region->blocks.data, s->region->blocks.count);
@@ -388,7 +388,7 @@ static void set_result(SlowLoop *s, RegId dst, RegId result)
         VEC_PUSH(s->body->arena, phi->args, ((PhiArg){s->end, result}));
 }
 
-/* What the replica whose turn it is gives to a phi of the join. */
+/* The value that the replica whose turn it is gives to a phi of the join. */
 static RegId add_choice(SlowLoop *s, const Phi *phi)
 {
     Phi choice = {.dst = body_clone_reg(s->body, phi->dst)};

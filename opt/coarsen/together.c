@@ -1,7 +1,7 @@
-/* Where the threads of one block of the original kernel are together: what differs between them, and to which blocks
- * of merged code all of them come for a replica, or none.
+/* Finds where the threads of one block of the original kernel are together: which values differ between them, and to
+ * which blocks of merged code either all of them come for a replica, or none.
  *
- * Requires SSA form and variance.  Changes nothing. */
+ * Requires SSA form and variance. Changes nothing. */
 #include "opt/coarsen/internal.h"
 
 /* A branch out of the kernel is not one that they must take alike: so a block is not under variant control only if

@@ -227,7 +227,7 @@ static void reach_branch(Waiting *w, const Block *block, Mark mark)
     }
 }
 
-/* What the block's branch decides: the phis where its paths meet, and what is executed. */
+/* Marks what the block's branch decides: the phis where its paths meet, and what is executed. */
 static void reach_from_block(Waiting *w, const Block *block)
 {
     Mark mark = w->blocks[block->id];

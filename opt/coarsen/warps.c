@@ -1,19 +1,19 @@
 /* Warp-level instructions in regions.
  *
- * With whole warps, replica k of a warp's 32 threads is one warp of the original kernel, lane by lane.  Each replica's
+ * With whole warps, replica k of a warp's 32 threads is one warp of the original kernel, lane by lane. Each replica's
  * copy of a region is executed by exactly the lanes whose replica enters it, so a warp-level instruction that names its
- * participants has the same ones as before, with the same values.  A copy has the region's own merge points, and it is
+ * participants has the same ones as before, with the same values. A copy has the region's own merge points, and it is
  * entered from its head alone: no edge goes round a place where threads meet before such an instruction.
  *
- * 'activemask' names nobody; its result is the set of threads that execute it together.  Those of one copy belong to
- * one warp of the original kernel, and each of them comes there in the original kernel too.  Which of them do so
+ * 'activemask' names no threads; its result is the set of threads that execute it together. Those of one copy belong to
+ * one warp of the original kernel, and each of them comes there in the original kernel too. Which of them do so
  * together is up to the machine, before as after: a program is right for any such set (docs/design.md), whatever it
- * does with the value.  Yet they are those that met there before, because nothing that executes a region's
- * instructions for other lanes than the replica's own takes one that has it: no fast path (fast.c), predication
- * (predicate.c) or joint loop (joint.c).  Its result is variant, and so it is never shared by replicas.
+ * does with the value. Yet they are those that met there before, because nothing that executes a region's instructions
+ * for other lanes than the replica's own takes one that has it: no fast path (fast.c), predication (predicate.c) or
+ * joint loop (joint.c). Its result is variant, and so it is never shared by replicas.
  *
- * Threads that have left the kernel are an exception.  A mask may name them, because nobody waits for a thread that has
- * exited.  A merged thread is still there while one of its other replicas is alive, and it would be waited for.  So the
+ * Threads that have left the kernel are an exception. A mask may name them, because no thread waits for one that has
+ * exited. A merged thread is still there while one of its other replicas is alive, and it would be waited for. So the
  * branches that lead out of the kernel on one side and to the instruction on the other, all of them within the region
  * or at its head, are looked at one by one:
  *   - if the mask is the result of a warp-level instruction after the branch, or of a vote on the branch's condition
@@ -21,13 +21,13 @@
  *   - if all threads of a warp come to the branch or none, a vote before it says who stays, and those who do not are
  *     taken out of the mask; so does a vote before a branch to which all come who stay at such a one, cast by these;
  *   - otherwise the kernel is refused.
- * Where both sides of a branch meet before the kernel ends, nobody has left by it: CUDA requires that every thread
+ * If both sides of a branch meet before the kernel ends, no thread has left by it: CUDA requires that every thread
  * which a mask names executes the instruction or has exited (docs/design.md).
  *
  * Requires SSA form, dominators, post-dominators, loops, variance and regions. */
 #include "opt/coarsen/internal.h"
 
-/* Whether the block's branch separates threads that may not meet again before the kernel ends.  Where all threads of a
+/* Whether the block's branch separates threads that may not meet again before the kernel ends. If all threads of a
  * merged block take it alike for a replica, none that stays has lost another. */
 static bool parts_for_good(Coarsening *c, const Block *block)
 {
@@ -259,7 +259,7 @@ bool coarsening_check_exits(Coarsening *c)
     for (size_t r = 0; r < c->regions.count; r++) {
         const Region *region = &c->regions.data[r];
         if (!coarsening_only_exits(c->body, region->join))
-            continue; /* nobody leaves within it */
+            continue; /* no thread leaves within it */
         BitSet members = bitset_new(c->scratch, c->block_count);
         for (size_t i = 0; i < region->blocks.count; i++)
             bitset_add(&members, region->blocks.data[i]->id);
@@ -270,7 +270,7 @@ bool coarsening_check_exits(Coarsening *c)
     return true;
 }
 
-/* Of the voters' lanes, those that take the branch at the end of the block, or those that do not. */
+/* The voters' lanes that take the branch at the end of the block, or those that do not. */
 static RegId vote_before(Coarsening *c, Block *branch, bool taken, RegId voters)
 {
     Body *body = c->body;

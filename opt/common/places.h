@@ -1,4 +1,4 @@
-/* Where a value is used, in layout order: what decides whether it stays in a register until then. */
+/* The places where a value is used, in layout order: they decide whether it stays in a register until then. */
 #ifndef PTXOPT_OPT_COMMON_PLACES_H
 #define PTXOPT_OPT_COMMON_PLACES_H
 

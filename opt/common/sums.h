@@ -12,8 +12,8 @@ RegId sum_other(const Body *body, const Inst *inst, RegId reg);
  * instruction does something else. */
 unsigned product_shift(const Body *body, const Inst *inst);
 
-/* Where code is added: to the end of a block, before the branch that ends it. The analyses are of the body as it was
- * before anything was added. */
+/* The place where code is added: the end of a block, before the branch that ends it. The analyses are of the body as it
+ * was before anything was added. */
 typedef struct SumPlace {
     Body *body;
     Block *block;

@@ -114,7 +114,7 @@ static bool counts(const Loop *loop, const LoopForest *loops, Analyses *analyses
         out->start = loop_start(loop, counter);
         out->step = step.constant;
         out->is_ordered = kind != WHILE_UNEQUAL;
-        /* What is compared is the counter or its next value: it does not wrap where they do not. */
+        /* The comparison is of the counter or its next value: the compared value does not wrap if they do not. */
         bool between = out->offset == 0 || out->offset == out->step;
         if (kind == WHILE_OTHER || (out->is_ordered && !between) || !size || size > 1024 || size & (size - 1) ||
             (kind == WHILE_LESS && step.constant < 0) || (kind == WHILE_GREATER && step.constant > 0))

@@ -37,7 +37,7 @@ struct Versions {
     VEC(Block *) *after; /* by Block.id: new blocks to place after it */
 };
 
-/* Of the body in SSA form; 'values' may be NULL if no parts join. */
+/* Takes a body in SSA form; 'values' may be NULL if no parts join. */
 Versions versions_new(Arena *scratch, Body *body, const Values *values);
 /* Begins a part. */
 void versions_begin(Versions *v, Block *const *blocks, size_t count);
@@ -47,7 +47,7 @@ void versions_copy(Versions *v, Block *const *blocks, size_t count, const Block 
 /* The copy in the current part; the original where there is none. */
 Block *versions_block(const Versions *v, Block *block);
 RegId versions_reg(const Versions *v, RegId reg);
-/* A new block after 'place'.  Where 'is_copy' is set, the values of the current part's version come from it. */
+/* A new block after 'place'. If 'is_copy' is set, the values of the current part's version come from it. */
 Block *versions_add_block(Versions *v, const Block *place, bool is_copy);
 /* Gives the phis of a block outside the part an argument for each edge from a copy. */
 void versions_lead(const Versions *v, Block *to);

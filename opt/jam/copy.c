@@ -31,7 +31,7 @@ static unsigned last_of(const Copier *copier)
     return copier->jam->factor - 1;
 }
 
-/* What the iteration has for a register of the old body. */
+/* The register that the iteration has for one of the old body. */
 static RegId reg_in(const Copier *copier, unsigned iteration, RegId reg)
 {
     const Jam *jam = copier->jam;

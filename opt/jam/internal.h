@@ -1,4 +1,4 @@
-/* What the files of unroll-and-jam share. */
+/* The declarations that the files of unroll-and-jam share. */
 #ifndef PTXOPT_OPT_JAM_INTERNAL_H
 #define PTXOPT_OPT_JAM_INTERNAL_H
 

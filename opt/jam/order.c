@@ -1,8 +1,8 @@
 /* Whether memory lets iterations be executed side by side.
  *
  * An access Y of a later iteration moves before an access X of an earlier one if Y may come before X within an
- * iteration: it does so on some path, or both are in one inner loop.  Accesses at one place of the loop stay in the
- * order of the iterations.  Of such a pair, one of which writes, it is shown that
+ * iteration: it does so on some path, or both are in one inner loop. Accesses at one place of the loop stay in the
+ * order of the iterations. For each such pair, one of which writes, one of these is shown:
  * - both are in different state spaces or variables; or
  * - their addresses, sums in which each iteration adds a constant, have no byte in common in iterations 1 to factor - 1
  *   apart; or
@@ -94,7 +94,7 @@ static bool term_is_invariant(const Jam *jam, const AffineTerm *term)
     return true;
 }
 
-/* What an iteration adds to the sum: a constant.  False if it is something else. */
+/* The constant that an iteration adds to the sum. False if it adds something else. */
 static bool sum_step(const Jam *jam, const AffineForm *form, int64_t *out)
 {
     uint64_t sum = 0;

@@ -8,17 +8,19 @@
  *     }                                         }
  *                                               if (i < b) z[i] = ...
  *
- * The loop may be left at its end only, and what decides that has to be computed without the iteration itself, so that
- * it is known in advance how many follow.  Then:
+ * The loop may be left at its end only, and the condition for that has to be computed without the iteration itself, so
+ * that it is known in advance how many follow. Then:
  *   1. instructions that cannot be reordered are refused;
- *   2. what differs between iterations is found: what depends on the header's phis.  Loads of one address give one
- *      value, for a store that came between them would be in conflict with one of them (4).  Branches must not differ;
- *   3. what one iteration gives the next has to be known in advance, too (a counter, a pointer), or passes through one
- *      block that each iteration executes once (a sum of what inner loops give): a chain, executed in turn;
+ *   2. the values that differ between iterations are found: those that depend on the header's phis. Loads of one
+ *      address give one value, because a store between them would be in conflict with one of them (4). Branches must
+ *      not differ;
+ *   3. a value that one iteration passes to the next has to be known in advance, too (a counter, a pointer), or passes
+ *      through one block that each iteration executes once (a sum of the results of inner loops): a chain, executed in
+ *      turn;
  *   4. accesses of different iterations that would change places must not meet (order.c);
  *   5. the iterations are put side by side (copy.c).
  *
- * What the iterations then load and compute in common is for the passes that follow. */
+ * The passes that follow merge the loads and computations that the iterations then have in common. */
 #include "opt/common/versions.h"
 #include "opt/jam/internal.h"
 #include "opt/passes.h"
@@ -71,8 +73,8 @@ static void add_preheader(Jam *jam)
     body_update_preds(body);
 }
 
-/* A block at the loop's end that does nothing but lead back, where the branch before it could: what leads out is then
- * the loop's end.  True if there was one; the body has changed. */
+/* Removes a block at the loop's end that does nothing but lead back, if the branch before it could: the block that
+ * leads out is then the loop's end. True if there was one; the body has changed. */
 static bool remove_empty_latch(Jam *jam)
 {
     Block *latch = jam->loop->latches[0], *header = jam->loop->header;
@@ -183,8 +185,8 @@ static bool results_remove(BitSet *set, const Inst *inst)
     return removed;
 }
 
-/* What computations make of the header's phis, and these phis where the same is true of what they become: all, but for
- * what is computed from something else. */
+/* Finds the values that computations make of the header's phis, and those phis whose next value is such a value, too. A
+ * value that is computed from anything else is not one of them. */
 static void find_early(Jam *jam)
 {
     const Loop *loop = jam->loop;
@@ -221,7 +223,7 @@ static bool phi_varies(const Jam *jam, const Phi *phi)
     return false;
 }
 
-/* What passes through the carry flag is copied, for no register shows whether it differs. */
+/* An instruction that uses the carry flag is copied, because no register shows whether the flag differs. */
 static bool inst_varies(const Jam *jam, const Inst *inst)
 {
     if (inst->effects & (EFFECT_CC_READ | EFFECT_CC_WRITE))
@@ -240,7 +242,8 @@ static bool variant_add(Jam *jam, RegId reg)
     return is_new;
 }
 
-/* What differs between iterations.  As no branch may, a phi inside the loop differs only if its arguments do. */
+/* Finds the values that differ between iterations. As no branch may, a phi inside the loop differs only if its
+ * arguments do. */
 static void find_variant(Jam *jam)
 {
     const Loop *loop = jam->loop;
@@ -292,7 +295,7 @@ static bool find_chain(Jam *jam, const Phi *phi)
     const char *name = body_reg_name(jam->body, phi->dst);
     RegId next = jam_next(jam, phi);
     const ValueDef *def = &jam->values->defs[next];
-    /* Where the latch reads it, each iteration passes its block. */
+    /* If the latch reads it, each iteration passes its block. */
     if (!def->inst || loop_of(jam->loops, def->block) != jam->loop)
         return jam_refuse(jam, def->inst, "each iteration needs all of the one before it: %s is passed on through a "
                           "condition or an inner loop", name);

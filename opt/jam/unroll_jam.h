@@ -13,7 +13,7 @@ typedef struct UnrollJam {
     unsigned factor; /* 2 .. UNROLL_JAM_MOST */
 } UnrollJam;
 
-/* What became of one. */
+/* The outcome of one. */
 typedef struct UnrollJamResult {
     UnrollJam jam;
     bool done;

@@ -108,7 +108,7 @@ static void spills_explain(Search *search, const Figures *spilling, const char *
         plural(figures_spills(spilling)), obstacles_describe(search));
 }
 
-/* Where the best form is not worth its price: the input under the cap, if that is better than without. */
+/* If the best form is not worth its price, takes the input under the cap, if that is better than without. */
 static void take_capped(Search *search, PassContext *context, const char *objection)
 {
     RegistersResult *result = search->result;
@@ -256,7 +256,7 @@ static bool has_own_spills(const Search *search)
            block_size_total(&search->passes.block) && pass_is_enabled(search->passes.options, PASS_SPILLING);
 }
 
-/* What is kept for moving them, of what may be assembled. */
+/* The part of the budget of assemblies that is kept for moving them. */
 static unsigned own_spills_effort(const Search *search)
 {
     return has_own_spills(search) ? search->request->effort / 4 : 0;

@@ -4,7 +4,7 @@
 
 #include "opt/pass.h"
 
-/* What registers are lowered to. */
+/* The goal to which registers are lowered. */
 typedef enum RegistersGoal {
     GOAL_COUNT,  /* a number */
     GOAL_AUTO,   /* the boundary, below the input's registers or the next one above, at which the kernel is predicted to
@@ -15,9 +15,9 @@ typedef enum RegistersGoal {
 typedef struct RegistersRequest {
     RegistersGoal goal;
     unsigned target; /* GOAL_COUNT: registers of each thread */
-    double price;    /* GOAL_FEWEST: what the form may take longer, in percent of the predicted time */
-    bool spill;      /* a fixed target may be reached by more spills than the input has; else the lowest count without
-                      * more is */
+    double price;    /* GOAL_FEWEST: how much longer the form may take, in percent of the predicted time */
+    bool spill;      /* whether reaching a fixed target may add spills; if not, the lowest count that adds none is
+                      * used */
     LaunchChange change; /* of the original's launch, by coarsening */
     uint64_t dynamic_shared; /* bytes of each block at launch */
     unsigned launch_threads; /* of a block of the launch that is counted; 0: none is.  Others may have other blocks */

@@ -1,10 +1,9 @@
 /* Memory cells that a loop updates in every round, kept in registers.
  *
- * 'for (k ...) c[i] += a[k] * b[k]' stores c[i] in every round, because c might overlap a or b. Where nothing else in
- * the loop can touch the cell, it is loaded before the loop, passed from round to round in a phi, and stored after it
- * (scalar promotion: Cooper and Lu, "Register Promotion in C Programs", PLDI 1997). Where only the addresses at run
- * time can tell, the ranges of addresses are compared in the preheader, and the loop is made twice
- * (opt/common/version.h).
+ * 'for (k ...) c[i] += a[k] * b[k]' stores c[i] in every round, because c might overlap a or b. If nothing else in the
+ * loop can touch the cell, it is loaded before the loop, passed from round to round in a phi, and stored after it
+ * (scalar promotion: Cooper and Lu, "Register Promotion in C Programs", PLDI 1997). If only the addresses at run time
+ * can tell, the ranges of addresses are compared in the preheader, and the loop is made twice (opt/common/version.h).
  *
  * A cell qualifies if
  * - its address is the same in all rounds;

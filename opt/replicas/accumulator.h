@@ -1,4 +1,4 @@
-/* What the files of the accumulator pass share: a loop, and the cells of memory that it updates. */
+/* The files of the accumulator pass share this: a loop, and the cells of memory that it updates. */
 #ifndef PTXOPT_OPT_REPLICAS_ACCUMULATOR_H
 #define PTXOPT_OPT_REPLICAS_ACCUMULATOR_H
 

@@ -1,8 +1,8 @@
 /* Whether a loop's cells are apart from everything else in it: told by the addresses' ranges, which code before the
  * loop computes.
  *
- * Ranges that a constant separates become one, and those between two others are left out. Of each object, what remains
- * is put together to hulls, [low, high), and the cells' hulls are compared with all others. */
+ * Ranges that a constant separates become one, and those between two others are left out. The remaining ranges of each
+ * object are merged into hulls, [low, high), and the cells' hulls are compared with all others. */
 #include "opt/replicas/accumulator.h"
 
 enum {

@@ -525,7 +525,8 @@ static bool widen_block(Widener *widener, Block *block)
     return true;
 }
 
-/* Accesses that vectors could save in the copy and not before. What was possible before is so in both versions. */
+/* Accesses that vectors could save in the copy and not before. Vectors that were possible before are so in both
+ * versions. */
 static unsigned wider_count(PassContext *context, Body *copy, Analyses *analyses)
 {
     if (!pass_is_enabled(context->options, PASS_VECTORIZE))

@@ -126,7 +126,7 @@ static RegId address_of(const Bases *bases, const Inst *inst)
     return is_sum ? reg : REG_NONE;
 }
 
-/* What is left of to - from, if that is one term and a constant. */
+/* The difference to - from, if that is one term and a constant. */
 static bool term_between(const AffineForm *from, const AffineForm *to, AffineTerm *term, int64_t *constant)
 {
     unsigned different = 0;

@@ -6,7 +6,7 @@
 #include "opt/common/cleanup.h"
 #include "opt/passes.h"
 
-/* What a predicate is known to be. */
+/* The known value of a predicate. */
 typedef enum Decision { OPEN, NEVER, ALWAYS } Decision;
 
 typedef struct Decider {
@@ -15,8 +15,8 @@ typedef struct Decider {
     uint8_t *known; /* by RegId: Decision */
 } Decider;
 
-/* What is known of a register: of a predicate, its decision; of an index, the bounds of its sum.  Addresses are left:
- * the tests of addresses that other passes make guard what has been reported as done. */
+/* The known bounds of a register: for a predicate, its decision; for an index, the bounds of its sum. Addresses are
+ * left alone: the tests of addresses that other passes make guard code that has been reported as done. */
 static Bounds register_bounds(const void *context, RegId reg)
 {
     const Decider *decider = context;
@@ -53,8 +53,8 @@ static bool branch_settle(Decider *decider, Block *block)
     return true;
 }
 
-/* A guarded instruction that is always executed loses its guard.  One that never is goes, if it has no results: a store
- * of a predicated region.  What computes its operands is dead then. */
+/* A guarded instruction that is always executed loses its guard. One that never is goes, if it has no results: a store
+ * of a predicated region. The code that computes its operands is then dead. */
 static bool guarded_settle(const Decider *decider, Inst *inst)
 {
     if (inst->guard == REF_NONE || inst_is_opaque(inst) || inst_is_terminator(inst))

@@ -134,8 +134,8 @@ static bool is_stepped(const Values *values, const Loop *loop, size_t phi)
     return true;
 }
 
-/* The only value, from outside the loop, that is added to the phi in every round, for all that the phi is for;
- * REG_NONE if there is none. */
+/* The only value, from outside the loop, that is added to the phi in every round, for all uses of the phi; REG_NONE if
+ * there is none. */
 static RegId added_always(Analyses *analyses, const Loop *loop, size_t phi)
 {
     const Values *values = analyses_values(analyses);

@@ -1,8 +1,9 @@
 /* Loads whose value is known, replaced.
  *
- * What is known where is a data-flow problem (analysis/locations.h). The value at a load is that of the last access to
- * the location before it in its block, or else the one that reaches the block: a phi where several accesses meet, at
- * the iterated dominance frontier of the accesses (Cytron and others, 1991), made only when it is asked for. */
+ * Which values are known at a load is a data-flow problem (analysis/locations.h). The value at a load is that of the
+ * last access to the location before it in its block, or else the one that reaches the block: a phi where several
+ * accesses meet, at the iterated dominance frontier of the accesses (Cytron and others, 1991), made only when it is
+ * asked for. */
 #include "opt/replicas/reuse.h"
 
 /* An access that leaves the location's value in the thread. */
@@ -19,7 +20,7 @@ typedef struct Reuser {
     const BlockLists *frontiers;
     const Locations *locations;
     BitSet redundant; /* by access: every element is known before it */
-    /* Of one location: */
+    /* For one location: */
     const Location *location;
     uint32_t number;
     VEC(Holder) holders;    /* in the order of blocks and instructions */
@@ -81,7 +82,7 @@ static Holder *block_last_holder(Reuser *reuser, const Block *block)
     return &reuser->holders.data[index - 1];
 }
 
-/* Where a value comes from. */
+/* The source of a value. */
 typedef struct Origin {
     RegId reg;
     const Holder *holder; /* NULL: a phi */

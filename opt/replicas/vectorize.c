@@ -4,9 +4,10 @@
  * and others, PLDI 2010, section 3.1), in one block, where nothing between them may touch what they access or orders
  * memory. A vector's address must be a multiple of its size. That is shown by the sum of the address: multiples of
  * the size, parameters declared .ptr .align, variables' own alignment, and phis that start and grow by such values.
- * What remains, pointers and widths from the launch, is tested before the block or the outermost loop around it, and
- * what follows is made twice (opt/common/version.h). A place that moves from round to round in a way that only the
- * launch knows, as half of half of the block, is tested in each round, if that saves more than the test costs. */
+ * The remaining terms, pointers and widths from the launch, are tested before the block or the outermost loop around
+ * it, and the code that follows is made twice (opt/common/version.h). A place that moves from round to round in a way
+ * that only the launch knows, as half of half of the block, is tested in each round, if that saves more than the test
+ * costs. */
 #include "opt/common/sums.h"
 #include "opt/common/trips.h"
 #include "opt/common/version.h"
@@ -44,7 +45,7 @@ typedef struct Vectorizer {
     uint32_t begin, end; /* the block's accesses */
     VEC(Vector) vectors;
     bool proven_only; /* no tests */
-    /* What has to be a multiple of 'unit' for the vectors of one block. */
+    /* The terms that have to be multiples of 'unit' for the vectors of one block. */
     AffineTerm terms[MOST_TERMS];
     unsigned term_count;
     uint64_t unit;
@@ -80,7 +81,7 @@ static uint64_t form_constant(const Affine *affine, const AffineForm *form, unsi
     return constant;
 }
 
-/* The largest power of two that is known to divide the base, but for the constants of held sums. */
+/* The largest power of two that is known to divide the base, the constants of held sums not counted. */
 static uint64_t base_alignment(const Affine *affine, const AffineTerm *term, unsigned depth)
 {
     const Variable *variable = term->variable;
@@ -194,7 +195,7 @@ static bool form_is_uniform(const Vectorizer *vectorizer, const AffineForm *form
     return true;
 }
 
-/* Sums that have to be multiples of 'unit', but for the constant of the first, which is looked at elsewhere. */
+/* Sums that have to be multiples of 'unit', except for the constant of the first, which is checked elsewhere. */
 typedef struct Worklist {
     const AffineForm *forms[MOST_FORMS];
     unsigned count;
@@ -216,7 +217,8 @@ static bool work_add(Vectorizer *vectorizer, Worklist *work, const AffineForm *f
     return true;
 }
 
-/* What makes a phi's term a multiple in every round, but for the constant that it starts with: start and step. */
+/* Adds the sums that make a phi's term a multiple in every round, except for the constant that it starts with: start
+ * and step. */
 static bool phi_expand(Vectorizer *vectorizer, Worklist *work, const Loop *loop, const Phi *phi)
 {
     AffineTerm terms[AFFINE_TERMS];
@@ -333,7 +335,7 @@ static bool may_join(const Vectorizer *vectorizer, const Vector *vector)
             if (vector->first->is_store && memory && !accesses_apart(model, vector->parts[i]->inst, inst))
                 return false;
         }
-        /* What may fault or end the thread between two stores would be seen by others. */
+        /* Other threads would see a fault or an exit between the two stores. */
         if (vector->first->is_store && (inst->effects & EFFECT_CONTROL || inst_is_call(inst)))
             return false;
     }
@@ -366,7 +368,7 @@ static bool vector_collect(const Vectorizer *vectorizer, const BitSet *taken, ui
             distance % bytes)
             continue;
         const PlainAccess **part = &vector->parts[distance / bytes];
-        /* Of two stores to one place neither is chosen; of two loads the first. */
+        /* If two stores are to one place, neither is chosen; if two loads are, the first is. */
         if (*part && base->is_store)
             return false;
         if (!*part)
@@ -455,8 +457,8 @@ static void vector_build(const Vectorizer *vectorizer, const Vector *vector)
         inst_remove(vector->parts[i]->inst);
 }
 
-/* Where the block's test can be made: at the end of the preheader of a loop around it, the outermost that has all that
- * is needed, or before its first access. */
+/* The place where the block's test can be made: the end of the preheader of a loop around it, the outermost that has
+ * all that is needed, or before its first access. */
 static Block *test_place(const Vectorizer *vectorizer, const Block *block, unsigned level)
 {
     const Loop *loop = loop_of(analyses_loops(vectorizer->analyses), block);
@@ -511,8 +513,8 @@ static bool stays_in_loop(const Vectorizer *vectorizer, const Loop *loop, const 
     return stays;
 }
 
-/* Tests the block's alignments and makes two versions of what follows: of the loops around it, or, where those hold
- * threads together, of what the block alone leads to. */
+/* Tests the block's alignments and makes two versions of the code that follows: of the loops around it or, if those
+ * hold threads together, of the code that the block alone leads to. */
 static bool versions_make(Vectorizer *vectorizer, Block *block, unsigned saved)
 {
     Body *body = vectorizer->body;

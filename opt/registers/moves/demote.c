@@ -29,7 +29,7 @@ typedef struct Option {
     uint32_t version;
 } Option;
 
-/* What waits in one slot, one after the other. */
+/* The values that wait in one slot, one after the other. */
 typedef VEC(RegId) Slot;
 
 static bool uses_dynamic_memory(const Operand *operand)
@@ -225,7 +225,7 @@ static RegId load_make(Demoter *demoter, RegId value, const unsigned slots[2], S
     return loaded;
 }
 
-/* What a value is kept in. */
+/* The slots that a value is kept in. */
 typedef struct Choice {
     RegId value;
     unsigned slots[2];

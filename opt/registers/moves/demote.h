@@ -7,7 +7,7 @@
 #include "target/target.h"
 
 typedef struct DemoteRequest {
-    int32_t limit;     /* values leave the registers until no more than so many are live */
+    int32_t limit;     /* values leave the registers until no more than this many are live */
     unsigned slots;    /* of four bytes for each thread, at most */
     unsigned threads;  /* that a block has at most, whatever its launch */
     bool is_line;      /* no block extends along y or z */

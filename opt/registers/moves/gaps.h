@@ -12,7 +12,8 @@ typedef struct Range {
 
 typedef VEC(Range) RangeList;
 
-/* Where too many values of a body in SSA form are live, while values leave the registers one after the other. */
+/* The places of a body in SSA form where too many values are live, while values leave the registers one after the
+ * other. */
 typedef struct Gaps {
     Body *body;
     Arena *arena;
@@ -37,9 +38,9 @@ bool gaps_are_wanted(const Gaps *gaps);
 /* Whether the value may be kept elsewhere: it takes registers, and what it is is known from its definition on. */
 bool gaps_may_leave(const Gaps *gaps, RegId value);
 
-/* Where the value is live, and where of that it stays in a register if it leaves: after its definition and around its
- * uses.  Returns what its departure and its returns cost, each weighed by its loop, 0 where there is nothing to
- * gain. */
+/* Finds the ranges where the value is live, and those of them where it stays in a register if it leaves: after its
+ * definition and around its uses. Returns the cost of its departure and its returns, each weighted by its loop; 0:
+ * there is nothing to gain. */
 uint64_t gaps_find(Gaps *gaps, RegId value, RangeList *live, RangeList *kept);
 /* How often it returns then. */
 unsigned gaps_returns(Gaps *gaps, RegId value);
@@ -47,7 +48,7 @@ unsigned gaps_returns(Gaps *gaps, RegId value);
 uint64_t gaps_freed(const Gaps *gaps, const RangeList *live, const RangeList *kept);
 /* The same for each instruction that it costs, in units of 2^-16, with the ranges of gaps_find(). */
 uint64_t gaps_gain(Gaps *gaps, RegId value, RangeList *live, RangeList *kept);
-/* Takes so many registers off the pressure where the value leaves them.  gaps_update() when all have left. */
+/* Takes 'width' registers off the pressure where the value leaves them. gaps_update() when all have left. */
 void gaps_leave(Gaps *gaps, const RangeList *live, const RangeList *kept, unsigned width);
 void gaps_update(Gaps *gaps);
 
@@ -56,8 +57,8 @@ void gaps_update(Gaps *gaps);
 typedef RegId GapReturn(void *context, RegId value, const Point *point);
 /* Lets uses after gaps read what 'back' returns for them, one register for each cluster of uses. */
 void gaps_close(Gaps *gaps, RegId value, GapReturn *back, void *context);
-/* Inserts an instruction up to so many instructions ahead of the point, in the same block: as many as leave no more
- * than the limit live, or in any case. */
+/* Inserts an instruction up to 'ahead' instructions before the point, in the same block: as many as leave no more than
+ * the limit live, or in any case. */
 void gaps_insert_ahead(const Gaps *gaps, const Point *point, unsigned ahead, bool in_any_case, Inst *inst);
 /* Inserts an instruction right after the value's definition. */
 void gaps_insert_after_definition(const Gaps *gaps, RegId value, Inst *inst);

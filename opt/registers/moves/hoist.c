@@ -24,8 +24,8 @@ static bool is_movable(const Inst *inst)
            !inst_is_terminator(inst) && inst->sync == SYNC_NONE && !inst->pragma && !opcode_is_slow(inst_op(inst));
 }
 
-/* The lowest block with a definition of an operand; NULL: there is none, or it may have no value.  Where what makes an
- * operand has moved, that is a block below it: in the next round more is known. */
+/* The lowest block with a definition of an operand; NULL: there is none, or it may have no value. If the instruction
+ * that makes an operand has moved, that is a block below it: in the next round more is known. */
 static Block *operands_block(const Hoister *hoister, const Inst *inst)
 {
     Block *lowest = NULL;
@@ -133,7 +133,7 @@ unsigned hoist_values(Body *body, Analyses *analyses)
 {
     require(body->ssa);
     unsigned all = 0, moved = 1;
-    /* What reads the result of a moved instruction can follow it, in the next round. */
+    /* Instructions that read the result of a moved instruction can follow it, in the next round. */
     for (unsigned round = 0; round < 8 && moved; round++) {
         moved = hoist_once(body, analyses);
         analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);

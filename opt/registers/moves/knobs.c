@@ -92,7 +92,7 @@ static unsigned knobs_with(unsigned knobs, KnobId added)
     return knobs | 1u << added;
 }
 
-/* What is measured in one round. */
+/* The forms that are measured in one round. */
 typedef struct Trial {
     const Body *base; /* not owned */
     unsigned knobs;
@@ -144,7 +144,7 @@ static const Trial *trials_best(const Search *search, const Trial *trials, unsig
     return best;
 }
 
-/* Whether the form is predicted to be slower than the best one; what nobody predicts is not. */
+/* Whether the form is predicted to be slower than the best one; false if times are not predicted. */
 static bool is_slower(Search *search, const Body *body, const Figures *figures)
 {
     Prediction best = search_predict(search, search->best, &search->best_figures);

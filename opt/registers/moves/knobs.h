@@ -14,7 +14,8 @@ typedef enum KnobId {
     KNOB_COUNT
 } KnobId;
 
-/* What the search may assemble more for each that it may try: two forms with it, a second round, and predictions. */
+/* The additional assemblies for each knob that the search may try: two forms with it, a second round, and
+ * predictions. */
 enum { KNOB_EFFORT = 4 };
 
 #define KNOBS_ALL ((1u << KNOB_COUNT) - 1)

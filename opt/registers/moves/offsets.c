@@ -2,10 +2,10 @@
  *
  *     p = a + x, + s, ...; q = b + x, + s, ...      becomes      q = p + (b - a)
  *
- * where compilers have turned the indices of a loop into one pointer for each array.  The distance is the same for all
+ * where compilers have turned the indices of a loop into one pointer for each array. The distance is the same for all
  * threads, so that it takes a uniform register (sm_75 and later) or the constant bank, and q takes two registers only
- * where it is used: an addition there for the one that advanced it.  Everything is modulo 2^64, so nothing wraps
- * differently.  Where the assembler unrolls the loop it may not pay: there, one pointer serves several rounds. */
+ * where it is used: an addition there for the one that advanced it. Everything is modulo 2^64, so nothing wraps
+ * differently. If the assembler unrolls the loop, it may not pay: there, one pointer serves several rounds. */
 #include "opt/common/cleanup.h"
 
 #include "opt/common/places.h"
@@ -181,8 +181,9 @@ static bool addresses_join(const Search *search, Candidate *candidate)
     return changed;
 }
 
-/* All offsets of addresses as shifts, and each half of them: what helps differs from one address to the next, for the
- * base of some is in registers anyway.  They take instructions, so only the fewest registers are worth it. */
+/* All offsets of addresses as shifts, and each half of them: the better choice differs from one address to the next,
+ * because the base of some is in registers anyway. The shifts add instructions, so only the search for the fewest
+ * registers tries them. */
 static void offsets_shift(Search *search)
 {
     static const ShiftPart parts[] = {SHIFT_ALL, SHIFT_FIRST_HALF, SHIFT_SECOND_HALF};

@@ -1,9 +1,9 @@
 /* Opaque copies.
  *
  * The assembler merges equal computations again, so a recomputation has to start from something that it takes for
- * another value.  ptxas keeps prmt.b32 with the identity selector, and the exclusive or with a parameter, twice, which
- * is one machine instruction for 32 bits.  Of 64 bits the latter is the better one: prmt takes the halves apart, and
- * ptxas then moves the other half to where the pair is.  Machine code computes on halves, and merges by halves: where
+ * another value. ptxas keeps prmt.b32 with the identity selector, and the exclusive or with a parameter, twice, which
+ * is one machine instruction for 32 bits. For 64 bits the latter is the better one: prmt takes the halves apart, and
+ * ptxas then moves the other half to where the pair is. Machine code computes on halves, and merges by halves: where
  * the low half carries into the high one, hiding the low half hides the whole result. */
 #include "opt/registers/moves/opaque.h"
 

@@ -1,12 +1,12 @@
 /* Packing: values of few bits share a register between their uses.
  *
- * Flags, bytes and 16-bit ranks take 32 bits each in machine code.  Where too many values are live, they become fields
- * of one word: each is added to the word where it is defined, and taken out again before uses that are far away
+ * Flags, bytes and 16-bit ranks take 32 bits each in machine code. If too many values are live, they become fields of
+ * one word: each is added to the word where it is defined, and taken out again before uses that are far away
  * (bitwidth-aware allocation as in Tallam and Gupta, "Bitwidth Aware Global Register Allocation", POPL 2003, but in
  * PTX, with one size for all fields of a word).
  *
  * The definitions of a word's members dominate one another in the order in which they are added, so each has a word
- * before it to be added to.  A use reads the last of these words that dominates it.  That one holds what the member
+ * before it to be added to. A use reads the last of these words that dominates it. That one holds what the member
  * was when control came to it last: control cannot come to the member's definition again, and then to the use, without
  * coming to the later word's definition in between, or that would not dominate the use. */
 #include "opt/registers/moves/pack.h"
@@ -221,8 +221,8 @@ static void word_press(Packer *packer, const Word *word)
     high_update(packer);
 }
 
-/* The word that frees the most for what it costs, in at most so many instructions; NULL: nothing more is to be gained.
- * Gains only fall while words are chosen, so only the highest has to be up to date. */
+/* The word that frees the most for its cost, with at most 'most_insts' instructions; NULL: nothing more is to be
+ * gained. Gains only fall while words are chosen, so only the highest has to be up to date. */
 static Word *word_best(Packer *packer, unsigned version, uint64_t most_insts)
 {
     for (;;) {
@@ -353,7 +353,7 @@ static void word_apply(Packer *packer, const Word *word)
 {
     word_registers(packer, word);
     Taking taking = {packer, word, 0};
-    /* What takes members out goes by the uses that there were, to which what adds them comes. */
+    /* Members are taken out first, for the uses that there were: adding them to the word makes further uses. */
     for (; taking.index < word->count; taking.index++)
         gaps_close(&packer->gaps, word->members[taking.index]->value, take_out, &taking);
     members_add(packer, word);
@@ -394,7 +394,8 @@ Packing pack_values(Body *body, Analyses *analyses, const SmLimits *sm, const Pa
     return packing;
 }
 
-/* How many instructions may be added where the last candidate, to which at most so many were, is too long; else 0. */
+/* If the last candidate, to which at most 'most' instructions were added, is too long, a lower limit to try next; else
+ * 0. */
 static uint64_t growth_instead(const Search *search, unsigned most)
 {
     const uint64_t now = search->current.instructions;

@@ -6,7 +6,7 @@
 #include "target/target.h"
 
 typedef struct PackRequest {
-    int32_t limit; /* values are packed until no more than so many registers are live */
+    int32_t limit; /* values are packed until no more than this many registers are live */
     uint64_t most; /* instructions of machine code that may be added */
 } PackRequest;
 

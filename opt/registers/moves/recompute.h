@@ -6,9 +6,9 @@
 #include "target/target.h"
 
 typedef struct RecomputeRequest {
-    int32_t limit;  /* places with at most so many live registers are left alone */
+    int32_t limit;  /* places with at most this many live registers are left alone */
     unsigned worth; /* instructions that may be executed to keep one register free at a place */
-    uint64_t most;  /* instructions; once more than so many have been added, no further place is looked at */
+    uint64_t most;  /* instructions; once more than this have been added, no further place is looked at */
 } RecomputeRequest;
 
 /* Recomputes values after the places with the most live registers, until none is above the limit or nothing is gained.

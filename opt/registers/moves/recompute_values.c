@@ -194,7 +194,7 @@ static unsigned words_of(const Recompute *recompute, const Need *need)
     return width ? width : 1;
 }
 
-/* What it costs to execute the value's instruction again. */
+/* The cost of executing the value's instruction again. */
 static uint64_t cost_again(const Recompute *recompute, const Need *need)
 {
     const Inst *inst = value_inst(recompute->values, need->reg);
@@ -207,20 +207,21 @@ static uint64_t cost_again(const Recompute *recompute, const Need *need)
     return (each ? each : 1) * words_of(recompute, need);
 }
 
-/* What the registers are worth that hold the value at the place. */
+/* The worth of the registers that hold the value at the place. */
 static uint64_t cost_kept(const Recompute *recompute, const Need *need)
 {
     uint64_t worth = (uint64_t)recompute->request->worth * UNIT;
     if (is_predicate(recompute->body, need->reg))
         return worth / PREDICATE_PARTS;
     unsigned width = width_of(recompute, need->reg);
-    /* What takes no register of its own lives in those of its operands. */
+    /* A value that takes no register of its own lives in those of its operands. */
     if (!width && inst_is_recomputable(value_inst(recompute->values, need->reg)))
         return CUT_NEVER;
     return worth * width;
 }
 
-/* What a loop reads is not recomputed from what is only read after the loop: that would be recomputed in it, too. */
+/* A value that a loop reads is not recomputed from one that is only read after the loop: the latter would be recomputed
+ * in the loop, too. */
 static bool can_be_again(const Recompute *recompute, const Need *need)
 {
     const Inst *inst = value_inst(recompute->values, need->reg);
@@ -287,7 +288,7 @@ static int compare_again(const void *a, const void *b)
     return x->position < y->position ? -1 : x->position > y->position;
 }
 
-/* What is recomputed, operands first: definitions dominate what reads them. */
+/* Lists the values to recompute, operands first: definitions dominate the instructions that read them. */
 static uint32_t again_list(const Recompute *recompute, Again **out)
 {
     Again *list = ARENA_ARRAY(recompute->arena, Again, recompute->needs.count);
@@ -507,7 +508,7 @@ static Place place_of(const Recompute *recompute, const LoweredBlock *lowered)
     return (Place){inst->block, inst->next ? inst->next : inst, load.peak};
 }
 
-/* What the body looks like now. */
+/* Gathers the facts about the body as it is now. */
 static void facts_gather(Recompute *recompute, Analyses *analyses, const SmLimits *sm, Place *places)
 {
     Body *body = recompute->body;

@@ -11,8 +11,8 @@ static bool has_exploded(const Search *search, const Body *body)
     return body_inst_count(body) > 2 * body_inst_count(search->passes.body) + 200;
 }
 
-/* Whether the model sees more registers live than without the recomputations.  Of orders the model cannot tell which
- * are better, for the assembler chooses its own; but operands that stay live cost what they cost. */
+/* Whether the model sees more registers live than without the recomputations. The model cannot tell which orders are
+ * better, because the assembler chooses its own; but operands that stay live have their cost in any order. */
 static bool needs_more(Search *search, Candidate *candidate)
 {
     PassContext *passes = &search->passes;

@@ -7,7 +7,7 @@
 /* Whether the instruction can be executed again elsewhere, from the same operands: it has one result, and no other
  * effect.  Divisions and roots take too long. */
 bool inst_is_recomputable(const Inst *inst);
-/* What an instruction with one result writes; REG_NONE if it writes nothing. */
+/* The register that an instruction with one result writes; REG_NONE if it writes nothing. */
 RegId inst_result(const Inst *inst);
 
 typedef struct RematerializeRequest {

@@ -211,7 +211,7 @@ static BlockOrder *block_choose(Search *search, Scheduler *scheduler)
     return NULL;
 }
 
-/* Of several neighbours the one with the lowest modelled pressure. */
+/* Chooses, among several neighbours, the one with the lowest modelled pressure. */
 static void neighbour_choose(Search *search, Scheduler *scheduler, BlockOrder *block, uint32_t *trial, uint32_t *spare)
 {
     OrderCost best = {0, 0};

@@ -18,7 +18,7 @@ typedef struct ScheduleRule {
     int32_t store;    /* for being a store */
     int32_t chain;    /* for each instruction on the longest path to the other end of the block */
     int32_t noise;    /* a random amount below this */
-    int32_t limit;    /* 'pressure' counts only while at least so many registers are live; 0: always */
+    int32_t limit;    /* 'pressure' counts only while at least this many registers are live; 0: always */
     uint64_t seed;
 } ScheduleRule;
 

@@ -89,7 +89,7 @@ static bool nodes_read(Exact *exact, Scheduler *scheduler, Map *numbers, uint32_
     return true;
 }
 
-/* What is live at the top, and what at the end. */
+/* Reads which values are live at the top, and which at the end. */
 static void ends_read(Exact *exact, Scheduler *scheduler, const BlockOrder *block, Map *numbers, uint32_t *count)
 {
     LiveSet out = live_out(scheduler->liveness, block->block);

@@ -4,10 +4,10 @@
  *
  *     mul.wide.s32 x, i, 4      becomes      cvt.s64.s32 w, i; shl.b64 x, w, 2
  *
- * The value is the same modulo 2^64.  ptxas makes one multiplication and addition of 64 bits of the left and the sum
- * that it is for, whose base has to be in a pair of registers where it comes from uniform registers (sm_90).  Of the
- * right it makes two additions of 32 bits, which take the base's halves from uniform registers or the constant bank:
- * one instruction more, and two registers less wherever the base is live. */
+ * The value is the same modulo 2^64. ptxas turns the left form and the sum that it is for into one multiplication and
+ * addition of 64 bits, whose base has to be in a pair of registers if it comes from uniform registers (sm_90). It turns
+ * the right form into two additions of 32 bits, which take the base's halves from uniform registers or the constant
+ * bank: one instruction more, and two registers less wherever the base is live. */
 #include "opt/common/sums.h"
 #include "opt/registers/moves/shifts.h"
 

@@ -54,9 +54,9 @@ static bool is_as_fast_as_capped(Search *search, const Prediction *form)
     return search->cap && is_as_fast(form, &capped);
 }
 
-/* Whether the form is as good as the best one, and what is predicted.  Of two forms that are both as fast as the input
- * under the cap, the one that spills less may be a little slower; so it may where spills are accepted for the target.
- * Otherwise hardly more words may move. */
+/* Whether the form is as good as the best one, and what is predicted. If two forms are both as fast as the input under
+ * the cap, the one that spills less may be a little slower; so it may if spills are accepted for the target. Otherwise
+ * hardly more words may move. */
 static bool is_no_loss(Search *search, const Body *body, const Figures *figures, double *speedup)
 {
     const Policy little = {.gain = threshold(THRESHOLD_MOVED_LITTLE)};
@@ -81,7 +81,7 @@ typedef struct Form {
     double faster; /* than the best form, as predicted */
 } Form;
 
-/* Where times are predicted, they tell whether a form with more instructions pays, and the limit is not strict. */
+/* If times are predicted, they tell whether a form with more instructions pays, and the limit is not strict. */
 static bool is_acceptable(const Search *search, const Figures *figures)
 {
     Figures less = *figures;
@@ -179,7 +179,7 @@ static bool only_waits(const Attempt *attempt)
     return !attempt->form->pays && attempt->form->faster >= threshold(THRESHOLD_MOVED_ALIKE);
 }
 
-/* What can be proposed for the best form. */
+/* The forms that can be proposed for the best form. */
 typedef struct Spilling {
     const Search *search;
     Body *sized;           /* the best form with a limit of its threads */
@@ -234,7 +234,7 @@ static unsigned demoted_at(const Spilling *spilling, Attempt attempt, int32_t li
     return demotion.values;
 }
 
-/* The lowest limit above the attempt's at which at most so many values are demoted. */
+/* The lowest limit above the attempt's at which at most 'values' values are demoted. */
 static int32_t limit_for(const Spilling *spilling, const Attempt *attempt, unsigned values)
 {
     int32_t low = attempt->limit, high = LIMIT_MOST;
@@ -297,7 +297,7 @@ static const char *demotion_describe(const Search *search, const Demotion *demot
                         plural(demotion->values), demotion->slots, plural(demotion->slots));
 }
 
-/* What is tried whatever comes of it. */
+/* Lets the judge begin with the forms that are tried in any case. */
 static void forms_prepare(const Spilling *spilling)
 {
     Proposals proposals = proposals_new(spilling->search, spilling->forms);
@@ -318,7 +318,7 @@ static void forms_prepare(const Spilling *spilling)
     }
 }
 /* The form that is tried next, what it is, and the attempt that it comes from (NULL: the assembler's own spills, which
- * come first, for they are those that it needs).  NULL: there is none. */
+ * come first, because the assembler needs these). NULL: there is none. */
 static Body *form_next(Spilling *spilling, bool is_first, const char **what, Attempt **attempt)
 {
     *attempt = NULL;

@@ -1,9 +1,9 @@
 /* The choice among virtual register boundaries (Nugteren et al., SCOPES 2010, section 5.4).
  *
- * A block fits on an SM or it does not, so registers count only where one more block fits.  Of the boundaries below the
- * input's registers, those are looked at that the assembler or a search reaches, and the one is taken at which the
- * kernel is predicted to be the fastest.  Without predictions, that is the highest one that costs nothing.  The first
- * option is to go up instead, to the registers that are free (raise.c). */
+ * A block fits on an SM or it does not, so registers count only where one more block fits. The boundaries below the
+ * input's registers that the assembler or a search reaches are looked at, and the one at which the kernel is predicted
+ * to be the fastest is taken. Without predictions, the highest one that costs nothing is taken. The first option is to
+ * go up instead, to the registers that are free (raise.c). */
 #include "opt/registers/search/search.h"
 
 #include <stdlib.h>
@@ -229,7 +229,7 @@ static const char *option_objection(const Boundaries *boundaries, const Option *
     bool worth_it = option->boundary->speedup >= threshold(THRESHOLD_SPILLING_GAIN);
     if (objection)
         return objection;
-    /* A target that nobody asked for is not even slower by so little that the model cannot tell. */
+    /* A target that the user did not ask for may not even be slower by less than the model can tell. */
     if (option->boundary->speedup > 0 && option->boundary->speedup < threshold(THRESHOLD_NOT_SLOWER))
         return arena_printf(search->passes.arena, "nothing is gained: it is predicted %.3fx",
                             option->boundary->speedup);

@@ -1,9 +1,9 @@
 /* The register model: from peaks of live registers to what an assembler will use.
  *
  * ptxas aims at a boundary of occupancy for the kernel's block size: the lowest one under which nothing is spilled, and
- * registers up to there cost no block.  Where that is full occupancy, it moves loads up and puts iterations of loops
- * side by side until it gets there, and gives registers out freely; at a higher boundary it orders instructions for few
- * registers.  bench/pressure fits the coefficients and measures the error (docs/results/pressure.md). */
+ * registers up to there cost no block. If that is full occupancy, it moves loads up and puts iterations of loops side
+ * by side until it gets there, and gives registers out freely; at a higher boundary it orders instructions for few
+ * registers. bench/pressure fits the coefficients and measures the error (docs/results/pressure.md). */
 #include "opt/registers/search/estimate.h"
 
 #include "opt/block_size.h"
@@ -13,7 +13,7 @@
 enum {
     CALLS_DEEP = 4, /* calls within calls that are looked into */
     RESERVED = 3, /* registers that hold no value: the stack pointer, and two that ptxas counts and does not name */
-    ASSUMED_THREADS = 128, /* of a block: without directives ptxas takes nearly the same registers as with so many */
+    ASSUMED_THREADS = 128, /* of a block: without directives ptxas takes nearly the same registers as with these */
 };
 
 /* By least absolute deviation, for all architectures together. A subroutine needs call + across_peak; at full occupancy
@@ -35,7 +35,7 @@ static BoundaryList boundaries_of(const Body *body, const SmLimits *sm)
     return list.count ? list : sm_boundaries(sm, ASSUMED_THREADS, 0);
 }
 
-/* The lowest boundary with at least so many registers, or the highest. */
+/* The lowest boundary with at least this many registers, or the highest. */
 static unsigned boundary_for(const BoundaryList *list, double registers)
 {
     for (unsigned i = list->count; i-- > 0;)
@@ -54,7 +54,7 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-/* What is used where loads may be moved up and registers are given out freely. */
+/* The registers used if loads may be moved up and registers are given out freely. */
 static double filling(const RegisterEstimate *estimate)
 {
     return by.base + by.plenty * estimate->plenty_peak + by.spread * estimate->spread_peak;

@@ -18,7 +18,7 @@ typedef struct RegisterEstimate {
     bool known;
     unsigned registers; /* without a cap */
     unsigned least;     /* the lowest cap without spills, as far as it is below 'registers' */
-    /* What the two are computed from (analysis/orders.h), the highest of any block. */
+    /* The peaks from which the two are computed (analysis/orders.h), the highest of any block. */
     unsigned peak, least_peak, plenty_peak, spread_peak, across_peak;
     unsigned aim; /* the boundary of occupancy that the assembler aims at */
     bool fills;   /* as many warps fit on an SM with 'aim' registers as with fewer */

@@ -1,8 +1,8 @@
 /* The fewest registers at a limited price.
  *
- * Of each count of registers the shortest form that was measured is kept, the front: of the input under caps, and of
- * what the passes propose for targets lower and lower.  The front's forms are predicted, and one is worth taking if it
- * takes no longer than the input and the price allow.  None of them spills more than the input, and none executes more
+ * For each count of registers the shortest measured form is kept, the front: forms of the input under caps, and those
+ * that the passes propose for lower and lower targets. The front's forms are predicted, and one is worth taking if it
+ * takes no longer than the input and the price allow. None of them spills more than the input, and none executes more
  * than a few percent more in loops, whatever the price: predicted times are less certain than counts. */
 #include "opt/registers/search/search.h"
 
@@ -13,13 +13,13 @@ enum {
     CAPS_APART = 2,    /* registers between two caps for the input, at least */
     ROUND_LEAST = 6,   /* assemblies for one target */
     PREDICTIONS = 2,   /* of the forms for one target, and in the end, at least; there, */
-    LAST_PART = 10,    /* one for so many assemblies of the search */
+    LAST_PART = 10,    /* one for this many assemblies of the search */
     LONGER_LOOPS = 3,  /* percent more instructions that are always allowed in loops, */
     LONGER_IN_ALL = 10,
 };
 
 typedef struct FrontForm {
-    Body *body; /* owned, not in SSA form; NULL: none has so many registers */
+    Body *body; /* owned, not in SSA form; NULL: none has this many registers */
     Figures figures;
     bool judged;           /* and then: */
     const char *objection; /* NULL: it is worth its price */
@@ -172,7 +172,8 @@ static bool front_objects(SearchObserver *observer, const Body *body, const Figu
     return false;
 }
 
-/* Takes a lower form, the lowest first, after at most so many new predictions: of more forms, some are skipped. */
+/* Takes a lower form, the lowest first, after at most 'tries' new predictions: if there are more forms, some are
+ * skipped. */
 static bool lower_take(Fewest *fewest, unsigned tries)
 {
     FrontForm *forms[COUNTS];
@@ -229,7 +230,7 @@ static void caps_try(Fewest *fewest)
     }
 }
 
-/* Lets the passes look for the target, with so many assemblies. */
+/* Lets the passes look for the target, with 'assemblies' assemblies. */
 static void target_try(Search *search, const Body *form, unsigned target, unsigned assemblies)
 {
     unsigned reserved = search->reserved, effort = search->request->effort, taken = search->used + reserved;

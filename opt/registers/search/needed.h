@@ -4,8 +4,8 @@
 
 #include "analysis/analysis.h"
 
-/* What is needed at the place that needs the most: a barrier, or another instruction that synchronizes, or the head of
- * a loop. */
+/* The registers needed at the place that needs the most: a barrier, or another instruction that synchronizes, or the
+ * head of a loop. */
 typedef struct RegistersNeeded {
     unsigned registers; /* 32-bit; 0: nothing has to be kept at any such place */
     bool is_loop;

@@ -1,8 +1,8 @@
 /* The register search's verdict on the candidates that passes propose. */
 #include "opt/registers/search/search.h"
 
-/* What an assembly takes, in machine instructions that come out: these many for its start, and so many for each
- * instruction of PTX.  Measured with ptxas 13.0, whose time is within a fifth of that for forms of one kernel. */
+/* The time of an assembly, in machine instructions of its output: START_WORK for its start, and PTX_WORK for each
+ * instruction of PTX. Measured with ptxas 13.0, whose time is within a fifth of that for forms of one kernel. */
 enum { START_WORK = 200, PTX_WORK = 2 };
 /* Parts of an assembly of the input; with numbered lines, for its prediction, it takes up to a quarter longer. */
 enum { WORK_PARTS = 64, NUMBERED_PARTS = 80 };

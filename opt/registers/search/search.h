@@ -40,7 +40,7 @@ typedef struct Search {
     bool is_best_objected;      /* it reaches the target, but is not worth its price by predicted time */
     bool is_pass_over;          /* the pass has found such a form; the next one goes on without it */
     unsigned cap; /* the last .maxnreg tried for the input */
-    Prediction capped; /* for the input under it; not known if nobody has asked yet */
+    Prediction capped; /* for the input under it; not known if not asked for yet */
     Figures best_figures;
     Figures last;    /* of the candidate that was considered last */
     Figures dropped; /* the best form that was as low as the target, but had too many instructions; or not known */
@@ -60,8 +60,8 @@ typedef struct Proposals {
 /* Room for as many as the judge assembles at once, at most 'most', and none if that is one: then preparing gains
  * nothing. */
 Proposals proposals_new(const Search *search, unsigned most);
-/* Lets the judge begin with the body, if there is room.  What is considered later, and how it is judged, does not
- * depend on this. */
+/* Lets the judge begin with the body, if there is room. The forms that are considered later, and how they are judged,
+ * do not depend on this. */
 void proposals_add(const Search *search, Proposals *proposals, const Body *body);
 
 /* A copy of the current form, to be changed and considered. */
@@ -83,19 +83,19 @@ bool search_is_over(const Search *search);
  * that is worth it, or the pass has nothing better to propose. */
 bool search_is_reached(const Search *search);
 bool search_should_stop(const Search *search);
-/* Assembles a form, and counts that; of the input, what the user wrote.  A form that does not meet the kernel's
- * demands is not known, and the message says why. */
+/* Assembles a form, and counts that; for the input, assembles the user's own code. A form that does not meet the
+ * kernel's demands is not known, and the message says why. */
 Figures search_measure(Search *search, const Body *body);
-/* What the judge predicts for a form, SSA or not, that was measured; not known if nobody predicts times.  It counts,
+/* The judge's prediction for a form, SSA or not, that was measured; not known if times are not predicted. It counts,
  * too. */
 Prediction search_predict(Search *search, const Body *body, const Figures *figures);
 /* A copy of the input under the cap. */
 Body *input_capped(const Search *search);
-/* What is predicted for that. */
+/* The prediction for it. */
 Prediction search_predict_capped(Search *search);
 /* Lets the judge begin with what it needs to predict the time of the input. */
 void search_prepare_prediction(const Search *search, const Body *input);
-/* So many assemblies of forms like the best one, in assemblies of the input. */
+/* The effort of 'count' assemblies of forms like the best one, in assemblies of the input. */
 unsigned search_effort_of(const Search *search, unsigned count);
 /* The instructions that may be added to the current form, if half of its spills go. */
 uint64_t search_growth_allowed(const Search *search);
@@ -108,12 +108,11 @@ void search_record(Search *search, PassId pass, const char *what, const Body *bo
 /* Makes the body, which is taken over, the best form. */
 void search_set_best(Search *search, Body *body, const Figures *figures);
 
-/* Verifies and measures 'body' (in SSA form, not taken over), which the pass proposes.  Where it is better than the
- * current form it becomes that, and the best if it is better than the best.  A form that reaches the target at a price
- * that is not worth it only becomes the best: what is tried next is tried without it; in a guided search it becomes
- * nothing.  With 'slack' a form that spills
- * fewer than so many bytes more becomes the current one too (1: one that is as good).  'silent': only success is
- * recorded.  True if it became the current one. */
+/* Verifies and measures 'body' (in SSA form, not taken over), which the pass proposes. If it is better than the current
+ * form it becomes that, and the best if it is better than the best. A form that reaches the target but costs too much
+ * becomes the best form only; the search goes on without it. A guided search drops it. With 'slack' a form that spills
+ * fewer than 'slack' bytes more becomes the current one too (1: one that is as good). 'silent': only success is
+ * recorded. True if it became the current one. */
 bool search_consider(Search *search, PassId pass, const Body *body, const char *what, uint64_t slack, bool silent);
 /* Runs a pass on the current form; false if it is switched off, the search is at its end, or nothing became current. */
 bool search_run(Search *search, PassId pass, SearchStage stage, unsigned assemblies);

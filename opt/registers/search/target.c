@@ -42,7 +42,8 @@ static void ssa_start(Search *search)
     pass_set_body(&search->passes, body);
     body_to_ssa(body);
     pass_verify(PASS_SSA, body);
-    /* Out of SSA form again the code is nearly the same; what passes make of it must be better than the best form. */
+    /* Out of SSA form again the code is nearly the same; forms that passes make of it must be better than the best
+     * form. */
     search->current = search->best_figures;
 }
 
@@ -59,7 +60,7 @@ static unsigned at_most(unsigned most, unsigned count)
     return count < most ? count : most;
 }
 
-/* Runs a pass that may use so many assemblies and no more. */
+/* Runs a pass that may use at most 'assemblies' assemblies. */
 static void run_within(Search *search, PassId pass, unsigned assemblies)
 {
     unsigned reserved = search->reserved, taken = search->used + reserved, effort = search->request->effort;
@@ -69,8 +70,8 @@ static void run_within(Search *search, PassId pass, unsigned assemblies)
     search->reserved = reserved;
 }
 
-/* Packing and recomputation both add instructions, of which there may only be so many more.  So values are recomputed
- * with and without packing, and what is best then is the current form. */
+/* Packing and recomputation both add instructions, whose number is limited. So values are recomputed with and without
+ * packing, and the better form becomes the current one. */
 static void values_thin(Search *search)
 {
     Body *unpacked = body_clone(search->passes.body);
@@ -126,7 +127,7 @@ void search_propose(Search *search)
     search_run(search, PASS_KNOBS, STAGE_FINE, kept);
 }
 
-/* Where the best form is not worth its price, what is left to spill in the current one may go to shared memory
+/* If the best form is not worth its price, the values that the current one still spills may go to shared memory
  * instead. */
 static void spills_move(Search *search, unsigned assemblies)
 {
@@ -149,7 +150,7 @@ static void spills_move(Search *search, unsigned assemblies)
 
 void target_search(Search *search)
 {
-    /* What is spilled is known last. */
+    /* The spills are known last. */
     unsigned kept = search_effort_of(search, spilling_effort(search));
     unsigned prediction = search->passes.judge->predict ? PREDICTION : 0;
     search->reserved += kept + prediction;
