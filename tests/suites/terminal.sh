@@ -180,7 +180,7 @@ shows "note" "note: the search for a form of kernel 'slow' was interrupted; the 
 [ -s "$tmp/o.ptx" ] || wrong="$wrong, nothing is written"
 result "Ctrl-C while the input is counted" "$wrong"
 slow_launch 300000
-show -i 'comparing forms, 1 of' -- -v -report -assembler ptxas -coarsen auto -launch "$tmp/slow.json" -o "$tmp/o.ptx" \
+show -i 'comparing forms, ' -- -v -report -assembler ptxas -coarsen auto -launch "$tmp/slow.json" -o "$tmp/o.ptx" \
     "$tmp/slow.ptx"
 wrong="$([ "$status" -eq 0 ] || echo "status $status")"
 shows "note" "note: the search for a form of kernel 'slow' was interrupted; the best form until then is used"
