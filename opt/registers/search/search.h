@@ -15,7 +15,7 @@ typedef enum SearchStage {
     STAGE_WALK,   /* random changes */
 } SearchStage;
 
-/* Sees each form that is measured and accepted: "-target-regs fewest" keeps the best one for each count of registers. */
+/* Sees each form that is measured and accepted: "-target-regs fewest" keeps the best one for each count. */
 typedef struct SearchObserver {
     void (*measured)(struct SearchObserver *observer, const Body *body, const Figures *figures);
     /* Whether the form is not worth its price; if it is worth it, the observer may take it. */
@@ -119,8 +119,8 @@ bool search_run(Search *search, PassId pass, SearchStage stage, unsigned assembl
 /* Makes the best form the current one again: a walk may end at a worse one. */
 void search_restore(Search *search);
 
-/* Why a form is not worth its price by predicted time, against the input without a cap; NULL if it is, or if no times are
- * predicted. */
+/* Why a form is not worth its price by predicted time, against the input without a cap; NULL if it is, or if no times
+ * are predicted. */
 const char *time_objection(Search *search, const Body *form, const Figures *figures);
 /* price.c: the same with predictions at hand. */
 const char *price_objection(Search *search, const Prediction *before, const Prediction *after, const Figures *figures);

@@ -1,7 +1,7 @@
-/* The search for a form with at most so few registers: how it starts, and the order of the passes.
+/* The search for a form with at most a given number of registers: how it starts, and the order of the passes.
  *
- * It starts from the input under a cap. Passes then propose candidates, with shares of the assemblies, until the target is
- * reached or nothing is left to try; spills go to shared memory last. */
+ * It starts from the input under a cap. Passes then propose candidates, with shares of the assemblies, until the target
+ * is reached or nothing is left to try; spills go to shared memory last. */
 #include "opt/registers/search/search.h"
 
 enum {
