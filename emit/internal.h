@@ -14,7 +14,7 @@ static inline FunctionForm form_of(const FunctionForm *form, const Function *fun
 /* The names of the functions that a kernel needs, including its own. */
 typedef struct Reached Reached;
 
-/* What a form of a kernel needs (NULL: everything), allocated in the arena. */
+/* The declarations that a form of a kernel needs (NULL: everything), allocated in the arena. */
 Reached *reached_find(const Module *module, const FunctionForm *form, Arena *arena);
 bool reached_has(const Reached *reached, Name name);
 

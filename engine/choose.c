@@ -10,7 +10,7 @@
 
 enum { LARGEST_FACTOR = 16, LEVELS = 2, MOST_BASES = 3, WARP = 32, PARENTS = 2 };
 enum { FEWEST_COUNTED = 6, MOST_COUNTED = 24, MOST_CONFIRMED = 6, COUNTED_INSTRUCTIONS = 10000000 };
-/* With a boundary to be chosen, too, so many of the fastest forms are searched for one. */
+/* With a boundary to be chosen, too, MOST_SEARCHED of the fastest forms are searched for one. */
 enum { MOST_SEARCHED = 3, SEARCH_LEVEL = 1 };
 /* A form that coarsening gives. */
 typedef struct Candidate {
@@ -22,7 +22,7 @@ typedef struct Candidate {
     bool is_searched;    /* and with the boundary that is the best for it */
 } Candidate;
 
-/* What forms are compared for: a launch or a block size, and the input's cost there. */
+/* The basis on which forms are compared: a launch or a block size, and the input's cost there. */
 typedef struct Basis {
     CostBasis basis;
     FormCost before;
@@ -35,7 +35,7 @@ typedef struct Choice {
     const PipelineOptions *options;
     PipelineOptions quiet; /* without an assembler, and without dumps */
     AssemblerJudge *judge;
-    Progress *progress; /* NULL: nobody wants to know */
+    Progress *progress; /* NULL: not shown */
     /* The bases, three times, from the cheapest figures to the best: */
     Basis rough[MOST_BASES]; /* estimated, which tells what to count */
     Basis bases[MOST_BASES]; /* counted if there is a launch, which ranks */
@@ -357,7 +357,7 @@ static int compare_trials(const void *a, const void *b)
     return x->trial < y->trial ? -1 : x->trial > y->trial;
 }
 
-/* Of the forms that are not weighed yet, drops all but the first 'most' of each level: estimates compare forms of one
+/* Drops, among the forms not weighed yet, all but the first 'most' of each level: estimates compare forms of one
  * level better than levels.  Merged blocks get half as many where the grid stays, which pays less often. */
 static void take_first(Choice *choice, unsigned most)
 {
@@ -377,7 +377,7 @@ static void take_first(Choice *choice, unsigned most)
     choice->candidate_count = kept;
 }
 
-/* So many forms of a level can be assembled and counted: fewer where the launch executes much. */
+/* How many forms of a level can be assembled and counted: fewer where the launch executes much. */
 static unsigned most_weighed(const Choice *choice)
 {
     const double each = choice->bases[0].before.profile->warp_instructions;
@@ -479,7 +479,7 @@ static void confirm(Choice *choice, Candidate *candidate)
         choice->exact[i].before = machine_cost(choice->judge, &choice->exact[i].basis, &input,
                                                &choice->bases[i].before.figures, NULL, NULL);
     }
-    /* Where that is not known, because the user wants the end, what PTX instructions say is still true. */
+    /* If that is not known, because the user wants the end, what PTX instructions say is still true. */
     const char *verdict = candidate->trial->verdict;
     if (!candidate_compare(choice, candidate, choice->exact, choice->judge, &candidate->figures))
         candidate->trial->verdict = verdict;

@@ -5,12 +5,12 @@
 #include "engine/judge/form_cost.h"
 #include "engine/report/report.h"
 
-/* What the choice is for. */
+/* The context of a choice. */
 typedef struct ChoiceContext {
     Device device;
     const Launch *const *launches; /* -launch; those of other kernels are ignored */
     size_t launch_count;
-    struct Progress *progress;    /* to be shown; NULL: to nobody */
+    struct Progress *progress;    /* to be shown; NULL: not shown */
     struct AssemblerJudge *judge; /* for machine instructions; NULL: PTX instructions decide */
     bool level_given;  /* only the request's level is tried */
     bool stride_given; /* only the request's stride is tried */

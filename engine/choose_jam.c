@@ -22,7 +22,7 @@ typedef struct JamChoice {
     unsigned trial_count;
 } JamChoice;
 
-/* The kernel with the first so many of the jams, assembled, and its cost.  False, with the verdict, if it is out of the
+/* The kernel with the first 'jam_count' jams, assembled, and its cost.  False, with the verdict, if it is out of the
  * running. */
 static bool form_weigh(JamChoice *choice, unsigned jam_count, FormCost *cost, const char **verdict)
 {
@@ -70,7 +70,7 @@ static bool factor_try(JamChoice *choice, JamTrial *trial, FormCost *cost)
     return true;
 }
 
-/* Of forms that are about as fast, the one that executes fewer instructions is better. */
+/* Among forms that are about as fast, the one that executes fewer instructions is better. */
 static bool is_better(const JamTrial *a, const FormCost *a_cost, const JamTrial *b, const FormCost *b_cost)
 {
     if (time_is_longer(a->speedup, b->speedup) || time_is_longer(b->speedup, a->speedup))

@@ -5,7 +5,7 @@
  *     asm volatile("// ptxopt: uj 4");                           in the loop, outside of loops in it
  *     // ptxopt: coarsen x2,by2 stride unit                      the PTX that nvcc and clang make of it
  *
- * A compiler passes the text of inline assembly on, comments included, and an assembler ignores them.  What the
+ * A compiler passes the text of inline assembly on, comments included, and an assembler ignores them. Text that the
  * compiler inlines or duplicates says the same again, which is allowed; two directives that differ are not. */
 #ifndef PTXOPT_ENGINE_DIRECTIVE_H
 #define PTXOPT_ENGINE_DIRECTIVE_H
@@ -23,7 +23,7 @@ typedef struct Directive {
 /* The directive in the kernel's text.  Its own texts are in the arena. */
 Directive directive_find(Arena *arena, const Function *kernel);
 
-/* What one says of a loop. */
+/* A directive about a loop. */
 typedef struct LoopDirective {
     UnrollJam jam;
     Span span;         /* of the comment */

@@ -10,7 +10,7 @@
  * form cannot express it, or without a machine. */
 RegisterEstimate kernel_estimate(Arena *arena, Function *function, const Body *body, const SmLimits *sm);
 
-/* Where pressure peaks and what is live there, on one line. */
+/* Prints where pressure peaks and what is live there, on one line. */
 void estimate_print_peak(const RegisterEstimate *estimate, const Source *source, Buf *out);
 json_t *estimate_json(const RegisterEstimate *estimate, const Source *source);
 

@@ -1,4 +1,4 @@
-/* What a long run is doing: a line on a terminal, or one every ten seconds elsewhere. It names the kernel, the phase
+/* The display of a long run: a line on a terminal, or one every ten seconds elsewhere. It names the kernel, the phase
  * and what is left. */
 #ifndef PTXOPT_ENGINE_PROGRESS_H
 #define PTXOPT_ENGINE_PROGRESS_H
@@ -22,12 +22,12 @@ typedef struct Progress {
  * *progress must remain while the assembler is used. On a terminal, the line is gone whenever the assembler is not
  * running, so that it does not mix with messages. */
 void progress_watch(Progress *progress, Assembler *assembler, FILE *messages);
-/* What follows is about this kernel; NULL: about all of them. The name is not copied. */
+/* The phases that follow are about this kernel; NULL: about all of them. The name is not copied. */
 void progress_kernel(Progress *progress, const char *kernel, size_t index, size_t count);
-/* A phase begins, in words that are not copied, which takes at most so many seconds; infinity: it is not limited.
+/* A phase begins, in words that are not copied, which takes at most 'seconds'; infinity: no limit.
  * 'progress' may be NULL, here and below. */
 void progress_phase(Progress *progress, const char *phase, double seconds);
-/* So many steps of the phase are done. */
+/* 'step' of 'steps' steps of the phase are done. */
 void progress_step(Progress *progress, unsigned step, unsigned steps);
 
 #endif

@@ -53,7 +53,7 @@ static PointerMap find_symbols(const Run *run, const char *text, size_t size)
 static void check_text(const Run *run, const Products *products)
 {
     const Source *source = run->report.source;
-    /* Where the text is the input itself, nothing of it is new. */
+    /* If the text is the input itself, nothing in it is new. */
     const size_t length = products->ptx == source->text ? 0 : products->ptx_length;
     const PointerMap symbols = find_symbols(run, products->ptx, length);
     const bool is_new = symbols.count && !memmem(source->text, source->size, marker, sizeof marker - 1);

@@ -7,7 +7,7 @@
 #include "options/options.h"
 #include "parser/parser.h"
 
-/* Where nothing changes, the code is checked while it is read, and not kept. */
+/* If nothing changes, the code is checked while it is read, and not kept. */
 static bool wants_bodies(const Options *options)
 {
     bool wanted = options->coarsen.count || options->jams.count || options->registers.count ||

@@ -117,7 +117,7 @@ static bool assemble_input(Run *run)
     return note_assembly(run, &run->of_input);
 }
 
-/* An output that nothing changed is assembled only if somebody wants that. */
+/* An output that nothing changed is assembled only on request. */
 static bool wants_unchanged(const Options *options)
 {
     return options->cubin || options->report || option_given(options, OPTION_ASSEMBLER);

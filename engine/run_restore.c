@@ -1,4 +1,4 @@
-/* What to do when the assembler breaks down on the output: the kernels at fault are left as they were written, and the
+/* The way out when the assembler breaks down on the output: the kernels at fault are left as they were written, and the
  * others stay as they are. */
 #include "engine/run_steps.h"
 

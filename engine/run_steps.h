@@ -1,4 +1,4 @@
-/* What the steps of one run share. */
+/* Declarations that the steps of one run share. */
 #ifndef PTXOPT_ENGINE_RUN_STEPS_H
 #define PTXOPT_ENGINE_RUN_STEPS_H
 
@@ -49,7 +49,7 @@ bool read_launches(Run *run); /* and the machine file */
 bool read_device(const Run *run, const char *machine_file, Device *device); /* the file may be NULL */
 
 /* run_costs.c */
-/* What costs of a kernel are computed for: its launch, or its block size; false if neither is known. */
+/* Finds the conditions for a kernel's costs: its launch, or its block size; false if neither is known. */
 bool find_basis(const Run *run, const KernelReport *kernel, CostBasis *basis);
 /* Predicts the kernel's time before and after, and warns of losses. */
 void predict_costs(Run *run, KernelReport *kernel);

@@ -1,4 +1,4 @@
-/* What a kernel spills to local memory, counted in its machine code. */
+/* A kernel's spills to local memory, counted in its machine code. */
 #ifndef PTXOPT_ENGINE_SPILLED_H
 #define PTXOPT_ENGINE_SPILLED_H
 

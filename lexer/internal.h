@@ -4,7 +4,7 @@
 
 #include "lexer/lexer.h"
 
-/* Where the scanner is in the data lines of a .section; see section_step. */
+/* The scanner's position in the data lines of a .section; see section_step. */
 typedef enum SectionState {
     SECTION_START,  /* a .bN directive or a label may follow */
     SECTION_LABEL,  /* a name was read at the start of a line: ':' must follow */

@@ -43,7 +43,7 @@ static const char *skip_comments(const char *at)
     return at;
 }
 
-/* What may precede a statement. */
+/* Skips blanks and comments, which may precede a statement. */
 static inline const char *skip_space(const char *at)
 {
     at = skip_blanks(at);
@@ -57,7 +57,7 @@ static inline const char *skip_name(const char *at)
     return at;
 }
 
-/* What may follow a dot. */
+/* Skips the word that may follow a dot. */
 static inline const char *skip_word(const char *at)
 {
     while (is_name[(unsigned char)*at] && *at != '$')

@@ -14,7 +14,7 @@ static void require_version(Lexer *lexer, Span span, const char *what, unsigned 
         lexer_error(lexer, span, "%s in a section needs .version %u.%u or newer", what, version / 10, version % 10);
 }
 
-/* What may begin a line: a directive, a label or the end. */
+/* The tokens that may begin a line: a directive, a label or the end. */
 static SectionState line_start(SectionToken token)
 {
     switch (token) {

@@ -1,4 +1,4 @@
-/* What the grammar (ptx.y) and the files of the parser share.
+/* Declarations that the grammar (ptx.y) and the files of the parser share.
  *
  * Grammar actions call the functions of the headers below in the order of the text.  An instruction, a declaration or
  * an initial value is collected in its part of the Parser and copied into an arena at its exact size when it is

@@ -1,4 +1,4 @@
-/* Where parsing resumes after an error.
+/* Finds the token at which parsing resumes after an error.
  *
  * Bison's own recovery drops tokens up to ';' or '}'.  That goes wrong where the dropped text contains braces, or where
  * the semicolon is what is missing.  So after an error this file skips ahead and hands the grammar only the token at

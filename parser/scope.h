@@ -52,7 +52,7 @@ typedef struct RangeBinding {
 
 typedef struct PendingLabel PendingLabel;
 
-/* What few names need. */
+/* The fields that few names need. */
 typedef struct RareEntry {
     PendingLabel *uses; /* latest first */
     /* The special register NAME, or NAME SELECTOR, that was found last. */

@@ -49,8 +49,8 @@ static const char *const modifiers[] = {"a type", "a state space", "a vector siz
         count++;                                                                                                       \
     } while (0)
 
-/* What closes the innermost list that is open at 'end' in the statement at hand: ')', ']', '}', or ';' if none is; 0
- * outside of bodies. */
+/* The token that closes the innermost list that is open at 'end' in the statement at hand: ')', ']', '}', or ';' if
+ * none is; 0 outside of bodies. */
 static char open_list(const Parser *parser, uint32_t end)
 {
     if (!parser->in_body)
@@ -71,8 +71,8 @@ static char open_list(const Parser *parser, uint32_t end)
     return ';';
 }
 
-/* Describes what was expected.  Writes at most 'limit' phrases and returns how many there are.  Where the
- * grammar's states do not tell lists apart, 'closer' (0: unknown) does. */
+/* Describes what was expected.  Writes at most 'limit' phrases and returns how many there are.  'closer'
+ * (0: unknown) tells lists apart that the grammar's states do not. */
 static size_t phrases(Expected expected, char closer, const char **out, size_t limit)
 {
     size_t count = 0;

@@ -46,7 +46,7 @@ typedef struct TokenStream {
     int last_kind; /* the last token that the grammar got */
     Span last_span;
     const Value *last_value; /* bison's own copy */
-    unsigned loc_tokens;     /* so many tokens, up to the last, are ".loc" and integers */
+    unsigned loc_tokens;     /* how many tokens, up to the last, are ".loc" and integers */
     unsigned items_depth;    /* unclosed '{' of operands and initial values */
     bool in_values;          /* while items_depth is not 0: they are of initial values */
     PlainInst plain;         /* of the last INSTRUCTION */

@@ -13,7 +13,7 @@ typedef struct Buf {
 
 void buf_free(Buf *buf);
 void buf_clear(Buf *buf);
-void buf_reserve(Buf *buf, size_t more); /* room for so many bytes and the NUL */
+void buf_reserve(Buf *buf, size_t more); /* room for 'more' bytes and the NUL */
 static inline void buf_write(Buf *buf, const void *bytes, size_t length)
 {
     if (length >= buf->capacity - buf->length)

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where each line begins; made when it is first asked for. */
+/* The offset at which each line begins; made when it is first asked for. */
 typedef struct LineMap {
     Arena *arena;
     uint32_t *starts; /* NULL: not made yet */

@@ -99,7 +99,7 @@ static void grow(Interner *names)
     }
 }
 
-/* Where the text's head is, or would be. */
+/* The slot where the text's head is, or would be. */
 static inline size_t find_slot(const Interner *names, const char *text, size_t length, uint32_t hash)
 {
     size_t slot = hash & (names->slot_count - 1);

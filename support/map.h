@@ -45,7 +45,7 @@ static inline MapEntry *map_slot(const Map *map, uint64_t key)
     return &map->entries[at];
 }
 
-/* Where the key's value is, or NULL if the map does not hold the key.  Valid until the next map_put. */
+/* A pointer to the key's value, or NULL if the map does not hold the key.  Valid until the next map_put. */
 static inline uint64_t *map_get(const Map *map, uint64_t key)
 {
     if (!map->capacity)

@@ -17,7 +17,7 @@ enum {
 
 static void (*out_of_memory_handler)(void);
 
-/* Of each thread: where it continues if it must leave what it is doing. */
+/* Per thread: where to resume after an abort. */
 typedef struct Guard {
     jmp_buf place;
     GuardEnd end;

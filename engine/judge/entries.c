@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Machine code of at most so many bytes is kept, for predictions. */
+/* The most bytes of machine code that are kept, for predictions. */
 static const size_t most_kept = (size_t)64 << 20;
 
 static uint64_t hash_words(const char *text, size_t length)

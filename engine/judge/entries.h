@@ -1,4 +1,4 @@
-/* What the judge knows of the texts that it has measured. */
+/* The judge's records of the texts that it has measured. */
 #ifndef PTXOPT_ENGINE_JUDGE_ENTRIES_H
 #define PTXOPT_ENGINE_JUDGE_ENTRIES_H
 
@@ -7,7 +7,7 @@
 typedef struct JudgeEntry {
     TextKey key;
     Figures figures;
-    bool is_asked;    /* somebody got these figures */
+    bool is_asked;    /* these figures were requested */
     void *cubin;      /* owned; NULL: not kept */
     size_t cubin_size;
     bool is_numbered; /* the cubin has numbered lines (ptx_numbered), which tell how often its code is executed */

@@ -17,7 +17,7 @@ typedef struct FiguresCache {
 } FiguresCache;
 
 /* The file is figures-N in $PTXOPT_CACHE, or in ptxopt/ below $XDG_CACHE_HOME or ~/.cache; "none" or an empty variable
- * means no cache.  Where the file cannot be made, there is none: nothing depends on it. */
+ * means no cache.  If the file cannot be made, there is no cache: nothing depends on it. */
 FiguresCache figures_cache_open(void);
 void figures_cache_close(FiguresCache *cache);
 

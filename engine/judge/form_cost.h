@@ -7,7 +7,7 @@
 #include "cost/cost.h"
 #include "opt/opt.h"
 
-/* What costs are computed for. */
+/* The conditions that costs are computed for. */
 typedef struct CostBasis {
     Arena *arena;
     const SmLimits *sm;

@@ -42,7 +42,7 @@ typedef struct Order {
     unsigned knobs;
 } Order;
 
-/* Where times are predicted, lines are numbered, so that a prediction needs no assembly of its own; the code is the
+/* If times are predicted, lines are numbered, so that a prediction needs no assembly of its own; the code is the
  * same without them. */
 static AssemblyRequest order_request(const AssemblerJudge *judge, Arena *arena, const Order *order)
 {
@@ -260,7 +260,7 @@ static void form_prepare(void *context, const FunctionForm *form)
         run_start(judge, run_new(judge, &order));
 }
 
-/* What is to be assembled for the prediction of a form, whose text is taken over; NULL: nothing. */
+/* The run to be assembled for the prediction of a form, whose text is taken over; NULL: nothing. */
 static JudgeRun *prediction_run(const AssemblerJudge *judge, Order *order)
 {
     const JudgeEntry *entry = judge_entry_find(judge, &order->key);

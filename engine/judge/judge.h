@@ -31,21 +31,21 @@ struct AssemblerJudge {
     FiguresCache cache;
     uint64_t setting; /* a hash of the assembler and its options; 0: not computed yet */
     double end;       /* of the time for the search that is going on, on the monotonic clock; 0: it is not limited */
-    bool ended;       /* that time was over when somebody asked */
-    const volatile sig_atomic_t *interrupted; /* not 0 there: the user wants the search's end.  NULL: nobody says */
+    bool ended;       /* that time was over when last asked */
+    const volatile sig_atomic_t *interrupted; /* not 0 there: the user wants the search's end.  NULL: no such request */
 };
 
 /* 'assembler' and 'arena' are not owned and must outlive the judge; messages of its Figures live in 'arena'. */
 void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assembler);
 
 void assembler_judge_close(AssemblerJudge *judge);
-/* The next search may take so many seconds; infinity: it is not limited. */
+/* Limits the next search to 'seconds'; infinity: no limit. */
 void assembler_judge_limit(AssemblerJudge *judge, double seconds);
 /* Waits for what is being assembled.  Until then signals that would end the process stay pending. */
 void assembler_judge_settle(AssemblerJudge *judge);
 /* Does so, and frees the machine code that is kept; the figures stay. */
 void assembler_judge_forget(AssemblerJudge *judge);
-/* The form has been assembled elsewhere, as the judge would, but for what does not change the code. */
+/* The form has been assembled elsewhere, as the judge would, except for what does not change the code. */
 void assembler_judge_answer(AssemblerJudge *judge, const FunctionForm *form, const Assembly *assembly);
 /* Machine code that belongs to the judge. */
 typedef struct JudgeCubin {

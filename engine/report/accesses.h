@@ -1,4 +1,4 @@
-/* Where a kernel's memory traffic comes from: each access with its place in the PTX and in the CUDA source. */
+/* The origins of a kernel's memory traffic: each access with its place in the PTX and in the CUDA source. */
 #ifndef PTXOPT_ENGINE_REPORT_ACCESSES_H
 #define PTXOPT_ENGINE_REPORT_ACCESSES_H
 

@@ -15,7 +15,7 @@ json_t *json_triple(const unsigned values[3]);
 json_t *json_block(const unsigned values[3]);
 /* "block", "unit" or a number. */
 json_t *json_stride(const Stride *stride);
-/* Where and why the emulator stopped, or null for NULL or FAULT_NONE. */
+/* The fault that stopped the emulator, with its place and reason, or null for NULL or FAULT_NONE. */
 json_t *json_fault(const EmulatorFault *fault);
 void json_set_number(json_t *object, const char *key, uint64_t number);
 /* {"warp_instructions": ...}; docs/formats.md, "Counters". */

@@ -13,7 +13,7 @@ enum { MOST_CONDITIONS = 8 };
 typedef struct CoarsenTrial {
     CoarsenLevel level;
     unsigned factor[3];
-    unsigned merged[3];  /* LEVEL_THREAD: so many blocks of what this gives into one */
+    unsigned merged[3];  /* LEVEL_THREAD: how many of the resulting blocks are then merged into one */
     Stride stride;
     GuardForm guards;
     bool sound;          /* false: refused, or not tried at all */
@@ -23,7 +23,7 @@ typedef struct CoarsenTrial {
     const char *verdict; /* why it was chosen or not */
 } CoarsenTrial;
 
-/* What -coarsen auto decided.  Trials end here: only the request goes on to the form that is installed. */
+/* The decision of -coarsen auto.  Trials end here: only the request goes on to the form that is installed. */
 typedef struct FactorChoice {
     KernelRequest request; /* the kernel's, but coarsening as was chosen, or not at all, or refused, with the reason */
     const char *words;     /* the outcome */
@@ -39,7 +39,7 @@ typedef struct JamTrial {
     const char *verdict;
 } JamTrial;
 
-/* What -uj auto decided. */
+/* The decision of -uj auto. */
 typedef struct LoopsChoice {
     const UnrollJam *jams; /* those of the request, and those that were chosen */
     unsigned jam_count;

@@ -131,7 +131,7 @@ static void print_figures(Buf *out, const KernelReport *kernel)
         buf_printf(out, ", warps on an SM %u -> %u", kernel->before.occupancy.warps, kernel->after.occupancy.warps);
 }
 
-/* What the search for registers ended with, beside their number. */
+/* The outcome of the search for registers, beside their number. */
 static void print_search(Buf *out, const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;

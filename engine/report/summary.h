@@ -1,4 +1,4 @@
-/* What became of each kernel, in a line of its own: what was done, what that gains, and how to launch it now. */
+/* The outcome for each kernel, in a line of its own: what was done, what that gains, and how to launch it now. */
 #ifndef PTXOPT_ENGINE_REPORT_SUMMARY_H
 #define PTXOPT_ENGINE_REPORT_SUMMARY_H
 

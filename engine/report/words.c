@@ -1,4 +1,4 @@
-/* What the pages of the report call factors, trials, guards and strides. */
+/* The words that the pages of the report use for factors, trials, guards and strides. */
 #include "engine/report/report.h"
 
 const char *factor_text(const unsigned factor[3], char text[32])
