@@ -112,18 +112,15 @@ static bool run_on_copy(PassContext *context, const Pass *pass)
     Analyses *analyses = context->analyses;
     context->body = body_clone(body);
     context->analyses = analyses_new(context->body);
-    bool done = pass->run(context);
-    if (!done) {
-        Body *copy = context->body;
-        analyses_free(context->analyses);
-        body_free(copy);
-        context->body = body;
-        context->analyses = analyses;
-        return false;
+    if (pass->run(context)) {
+        analyses_free(analyses);
+        body_free(body);
+        return true;
     }
-    analyses_free(analyses);
-    body_free(body);
-    return true;
+    pass_context_free(context);
+    context->body = body;
+    context->analyses = analyses;
+    return false;
 }
 
 bool pass_run(PassContext *context, PassId id)

@@ -9,7 +9,7 @@
 #include "opt/coarsen/coarsen.h"
 #include "opt/jam/unroll_jam.h"
 #include "opt/judge.h"
-#include "opt/replicas/reuse.h"
+#include "opt/common/reuse_list.h"
 #include "target/target.h"
 
 /* The passes' ids are in opt/passes.h, so that few files are compiled again where there is a new one. */

@@ -28,17 +28,16 @@ double path_growth(const Prediction *form, const Prediction *than)
     return form->path / form->warps / (than->path / than->warps);
 }
 
-/* How many times as many; 1 where the other form has none. */
-static double growth(double count, double than)
+double growth_in_all(const Prediction *form, const Prediction *than)
 {
-    return than > 0 ? count / than : 1;
+    return than->instructions > 0 ? form->instructions / than->instructions : 1;
 }
 
 double growth_in_loops(const Prediction *form, const Prediction *than)
 {
     if (than->looped > 0)
         return form->looped / than->looped;
-    return form->looped > 0 ? growth(form->instructions, than->instructions) : 1;
+    return form->looped > 0 ? growth_in_all(form, than) : 1;
 }
 
 /* Whether a limit is asked for and passed. */
@@ -60,7 +59,7 @@ Verdict policy_judge(const Policy *policy, const JudgedForm *form, const JudgedF
     const Prediction *after = form->prediction, *before = than->prediction;
     if (!predictions_compare(after, before))
         return judge_without_time(policy, form, than);
-    const double longer = growth(after->instructions, before->instructions);
+    const double longer = growth_in_all(after, before);
     if (after->warps <= before->warps && is_over(longer, policy->idle))
         return VERDICT_IDLE;
     if (policy->time > 0 && after->cycles > policy->time * before->cycles)

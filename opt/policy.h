@@ -63,6 +63,8 @@ bool time_is_longer(double time, double than);
  * Forms that wait longer are slower although the model says that another resource binds: the fewer loads are in flight,
  * the less of the bandwidth is used (docs/registers.md, "What a form costs"). */
 double path_growth(const Prediction *form, const Prediction *than);
+/* How many times the instructions are executed; 1 if the other form executes none. */
+double growth_in_all(const Prediction *form, const Prediction *than);
 /* How many times the instructions are executed in loops; where only this form has a loop, nothing is known except all
  * instructions. */
 double growth_in_loops(const Prediction *form, const Prediction *than);

@@ -43,18 +43,21 @@ missing_compilers() {
     done < <(compiler_words)
 }
 
+# $1: a clang that is installed. Prints the package with the runtime of its sanitizers and its fuzzer.
+runtime_package() {
+    printf 'libclang-rt-%s-dev\n' "$("$1" -dumpversion | cut -d . -f 1)"
+}
+
 # Prints the package of the sanitizers' runtime, which Debian's clang leaves out, if $CC is a clang without it.
 missing_sanitizers() {
     local word version
     word="$(compiler_words | grep -m 1 clang)" || return 0
     if ! have "$word"; then
-        version="$(sed -nE 's/.*clang-([0-9]+)$/\1/p' <<<"$word")"
+        version="$(sed -nE 's/.*clang-([0-9]+)$/\1-/p' <<<"$word")"
+        printf 'libclang-rt-%sdev\n' "$version"
     elif ! echo 'int main(void) { return 0; }' | "$word" -fsanitize=address -x c -o /dev/null - 2>/dev/null; then
-        version="$("$word" -dumpversion | cut -d . -f 1)"
-    else
-        return 0
+        runtime_package "$word"
     fi
-    printf 'libclang-rt-%sdev\n' "${version:+$version-}"
 }
 
 # $@: lines HEADER:PACKAGE. Prints the package of each header that the compiler cannot find, after one run of its
@@ -227,7 +230,7 @@ if [ "${1:-}" = --fuzz ] && ! fuzzer_works; then
     done_something=yes
     have clang || install_packages clang
     if ! fuzzer_works; then
-        install_packages "libclang-rt-$(clang -dumpversion | cut -d . -f 1)-dev"
+        install_packages "$(runtime_package clang)"
     fi
 fi
 

@@ -1,5 +1,5 @@
-/* What the files share that lower a body (analysis/lowered/lowered.h): values.c says how each value exists in machine
- * code, lowered.c lowers the instructions and finds what is live, regions.c joins blocks and finds loops. */
+/* Declarations of the files that lower a body (analysis/lowered/lowered.h): values.c says how each value exists in
+ * machine code, lowered.c lowers the instructions and finds what is live, regions.c joins blocks and finds loops. */
 #ifndef PTXOPT_ANALYSIS_LOWERED_INTERNAL_H
 #define PTXOPT_ANALYSIS_LOWERED_INTERNAL_H
 

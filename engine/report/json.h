@@ -17,6 +17,7 @@ json_t *json_block(const unsigned values[3]);
 json_t *json_stride(const Stride *stride);
 /* The fault that stopped the emulator, with its place and reason, or null for NULL or FAULT_NONE. */
 json_t *json_fault(const EmulatorFault *fault);
+/* Sets a member of an object. */
 void json_set_number(json_t *object, const char *key, uint64_t number);
 /* {"warp_instructions": ...}; docs/formats.md, "Counters". */
 json_t *counters_json(const EmulatorCounters *counters);

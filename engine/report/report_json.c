@@ -11,13 +11,13 @@ static json_t *figures_json(const Figures *figures)
         return json_null();
     json_t *value = json_object();
     json_object_set_new(value, "registers", json_integer(figures->registers));
-    json_object_set_new(value, "spill_stores", json_integer((json_int_t)figures->spill_stores));
-    json_object_set_new(value, "spill_loads", json_integer((json_int_t)figures->spill_loads));
-    json_object_set_new(value, "stack", json_integer((json_int_t)figures->stack));
-    json_object_set_new(value, "shared", json_integer((json_int_t)figures->shared));
-    json_object_set_new(value, "constant", json_integer((json_int_t)figures->constant));
+    json_set_number(value, "spill_stores", figures->spill_stores);
+    json_set_number(value, "spill_loads", figures->spill_loads);
+    json_set_number(value, "stack", figures->stack);
+    json_set_number(value, "shared", figures->shared);
+    json_set_number(value, "constant", figures->constant);
     json_object_set_new(value, "barriers", json_integer(figures->barriers));
-    json_object_set_new(value, "instructions", json_integer((json_int_t)figures->instructions));
+    json_set_number(value, "instructions", figures->instructions);
     return value;
 }
 
@@ -47,7 +47,7 @@ static json_t *standing_json(const Standing *standing)
     json_t *value = json_object();
     json_object_set_new(value, "block", json_block(standing->block.threads));
     json_object_set_new(value, "figures", figures_json(&standing->figures));
-    json_object_set_new(value, "dynamic_shared", json_integer((json_int_t)standing->dynamic_shared));
+    json_set_number(value, "dynamic_shared", standing->dynamic_shared);
     json_object_set_new(value, "occupancy", occupancy_json(standing));
     return value;
 }
@@ -348,7 +348,7 @@ static json_t *verification_json(const Verification *verification)
     json_object_set_new(value, "not_watched", json_text(verification->weakened));
     if (verification->has_difference) {
         json_object_set_new(value, "buffer", json_text(verification->difference.buffer));
-        json_object_set_new(value, "index", json_integer((json_int_t)verification->difference.index));
+        json_set_number(value, "index", verification->difference.index);
     }
     json_object_set_new(value, "input", side_json(verification, 0));
     json_object_set_new(value, "output", side_json(verification, 1));

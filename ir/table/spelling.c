@@ -1,4 +1,4 @@
-/* What a signature says: its modifiers, and how it is written. */
+/* Signatures: their modifiers, and how they are written. */
 #include "ir/table/internal.h"
 
 bool signature_has(const Signature *signature, ModId mod)

@@ -11,6 +11,7 @@
 #include "opt/common/version.h"
 #include "opt/passes.h"
 #include "opt/replicas/induction.h"
+#include "opt/replicas/reuse.h"
 #include "opt/replicas/vectorize.h"
 
 #include <string.h>

@@ -4,6 +4,7 @@
  * interval, with nothing between that may write there. The store stays. */
 #include "opt/common/cleanup.h"
 #include "opt/passes.h"
+#include "opt/replicas/reuse.h"
 
 bool pass_forward(PassContext *context)
 {

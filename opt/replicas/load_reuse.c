@@ -7,6 +7,7 @@
  * Shaltz and Qasem, CC'12, section 3), for the replicas that coarsening has put side by side. */
 #include "opt/common/cleanup.h"
 #include "opt/passes.h"
+#include "opt/replicas/reuse.h"
 
 /* A load whose address was loaded is found when that load has been replaced. */
 enum { WALKS = 3 };

@@ -115,7 +115,7 @@ static const char *verdict_text(const Fewest *fewest, const FrontForm *form, Ver
         break;
     default:
         require(verdict == VERDICT_LONGER);
-        growth = after->instructions / before->instructions;
+        growth = growth_in_all(after, before);
         what = "more instructions";
     }
     return arena_printf(fewest->search->passes.arena, "%u register%s would %s %.1f%% %s", form->figures.registers,
@@ -135,7 +135,7 @@ static void form_judge(const Fewest *fewest, FrontForm *form)
     if (predictions_compare(before, &after))
         form->gain = arena_printf(search->passes.arena, ", predicted %.3fx, with %.3f times the instructions",
                                   before->cycles / after.cycles,
-                                  before->instructions > 0 ? after.instructions / before->instructions : 1);
+                                  growth_in_all(&after, before));
 }
 
 /* Takes the form if it is worth its price; then only fewer registers are of interest. */

@@ -7,7 +7,7 @@ const char *price_objection(Search *search, const Prediction *before, const Pred
                            .path = threshold(THRESHOLD_PATH_ALIKE)};
     const JudgedForm form = {.prediction = after}, input = {.prediction = before};
     Arena *arena = search->passes.arena;
-    double longer = before->instructions > 0 ? after->instructions / before->instructions : 1;
+    double longer = growth_in_all(after, before);
     switch (policy_judge(&policy, &form, &input)) {
     case VERDICT_IDLE:
         return arena_printf(arena,
