@@ -170,7 +170,7 @@ set -m
 timeout 60 "$program" -assembler ptxas -coarsen auto -launch "$tmp/slow.json" -o "$tmp/o.ptx" "$tmp/slow.ptx" \
     2>"$tmp/shown" &
 process=$!
-sleep 2
+sleep 4
 kill -INT "$process"
 wait "$process"
 status=$?
@@ -179,7 +179,7 @@ wrong="$([ "$status" -eq 0 ] || echo "status $status")"
 shows "note" "note: the search for a form of kernel 'slow' was interrupted; the best form until then is used"
 [ -s "$tmp/o.ptx" ] || wrong="$wrong, nothing is written"
 result "Ctrl-C while the input is counted" "$wrong"
-slow_launch 300000
+slow_launch 3000000
 show -i 'comparing forms, ' -- -v -report -assembler ptxas -coarsen auto -launch "$tmp/slow.json" -o "$tmp/o.ptx" \
     "$tmp/slow.ptx"
 wrong="$([ "$status" -eq 0 ] || echo "status $status")"
