@@ -98,6 +98,7 @@ typedef struct Profile {
     const SassProfile *sm; /* NULL: unknown; then PTX instructions count */
     bool counted;            /* by the emulator; else estimated */
     bool uneven;             /* estimated, and warps differ in length by an unknown amount */
+    bool assumes_trips;      /* estimated, and the trip count of a loop is assumed */
     double blocks;           /* of the grid */
     double working_blocks;   /* of these, estimated: those that are not left over where blocks have been merged */
     double block_threads;    /* of the form, so after coarsening */
@@ -131,12 +132,19 @@ static inline double profile_executed(const Profile *profile)
 Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *launch, const LaunchChange *change,
                        unsigned jobs, const volatile sig_atomic_t *stop, const char **error);
 
-/* Estimates the profile of a launch that the change (NULL: none) makes of 'blocks' blocks of 'block' threads.  Trip
- * counts are taken from constants where they are known, else ESTIMATED_TRIPS; branches are judged by their shape,
- * coalescing by affine addresses.  NULL, with *error set, if the kernel has no body form. */
 enum { ESTIMATED_TRIPS = 16 };
-Profile *profile_estimate(Arena *arena, const FunctionForm *form, const unsigned block[3], const LaunchChange *change,
-                          double blocks, const char **error);
+/* A launch that is assumed, of the original kernel. */
+typedef struct AssumedLaunch {
+    unsigned block[3]; /* threads */
+    double blocks;     /* of the grid */
+    double trips;      /* of loops whose trip counts are not known; 0: ESTIMATED_TRIPS */
+} AssumedLaunch;
+
+/* Estimates the profile of what the change (NULL: none) makes of the launch. Trip counts are taken from constants where
+ * they are known; branches are judged by their shape, coalescing by affine addresses. NULL, with *error set, if the
+ * kernel has no body form. */
+Profile *profile_estimate(Arena *arena, const FunctionForm *form, const AssumedLaunch *launch,
+                          const LaunchChange *change, const char **error);
 
 /* A changed form of a kernel touches the data that the kernel touches: takes over, into an estimate of the form, what
  * the estimate of the original says of the sectors that the grid and the blocks touch.  Merged blocks touch no more

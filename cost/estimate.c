@@ -43,6 +43,32 @@ static double least_present(const Estimate *estimate)
     return least;
 }
 
+/* What a warp of an idle block executes, over the mean warp of the launch. */
+static double idle_length(const Estimate *estimate, const Profile *profile, double least)
+{
+    double idle = 0, all = 0;
+    for (size_t i = 0, b = 0; b < estimate->body->blocks.count; b++)
+        for (const Inst *inst = estimate->body->blocks.data[b]->first; inst; inst = inst->next, i++) {
+            all += profile->instructions[i].warps;
+            idle += estimate->present[b] > least ? profile->instructions[i].warps : 0;
+        }
+    return all > 0 ? idle / all : 0;
+}
+
+/* Where blocks have been merged, one of 'group' consecutive blocks does the work of all. */
+static void set_lengths(Arena *arena, const Estimate *estimate, Profile *profile)
+{
+    const double least = least_present(estimate);
+    const size_t group = (size_t)(1 / least + 0.5), count = (size_t)estimate->blocks;
+    profile->working_blocks = estimate->blocks * least;
+    if (group < 2)
+        return;
+    const double idle = idle_length(estimate, profile, least), works = (double)group - ((double)group - 1) * idle;
+    profile->block_lengths = ARENA_ARRAY(arena, double, count + 1);
+    for (size_t i = 0; i < count; i++)
+        profile->block_lengths[i] = i % group ? idle : works;
+}
+
 static Profile *estimate_body(Arena *arena, Estimate *estimate)
 {
     ProfileBuilder all = {.arena = arena};
@@ -53,6 +79,7 @@ static Profile *estimate_body(Arena *arena, Estimate *estimate)
         estimate_inst(estimate, all.places.data[i], &all.instructions.data[i], &totals);
     Profile *profile = profile_finish(&all);
     profile->uneven = estimate_is_uneven(estimate);
+    profile->assumes_trips = estimate->assumes_trips;
     profile->block_load_sectors = totals.block_load_sectors;
     profile->block_store_sectors = totals.block_store_sectors;
     profile->load_footprint = totals.load_footprint;
@@ -61,8 +88,8 @@ static Profile *estimate_body(Arena *arena, Estimate *estimate)
     return profile;
 }
 
-Profile *profile_estimate(Arena *arena, const FunctionForm *form, const unsigned block[3], const LaunchChange *change,
-                          double blocks, const char **error)
+Profile *profile_estimate(Arena *arena, const FunctionForm *form, const AssumedLaunch *launch,
+                          const LaunchChange *change, const char **error)
 {
     const LaunchChange none = {0};
     Arena *scratch = arena_new();
@@ -79,14 +106,15 @@ Profile *profile_estimate(Arena *arena, const FunctionForm *form, const unsigned
         .arena = scratch,
         .body = body,
         .analyses = analyses_new(body),
-        .blocks = blocks,
+        .blocks = launch->blocks,
+        .assumed_trips = launch->trips > 0 ? launch->trips : ESTIMATED_TRIPS,
         .seen = {.arena = scratch},
         .objects = {.arena = scratch},
     };
     double threads = 1, original = 1;
     change = change ? change : &none;
     for (unsigned i = 0; i < 3; i++) {
-        unsigned extent = block[i] ? block[i] : 1;
+        unsigned extent = launch->block[i] ? launch->block[i] : 1;
         estimate.block[i] = (double)divide_up(extent, change->block[i] ? change->block[i] : 1);
         estimate.blocks /= change->grid[i] ? change->grid[i] : 1;
         threads *= estimate.block[i];
@@ -94,9 +122,9 @@ Profile *profile_estimate(Arena *arena, const FunctionForm *form, const unsigned
     }
     Profile *profile = estimate_body(arena, &estimate);
     profile->blocks = estimate.blocks;
-    profile->working_blocks = estimate.blocks * least_present(&estimate);
+    set_lengths(arena, &estimate, profile);
     profile->block_threads = threads;
-    profile->original_threads = blocks * original;
+    profile->original_threads = launch->blocks * original;
     analyses_free(estimate.analyses);
     body_free(body);
     arena_free(scratch);

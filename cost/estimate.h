@@ -27,6 +27,8 @@ typedef struct Estimate {
     Analyses *analyses;
     double block[3]; /* threads, after coarsening */
     double blocks;
+    double assumed_trips; /* of loops whose trip counts are not known; some are if ... */
+    bool assumes_trips;
     double *frequency; /* by Block.id: the share of the warps that execute it, times how often */
     double *present;   /* by Block.id: the share of the thread blocks that come here, of which others may be surplus */
     double *trips;     /* by Loop.index */

@@ -1,7 +1,7 @@
 /* How often blocks execute, without a launch.
  *
  * A loop whose control variable starts at, advances by and is compared with constants has a known trip count; any other
- * has ESTIMATED_TRIPS.  A bounds check, which compares a thread's index with a size, is nearly always passed.  Of a
+ * has the launch's.  A bounds check, which compares a thread's index with a size, is nearly always passed.  Of a
  * branch on loaded data that differs between threads, a warp usually takes both sides; of one that does not, either. */
 #include "cost/estimate.h"
 
@@ -81,7 +81,7 @@ static double comparisons(const Estimate *estimate, const Loop *loop, const Inst
     return passes >= 0 && passes < 1e9 ? passes + 1 : 0;
 }
 
-static double loop_trips(const Estimate *estimate, const Loop *loop)
+static double loop_trips(Estimate *estimate, const Loop *loop)
 {
     for (unsigned i = 0; i < loop->latch_count; i++) {
         double trips = comparisons(estimate, loop, condition_of(estimate, loop->latches[i]));
@@ -90,7 +90,8 @@ static double loop_trips(const Estimate *estimate, const Loop *loop)
     }
     /* The header of a loop that is left there runs once more than the rest. */
     double trips = comparisons(estimate, loop, condition_of(estimate, loop->header));
-    return trips > 0 ? trips : ESTIMATED_TRIPS;
+    estimate->assumes_trips |= !(trips > 0);
+    return trips > 0 ? trips : estimate->assumed_trips;
 }
 
 /* Whether a phi of the loop's header advances by an amount that is added to it. */

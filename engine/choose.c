@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/bases.h"
 #include "engine/judge/machine_cost.h"
 #include "engine/progress.h"
 
-enum { LARGEST_FACTOR = 16, LEVELS = 2, MOST_BASES = 3, WARP = 32, PARENTS = 2 };
+enum { LARGEST_FACTOR = 16, LEVELS = 2, WARP = 32, PARENTS = 2 };
 enum { FEWEST_COUNTED = 6, MOST_COUNTED = 24, MOST_CONFIRMED = 6, COUNTED_INSTRUCTIONS = 10000000 };
 /* With a boundary to be chosen, too, MOST_SEARCHED of the fastest forms are searched for one. */
 enum { MOST_SEARCHED = 3, SEARCH_LEVEL = 1 };
@@ -22,12 +23,6 @@ typedef struct Candidate {
     bool is_searched;    /* and with the boundary that is the best for it */
 } Candidate;
 
-/* The basis on which forms are compared: a launch or a block size, and the input's cost there. */
-typedef struct Basis {
-    CostBasis basis;
-    FormCost before;
-} Basis;
-
 typedef struct Choice {
     Arena *arena;
     Function *kernel;
@@ -37,10 +32,10 @@ typedef struct Choice {
     AssemblerJudge *judge;
     Progress *progress; /* NULL: not shown */
     /* The bases, three times, from the cheapest figures to the best: */
-    Basis rough[MOST_BASES]; /* estimated, which tells what to count */
-    Basis bases[MOST_BASES]; /* counted if there is a launch, which ranks */
-    Basis exact[MOST_BASES]; /* by machine instructions, which confirms; set up on first use */
-    unsigned basis_count;
+    Bases rough; /* estimated, which tells what to count */
+    Bases bases; /* counted if there is a launch, which ranks */
+    Bases exact; /* by machine instructions, which confirms; set up on first use */
+    bool is_block_known; /* else several sizes are assumed */
     bool reads_block_index[3]; /* along x, y, z; if not, merged blocks would do the same work again */
     CoarsenTrial *trials;
     unsigned trial_count;
@@ -74,39 +69,19 @@ const Launch *choice_launch(const ChoiceContext *context, const char *kernel)
 
 static void set_bases(Choice *choice, const ChoiceContext *context, const BlockSize *block)
 {
-    static const unsigned usual_blocks[MOST_BASES][3] = {{128, 1, 1}, {256, 1, 1}, {1024, 1, 1}};
     const Launch *launch = choice_launch(context, choice->kernel->name);
-    bool is_known = launch || block_size_total(block);
-    choice->basis_count = is_known ? 1 : MOST_BASES;
-    for (unsigned i = 0; i < choice->basis_count; i++) {
-        CostBasis *basis = &choice->bases[i].basis;
-        *basis = cost_basis(choice->arena, choice->options->sm, &context->device, launch,
-                            is_known ? block->threads : usual_blocks[i], choice->request->dynamic_shared);
-        basis->stop = context->judge ? context->judge->interrupted : NULL;
-    }
-}
-
-static void find_block_indices(Choice *choice)
-{
-    const Function *kernel = choice->kernel;
-    for (size_t i = 0; i < kernel->stmts.count; i++) {
-        const Stmt *stmt = &kernel->stmts.data[i];
-        for (unsigned k = 0; stmt->kind == STMT_INST && k < stmt->inst->operand_count; k++) {
-            const Operand *operand = &stmt->inst->operands[k];
-            if (operand->kind != OPERAND_SREG || operand->sreg->role != SREG_ROLE_CTAID)
-                continue;
-            for (unsigned axis = 0; axis < 3; axis++)
-                choice->reads_block_index[axis] |=
-                    operand->sreg->axis == SREG_AXIS_ALL || operand->sreg->axis == axis;
-        }
-    }
+    choice->is_block_known = launch || block_size_total(block);
+    choice->bases = bases_new(choice->arena, choice->options->sm, &context->device, choice->kernel, launch, block,
+                              choice->request->dynamic_shared);
+    for (unsigned i = 0; i < choice->bases.count; i++)
+        choice->bases.of[i].basis.stop = context->judge ? context->judge->interrupted : NULL;
 }
 
 /* Whether there is enough to merge on every basis: blocks that the factors divide, or a grid that is as large. */
 static bool fits(const Choice *choice, CoarsenLevel level, const unsigned factor[3])
 {
-    for (unsigned i = 0; i < choice->basis_count; i++) {
-        const CostBasis *basis = &choice->bases[i].basis;
+    for (unsigned i = 0; i < choice->bases.count; i++) {
+        const CostBasis *basis = &choice->bases.of[i].basis;
         for (unsigned k = 0; k < 3; k++) {
             if (level == LEVEL_THREAD && (basis->block[k] % factor[k] || basis->block[k] < factor[k]))
                 return false;
@@ -119,30 +94,50 @@ static bool fits(const Choice *choice, CoarsenLevel level, const unsigned factor
     return true;
 }
 
-/* Compares a form with the input on every basis; the least speedup decides.  Machine instructions are counted by
- * 'judge' (NULL: PTX instructions).  False, with the verdict, if a time is unknown. */
-static bool candidate_compare(const Choice *choice, Candidate *candidate, const Basis *bases, AssemblerJudge *judge,
-                              const Figures *figures)
+/* The costs of the input and of a form on a basis, comparable; false, with the verdict, if a time is unknown. */
+static bool costs_on(const Choice *choice, const Candidate *candidate, const Basis *basis, AssemblerJudge *judge,
+                     const Figures *figures, FormCost *before, FormCost *after)
 {
-    CoarsenTrial *trial = candidate->trial;
     const FunctionForm form = kernel_form(&candidate->result);
     const LaunchChange change = contract_change(&candidate->result.contract);
-    double least = 0;
-    for (unsigned i = 0; i < choice->basis_count; i++) {
-        FormCost cost = machine_cost(judge, &bases[i].basis, &form, figures, &change, NULL);
-        if (!cost.known || !bases[i].before.known) {
-            trial->verdict = arena_printf(choice->arena, "rejected: %s", cost.error ? cost.error : "unknown");
+    *before = basis->before;
+    *after = machine_cost(judge, &basis->basis, &form, figures, &change, NULL);
+    if (!after->known || !before->known) {
+        candidate->trial->verdict =
+            arena_printf(choice->arena, "rejected: %s", after->error ? after->error : "unknown");
+        return false;
+    }
+    costs_align(&basis->basis, before, after);
+    return true;
+}
+
+/* Compares a form with the input on every basis; the least speedup of those where it is to gain decides. Machine
+ * instructions are counted by 'judge' (NULL: PTX instructions), and the form may lose nowhere, by more than 'most_lost'
+ * allows. False, with the verdict, if a time is unknown or a launch forbids the form. */
+static bool candidate_compare(const Choice *choice, Candidate *candidate, const Bases *bases, AssemblerJudge *judge,
+                              const Figures *figures, Threshold least_elsewhere)
+{
+    CoarsenTrial *trial = candidate->trial;
+    trial->is_forbidden = false;
+    for (unsigned i = 0; i < bases->count; i++) {
+        const Basis *basis = &bases->of[i];
+        FormCost before, after;
+        if (!costs_on(choice, candidate, basis, judge, figures, &before, &after))
+            return false;
+        const double speedup = cost_speedup(&before, &after);
+        if (basis->where && speedup < threshold(least_elsewhere)) {
+            trial->is_forbidden = true;
+            trial->elsewhere = speedup;
+            trial->where = basis->where;
+            trial->verdict = arena_printf(choice->arena, "rejected: %.2fx %s (else estimated %s)", speedup,
+                                          basis->where, trial->verdict);
             return false;
         }
-        FormCost before = bases[i].before;
-        costs_align(&bases[i].basis, &before, &cost);
-        double speedup = cost_speedup(&before, &cost);
-        if (!i || speedup < least) {
-            least = speedup;
-            trial->verdict = cost_verdict(choice->arena, &before, &cost);
+        if (!basis->where && (!i || speedup < trial->speedup)) {
+            trial->speedup = speedup;
+            trial->verdict = cost_verdict(choice->arena, &before, &after);
         }
     }
-    trial->speedup = least;
     return true;
 }
 
@@ -173,8 +168,8 @@ static KernelRequest trial_request(const Choice *choice, const CoarsenTrial *tri
     request.guards = trial->guards;
     memcpy(request.factor, trial->factor, sizeof trial->factor);
     memcpy(request.merged, trial->merged, sizeof trial->merged);
-    if (choice->bases[0].basis.launch)
-        memcpy(request.block, choice->bases[0].basis.block, sizeof request.block);
+    if (choice->bases.of[0].basis.launch)
+        memcpy(request.block, choice->bases.of[0].basis.block, sizeof request.block);
     return request;
 }
 
@@ -188,12 +183,12 @@ static bool make_form(Choice *choice, CoarsenTrial *trial)
     pipeline_run(choice->arena, choice->kernel, &request, &choice->quiet, &candidate->result);
     KernelResult *result = &candidate->result;
     if (result->coarsening == OUTCOME_DONE) {
-        const CostBasis *basis = &choice->bases[0].basis;
+        const CostBasis *basis = &choice->bases.of[0].basis;
         const char *unmet = contract_unmet(choice->arena, &result->contract, basis->block,
                                            basis->launch ? basis->launch->grid : NULL);
-        trial->sound = unmet == NULL || choice->basis_count > 1;
+        trial->sound = unmet == NULL || !choice->is_block_known;
         trial->verdict = unmet ? arena_printf(choice->arena, "rejected: %s", unmet) : "";
-        candidate->is_narrow = is_narrow(&choice->bases[0].basis, result->contract.factor);
+        candidate->is_narrow = is_narrow(&choice->bases.of[0].basis, result->contract.factor);
     } else {
         bool is_refused = result->coarsening == OUTCOME_REFUSED;
         trial->verdict =
@@ -325,7 +320,7 @@ static void make_products(Choice *choice, const ChoiceContext *context)
 /* The speedup that a form has to promise. */
 static double gain_asked(const Choice *choice, const Candidate *candidate)
 {
-    bool is_doubtful = choice->bases[0].before.profile->uneven || candidate->is_narrow;
+    bool is_doubtful = choice->bases.of[0].before.profile->uneven || candidate->is_narrow;
     return threshold(is_doubtful ? THRESHOLD_COARSEN_DOUBTFUL : THRESHOLD_COARSEN_GAIN);
 }
 
@@ -380,12 +375,12 @@ static void take_first(Choice *choice, unsigned most)
 /* How many forms of a level can be assembled and counted: fewer where the launch executes much. */
 static unsigned most_weighed(const Choice *choice)
 {
-    const double each = choice->bases[0].before.profile->warp_instructions;
+    const double each = choice->bases.of[0].before.profile->warp_instructions;
     if (choice->options->level >= 3)
         return choice->candidate_count;
     if (choice->weighed_count) /* products */
         return FEWEST_COUNTED;
-    if (!choice->bases[0].basis.launch || each * MOST_COUNTED <= COUNTED_INSTRUCTIONS)
+    if (!choice->bases.of[0].basis.launch || each * MOST_COUNTED <= COUNTED_INSTRUCTIONS)
         return MOST_COUNTED;
     unsigned affordable = (unsigned)(COUNTED_INSTRUCTIONS / each);
     return affordable < FEWEST_COUNTED ? FEWEST_COUNTED : affordable;
@@ -400,7 +395,8 @@ static void prune(Choice *choice)
     for (unsigned i = weighed; i < choice->candidate_count; i++) {
         Candidate *candidate = &choice->candidates[i];
         if (!is_over(choice) &&
-            candidate_compare(choice, candidate, choice->rough, NULL, &choice->bases[0].before.figures))
+            candidate_compare(choice, candidate, &choice->rough, NULL, &choice->bases.of[0].before.figures,
+                              THRESHOLD_COARSEN_ELSEWHERE_ROUGH))
             choice->candidates[kept++] = *candidate;
         else
             kernel_discard(&candidate->result);
@@ -447,19 +443,19 @@ static bool weigh(Choice *choice, Candidate *candidate)
         return false;
     }
     const char *estimate = trial->verdict;
-    if (!candidate_compare(choice, candidate, choice->bases, NULL, figures)) {
+    if (!candidate_compare(choice, candidate, &choice->bases, NULL, figures, THRESHOLD_COARSEN_ELSEWHERE_ROUGH)) {
         if (is_over(choice))
             trial->verdict = arena_printf(choice->arena, "not compared: interrupted (estimated %s)", estimate);
         return false;
     }
     const char *objection =
         kernel_objection(choice->arena, &candidate->result, choice->options->sm,
-                         choice->request->dynamic_shared, &choice->bases[0].before.figures, figures);
+                         choice->request->dynamic_shared, &choice->bases.of[0].before.figures, figures);
     if (objection) {
         trial->verdict = objection;
         return false;
     }
-    uint64_t before = figures_spills(&choice->bases[0].before.figures), after = figures_spills(figures);
+    uint64_t before = figures_spills(&choice->bases.of[0].before.figures), after = figures_spills(figures);
     if (after > before) {
         choice->spilling[choice->spilling_count++] = trial;
         trial->verdict =
@@ -474,16 +470,19 @@ static bool weigh(Choice *choice, Candidate *candidate)
 static void confirm(Choice *choice, Candidate *candidate)
 {
     const FunctionForm input = {.function = choice->kernel};
-    for (unsigned i = 0; i < choice->basis_count && !choice->exact[i].before.known; i++) {
-        choice->exact[i] = choice->bases[i];
-        choice->exact[i].before = machine_cost(choice->judge, &choice->exact[i].basis, &input,
-                                               &choice->bases[i].before.figures, NULL, NULL);
+    choice->exact.count = choice->bases.count;
+    for (unsigned i = 0; i < choice->bases.count && !choice->exact.of[i].before.known; i++) {
+        choice->exact.of[i] = choice->bases.of[i];
+        choice->exact.of[i].before = machine_cost(choice->judge, &choice->exact.of[i].basis, &input,
+                                               &choice->bases.of[i].before.figures, NULL, NULL);
     }
     /* If that is not known, because the user wants the end, what PTX instructions say is still true. */
     const char *verdict = candidate->trial->verdict;
-    if (!candidate_compare(choice, candidate, choice->exact, choice->judge, &candidate->figures))
+    bool is_compared = candidate_compare(choice, candidate, &choice->exact, choice->judge, &candidate->figures,
+                                         THRESHOLD_COARSEN_ELSEWHERE);
+    if (!is_compared && !candidate->trial->is_forbidden)
         candidate->trial->verdict = verdict;
-    candidate->is_confirmed = true;
+    candidate->is_confirmed = !candidate->trial->is_forbidden;
 }
 
 /* Lets the judge begin with as many of the forms from 'first' on as it can assemble at once. */
@@ -532,18 +531,21 @@ static void weigh_all(Choice *choice)
  * both. */
 static Candidate *fastest(Choice *choice)
 {
-    Candidate *best = choice->candidate_count ? &choice->candidates[0] : NULL;
+    Candidate *best = NULL;
     unsigned confirmed[LEVELS + 1] = {0};
     progress_phase(choice->progress, "predicting times of the best forms", HUGE_VAL);
     for (unsigned i = 0; i < choice->candidate_count && !is_over(choice); i++) {
         Candidate *candidate = &choice->candidates[i];
-        if (confirmed[has_factor(candidate->trial->merged) ? LEVELS : candidate->trial->level]++ >= MOST_CONFIRMED)
+        unsigned *count = &confirmed[has_factor(candidate->trial->merged) ? LEVELS : candidate->trial->level];
+        if (*count >= MOST_CONFIRMED)
             continue;
         confirm(choice, candidate);
-        if (worth(candidate) > worth(best))
+        *count += candidate->is_confirmed;
+        if (candidate->is_confirmed && (!best || worth(candidate) > worth(best)))
             best = candidate;
     }
-    return best;
+    const bool is_unconfirmed = !best && is_over(choice) && choice->candidate_count > 0;
+    return is_unconfirmed && !choice->candidates[0].trial->is_forbidden ? &choice->candidates[0] : best;
 }
 
 /* Looks for the boundary at which the form is the fastest, briefly, and predicts its time there; 0: nothing is changed,
@@ -553,7 +555,7 @@ static double searched_speedup(Choice *choice, const KernelRequest *request, con
     PipelineOptions options = *choice->options;
     KernelResult result;
     double speedup = 0;
-    const Basis *exact = &choice->exact[0];
+    const Basis *exact = &choice->exact.of[0];
     memset(options.passes.dumped, 0, sizeof options.passes.dumped);
     options.level = options.level < SEARCH_LEVEL ? options.level : SEARCH_LEVEL;
     choice->judge->basis = &exact->basis;
@@ -596,7 +598,7 @@ static Candidate *fastest_with_boundary(Choice *choice, Candidate *best)
     const KernelRequest *plain = choice->request;
     const char *verdict;
     Candidate *candidate;
-    if (!best || !choice->judge || !plain->registers || plain->registers_goal != GOAL_AUTO || choice->basis_count > 1 ||
+    if (!best || !choice->judge || !plain->registers || plain->registers_goal != GOAL_AUTO || !choice->is_block_known ||
         is_over(choice))
         return best;
     progress_phase(choice->progress, "fewer registers in the best forms", HUGE_VAL);
@@ -621,7 +623,7 @@ static Candidate *fastest_with_boundary(Choice *choice, Candidate *best)
 static const Candidate *thriftiest(const Choice *choice, const Candidate *best)
 {
     const Candidate *found = best;
-    for (unsigned i = 0; best && !choice->bases[0].basis.launch && i < choice->candidate_count; i++) {
+    for (unsigned i = 0; best && !choice->bases.of[0].basis.launch && i < choice->candidate_count; i++) {
         const Candidate *candidate = &choice->candidates[i];
         unsigned merged = trial_merged(candidate->trial), least = trial_merged(found->trial);
         bool is_alike = worth(candidate) * threshold(THRESHOLD_COARSEN_ALIKE) >= worth(best);
@@ -653,7 +655,7 @@ static FactorChoice refuse(const Choice *choice, Refusal refusal, const char *wo
 /* Why even the best form is not worthwhile. */
 static const char *reluctance(const Choice *choice, const Candidate *best, const char *name, const char *basis)
 {
-    const char *doubt = choice->bases[0].before.profile->uneven ? ", while threads make different numbers of trips"
+    const char *doubt = choice->bases.of[0].before.profile->uneven ? ", while threads make different numbers of trips"
                         : best->is_narrow                       ? ", with blocks below a warp"
                                                                 : "";
     const char *alone = "";
@@ -664,20 +666,53 @@ static const char *reluctance(const Choice *choice, const Candidate *best, const
                         doubt, best->trial->verdict, alone);
 }
 
+static const char *trial_name(const Choice *choice, const CoarsenTrial *trial)
+{
+    char parts[TRIAL_TEXT], stride[16];
+    return arena_printf(choice->arena, "%s with stride %s%s", trial_text(trial, parts),
+                        stride_text(&trial->stride, stride), guards_text(trial));
+}
+
+/* The form that would gain the most if a launch did not forbid it; NULL if none is forbidden. */
+static const CoarsenTrial *best_forbidden(const Choice *choice)
+{
+    const CoarsenTrial *best = NULL;
+    for (unsigned i = 0; i < choice->trial_count; i++) {
+        const CoarsenTrial *trial = &choice->trials[i];
+        if (trial->is_forbidden && (!best || trial->speedup > best->speedup))
+            best = trial;
+    }
+    return best;
+}
+
+static const char *forbiddance(const Choice *choice, const CoarsenTrial *trial)
+{
+    const char *name = trial_name(choice, trial);
+    if (trial->speedup < threshold(THRESHOLD_COARSEN_GAIN))
+        return arena_printf(choice->arena, "not coarsened: the best form, %s, is estimated at %.2fx in large launches, "
+                                           "and at %.2fx %s",
+                            name, trial->speedup, trial->elsewhere, trial->where);
+    return arena_printf(choice->arena,
+                        "not coarsened: the best form, %s, would be %.2fx faster in large launches (estimated), but "
+                        "%.2fx %s; a launch file (-launch) would decide",
+                        name, trial->speedup, trial->elsewhere, trial->where);
+}
+
 /* 'best' may be NULL; 'is_any_sound' says whether a form was, before the assembler saw it. */
 static FactorChoice decide(const Choice *choice, const Candidate *best, bool is_any_sound)
 {
-    char parts[TRIAL_TEXT], stride[16];
-    const char *basis = choice->bases[0].basis.launch ? "counted" : "estimated";
+    const CoarsenTrial *forbidden;
+    const char *basis = choice->bases.of[0].basis.launch ? "counted" : "estimated";
     const char *none = choice->trial_count ? "not coarsened: no factor is sound and spills no more than the input"
                                            : "not coarsened: the block size is not divisible by 2, and there are no "
                                              "blocks to merge";
     if (!best && is_over(choice))
         return stay(choice, interrupted);
+    if (!best && (forbidden = best_forbidden(choice)) != NULL)
+        return stay(choice, forbiddance(choice, forbidden));
     if (!best)
         return is_any_sound ? stay(choice, none) : refuse(choice, choice->refusal, none);
-    const char *name = arena_printf(choice->arena, "%s with stride %s%s", trial_text(best->trial, parts),
-                                    stride_text(&best->trial->stride, stride), guards_text(best->trial));
+    const char *name = trial_name(choice, best->trial);
     if (!is_worthwhile(choice, best))
         return stay(choice, reluctance(choice, best, name, basis));
     best->trial->chosen = true;
@@ -696,12 +731,19 @@ static const char *weigh_input(Choice *choice)
     if (!judge->measure(judge->context, &input, &figures))
         return arena_printf(choice->arena, "the input does not assemble: %s",
                             figures.message ? figures.message : "no reason given");
-    for (unsigned i = 0; i < choice->basis_count; i++) {
-        Basis *counted = &choice->bases[i], *rough = &choice->rough[i];
-        counted->before = form_cost(&counted->basis, &input, &figures, NULL);
-        if (!counted->before.known && choice->basis_count == 1)
-            return arena_printf(choice->arena, "the time of the input is unknown: %s", counted->before.error);
-        rough->basis = counted->basis;
+    for (unsigned i = 0; i < choice->bases.count; i++) {
+        Basis *basis = &choice->bases.of[i];
+        basis->before = form_cost(&basis->basis, &input, &figures, NULL);
+    }
+    const FormCost *first = &choice->bases.of[0].before;
+    if (!first->known && choice->is_block_known)
+        return arena_printf(choice->arena, "the time of the input is unknown: %s", first->error);
+    bases_drop_alike(&choice->bases);
+    choice->rough = choice->bases;
+    for (unsigned i = 0; i < choice->rough.count; i++) {
+        Basis *rough = &choice->rough.of[i];
+        if (!rough->basis.launch)
+            continue;
         rough->basis.launch = NULL;
         rough->before = form_cost(&rough->basis, &input, &figures, NULL);
     }
@@ -715,7 +757,7 @@ static FactorChoice choose(Choice *choice, const ChoiceContext *context)
     choice->trials = ARENA_ARRAY(choice->arena, CoarsenTrial, FORMS);
     choice->candidates = ARENA_ARRAY(choice->arena, Candidate, FORMS);
     choice->spilling = ARENA_ARRAY(choice->arena, const CoarsenTrial *, FORMS);
-    find_block_indices(choice);
+    kernel_axes(choice->kernel, SREG_ROLE_CTAID, choice->reads_block_index);
     make_forms(choice, context);
     const bool is_any_sound = choice->candidate_count > 0;
     weigh_all(choice);

@@ -28,8 +28,12 @@ static Profile *make_profile(const CostBasis *basis, const FunctionForm *form, c
         return profile_count(basis->arena, form, basis->launch, change, basis->jobs, basis->stop, error);
     unsigned threads = basis->block[0] * basis->block[1] * basis->block[2];
     double places = basis->device.multiprocessors * sm_occupancy(basis->sm, threads, 0, 0).blocks;
-    double blocks = basis->blocks > 0 ? basis->blocks : places * ESTIMATED_WAVES;
-    return profile_estimate(basis->arena, form, basis->block, change, blocks, error);
+    const AssumedLaunch launch = {
+        .block = {basis->block[0], basis->block[1], basis->block[2]},
+        .blocks = basis->blocks > 0 ? basis->blocks : places * ESTIMATED_WAVES,
+        .trips = basis->trips,
+    };
+    return profile_estimate(basis->arena, form, &launch, change, error);
 }
 
 Time form_time(const CostBasis *basis, const FormCost *cost)

@@ -19,6 +19,9 @@ typedef struct CoarsenTrial {
     bool sound;          /* false: refused, or not tried at all */
     bool is_compared;    /* assembled, and its time is that of what the assembler made of it */
     double speedup;      /* predicted; 0: unknown */
+    bool is_forbidden;   /* it loses in a launch that a build cannot rule out: */
+    double elsewhere;    /* its speedup there, */
+    const char *where;   /* and which launch that is: "where the grid has one block for each SM" */
     bool chosen;
     const char *verdict; /* why it was chosen or not */
 } CoarsenTrial;

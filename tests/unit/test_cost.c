@@ -60,7 +60,8 @@ static Profile *estimate(Test *test, double blocks, unsigned x, unsigned y)
     const unsigned block[3] = {x, y, 1};
     const FunctionForm form = {.function = test->kernel};
     const char *error = NULL;
-    Profile *profile = profile_estimate(test->arena, &form, block, NULL, blocks, &error);
+    const AssumedLaunch launch = {.block = {block[0], block[1], block[2]}, .blocks = blocks};
+    Profile *profile = profile_estimate(test->arena, &form, &launch, NULL, &error);
     if (!profile)
         fail_msg("%s", error);
     return profile;

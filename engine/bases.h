@@ -1,0 +1,35 @@
+/* The conditions under which -coarsen auto compares the forms of a kernel: its launch, or what a build can assume. */
+#ifndef PTXOPT_ENGINE_BASES_H
+#define PTXOPT_ENGINE_BASES_H
+
+#include "engine/judge/form_cost.h"
+
+/* Three usual block sizes, and launches that are less favourable to coarsening. */
+enum { MOST_BASES = 3 + 4 };
+
+typedef struct Basis {
+    CostBasis basis;
+    FormCost before;   /* of the input */
+    /* NULL: the form is to gain here. Else a launch that a build cannot rule out, where it may not lose: "where the
+     * grid has one block for each SM". */
+    const char *where;
+} Basis;
+
+typedef struct Bases {
+    Basis of[MOST_BASES]; /* those where forms are to gain come first */
+    unsigned count;
+} Bases;
+
+/* With a launch: it alone, which is counted. Without one: launches of many blocks, of the given size or, if that is
+ * unknown, of three sizes that are usual for as many dimensions as the kernel has; and launches of few blocks and with
+ * other lengths of loops. */
+Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Function *kernel, const Launch *launch,
+                const BlockSize *block, uint64_t dynamic_shared);
+/* Of the launches that differ in the lengths of loops: none is left if the input has no loop of unknown length, which
+ * is known once of[0].before is. */
+void bases_drop_alike(Bases *bases);
+
+/* Along which axes the kernel reads the special registers of the role (SREG_ROLE_CTAID ...). */
+void kernel_axes(const Function *kernel, unsigned role, bool axes[3]);
+
+#endif
