@@ -12,17 +12,21 @@ static const unsigned usual_blocks[DIMENSIONS][USUAL_SIZES][3] = {
 };
 
 /* A launch that a build cannot rule out, although most are larger, and most loops longer or shorter. */
+typedef enum GridSize { GRID_LARGE, GRID_AT_ONCE, GRID_SMALL } GridSize;
 typedef struct Scenario {
     const char *where;
-    double blocks_per_sm; /* 0: as many as an SM holds */
-    double trips;         /* 0: ESTIMATED_TRIPS */
+    GridSize grid;
+    double trips; /* 0: ESTIMATED_TRIPS */
 } Scenario;
 
 static const Scenario scenarios[] = {
-    {.where = "where the grid has one block for each SM", .blocks_per_sm = 1},
-    {.where = "where all blocks of the grid run at once"},
-    {.where = "where loops make 2 trips", .blocks_per_sm = 1, .trips = 2},
-    {.where = "where loops make 256 trips", .blocks_per_sm = 1, .trips = 256},
+    {"where the grid has one block for each SM", GRID_SMALL, 0},
+    {"where all blocks of the grid run at once", GRID_AT_ONCE, 0},
+    {"where loops make 2 trips", GRID_SMALL, 2},
+    {"where loops make 256 trips", GRID_SMALL, 256},
+}, scenarios_of_loops[] = {
+    {"where loops make 2 trips", GRID_LARGE, 2},
+    {"where loops make 256 trips", GRID_LARGE, 256},
 };
 
 void kernel_axes(const Function *kernel, unsigned role, bool axes[3])
@@ -48,25 +52,28 @@ static void add_scenario(Bases *bases, const CostBasis *usual, const Scenario *s
 {
     Basis *added = &bases->of[bases->count++];
     const unsigned threads = usual->block[0] * usual->block[1] * usual->block[2];
-    const unsigned resident = sm_occupancy(usual->sm, threads, 0, 0).blocks;
+    const double places = usual->device.multiprocessors * sm_occupancy(usual->sm, threads, 0, 0).blocks;
     added->basis = *usual;
-    added->basis.blocks =
-        usual->device.multiprocessors * (scenario->blocks_per_sm > 0 ? scenario->blocks_per_sm : resident);
+    if (scenario->grid != GRID_LARGE)
+        added->basis.blocks = scenario->grid == GRID_SMALL ? usual->device.multiprocessors : places;
     added->basis.trips = scenario->trips;
     added->where = scenario->where;
 }
 
 Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Function *kernel, const Launch *launch,
-                const BlockSize *block, uint64_t dynamic_shared)
+                const BlockSize *block, uint64_t dynamic_shared, bool launch_decides)
 {
     Bases bases = {.count = 0};
     const bool is_known = launch || block_size_total(block);
     const unsigned(*sizes)[3] = is_known ? &block->threads : usual_blocks[dimensions_of(kernel) - 1];
     for (unsigned i = 0; i < (is_known ? 1 : USUAL_SIZES); i++)
         bases.of[bases.count++].basis = cost_basis(arena, sm, device, launch, sizes[i], dynamic_shared);
-    const CostBasis usual = bases.of[is_known ? 0 : AVERAGE_SIZE].basis;
-    for (unsigned i = 0; !launch && i < COUNT_OF(scenarios); i++)
-        add_scenario(&bases, &usual, &scenarios[i]);
+    bases.usual = is_known ? 0 : AVERAGE_SIZE;
+    const CostBasis usual = bases.of[bases.usual].basis;
+    const Scenario *others = launch_decides ? scenarios_of_loops : scenarios;
+    const size_t count = launch_decides ? COUNT_OF(scenarios_of_loops) : COUNT_OF(scenarios);
+    for (size_t i = 0; !launch && i < count; i++)
+        add_scenario(&bases, &usual, &others[i]);
     return bases;
 }
 

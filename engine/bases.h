@@ -18,13 +18,14 @@ typedef struct Basis {
 typedef struct Bases {
     Basis of[MOST_BASES]; /* those where forms are to gain come first */
     unsigned count;
+    unsigned usual; /* the one with the size that is assumed most */
 } Bases;
 
 /* With a launch: it alone, which is counted. Without one: launches of many blocks, of the given size or, if that is
- * unknown, of three sizes that are usual for as many dimensions as the kernel has; and launches of few blocks and with
- * other lengths of loops. */
+ * unknown, of three sizes that are usual for as many dimensions as the kernel has; and launches with other lengths of
+ * loops and, unless each launch decides which form it runs, of few blocks. */
 Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Function *kernel, const Launch *launch,
-                const BlockSize *block, uint64_t dynamic_shared);
+                const BlockSize *block, uint64_t dynamic_shared, bool launch_decides);
 /* Of the launches that differ in the lengths of loops: none is left if the input has no loop of unknown length, which
  * is known once of[0].before is. */
 void bases_drop_alike(Bases *bases);

@@ -7,6 +7,7 @@
 
 #include "engine/bases.h"
 #include "engine/judge/machine_cost.h"
+#include "engine/pays.h"
 #include "engine/progress.h"
 
 enum { LARGEST_FACTOR = 16, LEVELS = 2, WARP = 32, PARENTS = 2 };
@@ -72,7 +73,7 @@ static void set_bases(Choice *choice, const ChoiceContext *context, const BlockS
     const Launch *launch = choice_launch(context, choice->kernel->name);
     choice->is_block_known = launch || block_size_total(block);
     choice->bases = bases_new(choice->arena, choice->options->sm, &context->device, choice->kernel, launch, block,
-                              choice->request->dynamic_shared);
+                              choice->request->dynamic_shared, context->launch_decides);
     for (unsigned i = 0; i < choice->bases.count; i++)
         choice->bases.of[i].basis.stop = context->judge ? context->judge->interrupted : NULL;
 }
@@ -166,6 +167,7 @@ static KernelRequest trial_request(const Choice *choice, const CoarsenTrial *tri
     request.level = trial->level;
     request.stride = trial->stride;
     request.guards = trial->guards;
+    request.shrinks_grid = trial->shrinks_grid;
     memcpy(request.factor, trial->factor, sizeof trial->factor);
     memcpy(request.merged, trial->merged, sizeof trial->merged);
     if (choice->bases.of[0].basis.launch)
@@ -174,7 +176,7 @@ static KernelRequest trial_request(const Choice *choice, const CoarsenTrial *tri
 }
 
 /* Coarsens the kernel as the trial says; true if that is sound. */
-static bool make_form(Choice *choice, CoarsenTrial *trial)
+static bool make_form_as_is(Choice *choice, CoarsenTrial *trial)
 {
     KernelRequest request = trial_request(choice, trial);
     Candidate *candidate = &choice->candidates[choice->candidate_count];
@@ -200,6 +202,16 @@ static bool make_form(Choice *choice, CoarsenTrial *trial)
         kernel_discard(result);
     choice->candidate_count += trial->sound;
     return trial->sound;
+}
+
+/* The same; blocks that the launch's grid does not let be merged into fewer are merged with the grid kept. */
+static bool make_form(Choice *choice, CoarsenTrial *trial)
+{
+    const bool is_made = make_form_as_is(choice, trial);
+    if (is_made || !trial->shrinks_grid || !choice->bases.of[0].basis.launch)
+        return is_made;
+    trial->shrinks_grid = false;
+    return make_form_as_is(choice, trial);
 }
 
 static CoarsenTrial *trial_new(Choice *choice, const CoarsenTrial *like)
@@ -259,7 +271,8 @@ static void make_level(Choice *choice, const ChoiceContext *context, CoarsenLeve
                                          .factor = {factor[0], factor[1], factor[2]},
                                          .merged = {1, 1, 1},
                                          .stride = context->stride_given ? choice->request->stride : strides[s],
-                                         .guards = choice->request->guards};
+                                         .guards = choice->request->guards,
+                                         .shrinks_grid = choice->request->shrinks_grid && level == LEVEL_BLOCK};
             is_sound = make_pair(choice, context, &wanted);
         }
         for (unsigned k = 0; !is_sound && factor_total(factor) == 2 && k < 3; k++)
@@ -302,6 +315,7 @@ static void make_products_of(Choice *choice, const CoarsenTrial *parent)
         trial->sound = false;
         trial->speedup = 0;
         memcpy(trial->merged, factors[i], sizeof trial->merged);
+        trial->shrinks_grid = choice->request->shrinks_grid;
         make_form(choice, trial);
     }
 }
@@ -750,6 +764,16 @@ static const char *weigh_input(Choice *choice)
     return NULL;
 }
 
+static unsigned candidate_pays_from(const Choice *choice, const Candidate *candidate)
+{
+    const Basis *usual = &choice->bases.of[choice->bases.usual];
+    const PaidForm input = {.form = {.function = choice->kernel}, .figures = &usual->before.figures};
+    const PaidForm form = {.form = kernel_form(&candidate->result),
+                           .figures = &candidate->figures,
+                           .change = contract_change(&candidate->result.contract)};
+    return pays_from(choice->judge, &usual->basis, &input, &form);
+}
+
 static FactorChoice choose(Choice *choice, const ChoiceContext *context)
 {
     /* Two strides and two forms of guards; then blocks of what is merged already. */
@@ -764,7 +788,9 @@ static FactorChoice choose(Choice *choice, const ChoiceContext *context)
     make_products(choice, context);
     weigh_all(choice);
     const Candidate *best = thriftiest(choice, fastest_with_boundary(choice, fastest(choice)));
-    const FactorChoice made = decide(choice, best, is_any_sound);
+    FactorChoice made = decide(choice, best, is_any_sound);
+    if (made.request.coarsen && context->launch_decides && !choice->bases.of[0].basis.launch)
+        made.pays_from = candidate_pays_from(choice, best);
     for (unsigned i = 0; i < choice->candidate_count; i++)
         kernel_discard(&choice->candidates[i].result);
     return made;

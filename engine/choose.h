@@ -12,6 +12,7 @@ typedef struct ChoiceContext {
     size_t launch_count;
     struct Progress *progress;    /* to be shown; NULL: not shown */
     struct AssemblerJudge *judge; /* for machine instructions; NULL: PTX instructions decide */
+    bool launch_decides; /* the original stays beside the form, and each launch runs one of them */
     bool level_given;  /* only the request's level is tried */
     bool stride_given; /* only the request's stride is tried */
     bool guards_given; /* only the request's form of guards is tried */
@@ -22,17 +23,20 @@ const Launch *choice_launch(const ChoiceContext *context, const char *kernel);
 
 /* Predicts the time of every form that merging 2 to 16 threads, or as many blocks, along x, y, z or their products
  * gives, with the strides block and unit, with guards as GUARDS_AUTO makes them and, where these are fast paths, as
- * sequential copies; then of those that merge blocks of the best two with threads merged, by up to 16 in all.  The
+ * sequential copies; then of those that merge blocks of the best two with threads merged, by up to 16 in all. The
  * choice is the fastest if it is predicted to be at least 3% faster than the input (15% by an estimate where loops end
- * differently for each thread) and spills no more; else nothing.  Without a launch, of forms that are about as fast,
- * it is the one that merges the least.  If none could even be tried, the choice's request says why coarsening is
- * refused.  'request' is the kernel's, which does not coarsen.
+ * differently for each thread) and spills no more; else nothing. If none could even be tried, the choice's request says
+ * why coarsening is refused. 'request' is the kernel's, which does not coarsen. Where it shrinks the grid and the
+ * launch's grid is not a multiple, blocks are merged with the grid kept.
  *
  * With a launch of the kernel, its counts decide; without, estimates for the known block size do, or, if that is
- * unknown, for 128, 256 and 1,024 threads: the form must be faster for each.  Estimates also decide which forms are
- * assembled and counted, if there are many, by PTX instructions.  The first of them are compared with the input
- * once more, by the machine instructions that both execute, which decide.  Nothing is changed: trials have results of
- * their own, and the choice is a value, in the arena. */
+ * unknown, for three usual ones: the form must be faster for each, and it may lose nothing in other launches that a
+ * build cannot rule out (engine/bases.h). Of forms that are about as fast, it is the one that merges the least. If each
+ * launch decides which form it runs, the choice may lose in small grids, and says from which size on it pays.
+ *
+ * Estimates also decide which forms are assembled and counted, if there are many, by PTX instructions. The first of
+ * them are compared with the input once more, by the machine instructions that both execute, which decide. Nothing is
+ * changed: trials have results of their own, and the choice is a value, in the arena. */
 FactorChoice choose_factor(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,
                            const ChoiceContext *context);
 

@@ -235,6 +235,7 @@ bool read_launches(Run *run)
                                   .launch_count = options->launches.count,
                                   .progress = &run->progress,
                                   .judge = run->assembler ? &run->judge : NULL,
+                                  .launch_decides = options->keep_original,
                                   .stride_given = option_given(options, OPTION_STRIDE),
                                   .guards_given = option_given(options, OPTION_COARSEN_GUARDS),
                                   .level_given = option_given(options, OPTION_COARSEN_LEVEL)};

@@ -85,6 +85,13 @@ static void set_jams(const Run *run, KernelReport *report)
     report->request.jam_count = report->jams_named = (unsigned)jams.count;
 }
 
+/* Where each launch is adapted or runs the original, a smaller grid costs nothing to use. */
+static bool shrinks_grid(const Run *run, const CoarsenOption *coarsen)
+{
+    const bool is_given = option_given(run->options, OPTION_COARSEN_GRID);
+    return is_given ? run->options->shrinks_grid : run->options->keep_original && coarsen && coarsen->is_auto;
+}
+
 static void set_request(const Run *run, KernelReport *report)
 {
     const char *name = report->result.kernel->name;
@@ -95,7 +102,7 @@ static void set_request(const Run *run, KernelReport *report)
     const SharedOption *shared = options_shared_for(run->options, name);
     *request = (KernelRequest){.level = run->options->coarsen_level,
                                .factor = {1, 1, 1},
-                               .shrinks_grid = run->options->shrinks_grid,
+                               .shrinks_grid = shrinks_grid(run, coarsen),
                                .stride = run->options->stride,
                                .guards = run->options->guards,
                                .growth = run->options->growth};

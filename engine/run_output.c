@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "emit/emit.h"
+#include "engine/pays.h"
 #include "engine/report/summary.h"
 #include "engine/run_steps.h"
 #include "engine/spilled.h"
@@ -26,6 +27,14 @@ static void print_original(const Function *kernel, const Source *source, Buf *ou
     buf_putc(out, '\n');
 }
 
+/* What runtime/contracts.c reads (docs/formats.md). */
+static void print_pays(const KernelReport *kernel, Buf *out)
+{
+    const Name name = kernel->result.kernel->name;
+    buf_printf(out, ".visible .global .align 4 .u32 __ptxopt_pays_%s[4] = {%u, %u, %u, 0};\n", name,
+               (unsigned)PAYS_MAGIC, (unsigned)PAYS_FORMAT, kernel->choice.pays_from);
+}
+
 void print_module(const Run *run, Products *products)
 {
     const Source *source = run->report.source;
@@ -39,9 +48,14 @@ void print_module(const Run *run, Products *products)
     } else {
         emit_module_as_written(run->module, &products->printed);
     }
-    for (size_t i = 0; i < run->report.kernel_count && run->options->keep_original; i++)
-        if (run->report.kernels[i].result.coarsening == OUTCOME_DONE)
-            print_original(run->report.kernels[i].result.kernel, source, &products->printed);
+    for (size_t i = 0; i < run->report.kernel_count && run->options->keep_original; i++) {
+        const KernelReport *kernel = &run->report.kernels[i];
+        if (kernel->result.coarsening != OUTCOME_DONE)
+            continue;
+        print_original(kernel->result.kernel, source, &products->printed);
+        if (kernel->choice.pays_from)
+            print_pays(kernel, &products->printed);
+    }
     products->ptx = buf_text(&products->printed);
     products->ptx_length = products->printed.length;
 }

@@ -95,16 +95,32 @@ static size_t find_variable(const Driver *driver, void *module, void *library, c
     return error ? 0 : size;
 }
 
-/* The contract's words. False if they cannot be read. While a graph is captured, the copy would otherwise spoil it. */
-static bool copy_words(const Driver *driver, Contract *contract, uint64_t address, size_t size)
+/* Copies a variable of 'size' bytes. While a graph is captured, the copy would otherwise spoil it. */
+static bool copy_variable(const Driver *driver, void *to, uint64_t address, size_t size)
 {
     int mode = CAPTURE_RELAXED;
     bool is_exchanged = driver->exchange_capture_mode && driver->exchange_capture_mode(&mode) == 0;
-    bool is_copied = size == sizeof contract->words && driver->copy_out &&
-                     driver->copy_out(contract->words, address, size) == 0;
+    bool is_copied = driver->copy_out && driver->copy_out(to, address, size) == 0;
     if (is_exchanged)
         driver->exchange_capture_mode(&mode);
     return is_copied;
+}
+
+/* The contract's words. False if they cannot be read. */
+static bool copy_words(const Driver *driver, Contract *contract, uint64_t address, size_t size)
+{
+    return size == sizeof contract->words && copy_variable(driver, contract->words, address, size);
+}
+
+/* From which grid on the coarsened form pays. Where that cannot be read, always. */
+static void read_pays(const Driver *driver, void *module, void *library, Contract *contract)
+{
+    uint64_t address = 0;
+    char *name = name_join("__ptxopt_pays_", contract->kernel, "");
+    size_t size = find_variable(driver, module, library, name, &address);
+    free(name);
+    if (size != sizeof contract->pays || !copy_variable(driver, contract->pays, address, size))
+        memset(contract->pays, 0, sizeof contract->pays);
 }
 
 static void *find_form(const Driver *driver, void *module, void *library, const Contract *contract, const char *form)
@@ -158,6 +174,8 @@ Contract *contract_read(const Driver *driver, void *module, void *library, const
     contract->is_of_library = !module;
     if (!read_coarsened(driver, module, library, contract))
         read_beside(driver, module, library, contract);
+    if (contract->other)
+        read_pays(driver, module, library, contract);
     return contract;
 }
 
@@ -165,7 +183,8 @@ bool contract_same(const Contract *one, const Contract *other)
 {
     return strcmp(one->kernel, other->kernel) == 0 && one->is_coarsened == other->is_coarsened &&
            one->is_beside == other->is_beside && one->other == other->other &&
-           memcmp(one->words, other->words, sizeof one->words) == 0;
+           memcmp(one->words, other->words, sizeof one->words) == 0 &&
+           memcmp(one->pays, other->pays, sizeof one->pays) == 0;
 }
 
 void contract_free(Contract *contract)
@@ -202,7 +221,29 @@ int other_set(const Driver *driver, const Contract *contract, int attribute, int
     return driver->kernel_set ? driver->kernel_set(attribute, value, contract->other, device) : 0;
 }
 
+enum { MULTIPROCESSORS = 16 };    /* CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT */
 enum { MOST_DYNAMIC_SHARED = 8 }; /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
+
+/* Of the current device; 0 if it cannot be found out. Asked for once, as devices of one program are usually alike. */
+static unsigned multiprocessors(const Driver *driver)
+{
+    static int known;
+    int device = 0, count = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (count)
+        return (unsigned)count;
+    if (!driver->current_device || !driver->device_attribute || driver->current_device(&device) ||
+        driver->device_attribute(&count, MULTIPROCESSORS, device) || count < 0)
+        return 0;
+    __atomic_store_n(&known, count, __ATOMIC_RELAXED);
+    return (unsigned)count;
+}
+
+/* Whether the coarsened form is faster in this launch of the original, or there is no choice. */
+static bool pays(const Contract *contract, const unsigned grid[3], const unsigned block[3])
+{
+    return !contract->other || !contract->pays[0] ||
+           ptxopt_launch_pays(contract->pays, grid, block, multiprocessors(contract->driver));
+}
 
 /* Asks the driver for that much dynamic shared memory for the coarsened kernel, and at each launch, because the program
  * may have asked for what the original needs. No less than before, because another thread may be about to launch it.
@@ -270,7 +311,7 @@ void *launch_decide(Contract *contract, unsigned grid[3], unsigned block[3], uns
     LaunchShape adapted = shape_of(grid, block, *shared);
     if (!contract || !contract->is_coarsened)
         return NULL;
-    bool fits = shape_adapt(contract, &adapted, why, sizeof why);
+    bool fits = pays(contract, grid, block) && shape_adapt(contract, &adapted, why, sizeof why);
     if (fits && !grow_shared(contract, adapted.shared)) {
         fits = false;
         snprintf(why, sizeof why, "it needs %zu bytes of dynamic shared memory, which the driver refuses",
@@ -369,7 +410,7 @@ void *query_launch(const Contract *contract, unsigned grid[3], unsigned block[3]
     LaunchShape adapted = shape_of(grid, block, *shared);
     if (!contract || !contract->is_coarsened)
         return NULL;
-    bool fits = shape_adapt(contract, &adapted, why, sizeof why);
+    bool fits = pays(contract, grid, block) && shape_adapt(contract, &adapted, why, sizeof why);
     if (fits)
         shape_put(&adapted, grid, block, shared);
     return form_of(contract, fits);

@@ -101,6 +101,19 @@ static inline int ptxopt_launch_adapt(const uint32_t words[PTXOPT_CONTRACT_WORDS
     return ptxopt_launch_adapt_grid(words, grid, block, &shared, message, message_size);
 }
 
+/* Where -keep-original leaves both forms of a kernel in the module, -coarsen auto says from which grid on the coarsened
+ * one is the faster: the words of __ptxopt_pays_KERNEL, if there is such a variable. */
+enum { PTXOPT_PAYS_WORDS = 4, PTXOPT_PAYS_MAGIC = 0x59415058 };
+
+/* Whether a launch of the original kernel, on a device of so many multiprocessors, is faster coarsened. Where the words
+ * are of a format that is not known here, it is. */
+static inline int ptxopt_launch_pays(const uint32_t pays[PTXOPT_PAYS_WORDS], const unsigned grid[3],
+                                     const unsigned block[3], unsigned multiprocessors)
+{
+    const double threads = (double)grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2];
+    return pays[0] != PTXOPT_PAYS_MAGIC || pays[1] != 1 || threads >= (double)pays[2] * multiprocessors;
+}
+
 /* Reads a kernel's contract from a cubin in memory, which may contain anything. 1 if there is one. */
 static inline int ptxopt_contract_from_cubin(const void *cubin, size_t size, const char *kernel,
                                              uint32_t words[PTXOPT_CONTRACT_WORDS])

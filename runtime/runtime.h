@@ -21,6 +21,7 @@ typedef struct Contract {
     bool is_coarsened;  /* it has a contract */
     bool is_beside;     /* the program's kernel is the original */
     uint32_t words[PTXOPT_CONTRACT_WORDS];
+    uint32_t pays[PTXOPT_PAYS_WORDS]; /* zeros: whatever the grid */
     void *other;        /* the driver's handle of the other form; or NULL */
     bool is_of_library; /* 'other' is a kernel of a library, not a function of a module */
     const struct Driver *driver;

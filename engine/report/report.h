@@ -16,6 +16,7 @@ typedef struct CoarsenTrial {
     unsigned merged[3];  /* LEVEL_THREAD: how many of the resulting blocks are then merged into one */
     Stride stride;
     GuardForm guards;
+    bool shrinks_grid;   /* where blocks are merged: fewer are launched */
     bool sound;          /* false: refused, or not tried at all */
     bool is_compared;    /* assembled, and its time is that of what the assembler made of it */
     double speedup;      /* predicted; 0: unknown */
@@ -30,6 +31,7 @@ typedef struct CoarsenTrial {
 typedef struct FactorChoice {
     KernelRequest request; /* the kernel's, but coarsening as was chosen, or not at all, or refused, with the reason */
     const char *words;     /* the outcome */
+    unsigned pays_from;    /* threads of the original launch for each SM; launches of fewer run the original */
     CoarsenTrial *trials;
     unsigned trial_count;
 } FactorChoice;

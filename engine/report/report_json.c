@@ -153,6 +153,8 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
             json_array_append_new(trials, one);
         }
         json_object_set_new(value, "auto", json_text(kernel->choice.words));
+        if (kernel->choice.pays_from)
+            json_object_set_new(value, "pays_from_threads_per_sm", json_integer(kernel->choice.pays_from));
         json_object_set_new(value, "trials", trials);
     }
     return value;

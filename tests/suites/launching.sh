@@ -109,6 +109,17 @@ grep '^error 0: 2 or 2 blocks of 1023' "$tmp/out" >"$tmp/answers"
 runs "preloaded, asks, original kept" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" asks "$tmp/both.ptx" 1023
 result "preloaded, asks: the same answers" "$(grep '^error .* threads' "$tmp/out" | diff "$tmp/answers" - | head -n 4)"
 runs "preloaded, another module" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" again "$tmp/coarse.ptx" 127 $ptx
+# Six blocks of 128 threads on two multiprocessors are coarsened if that pays from 384 threads for each.
+for least in 384 385; do
+    { cat "$tmp/both.ptx" && echo ".visible .global .u32 __ptxopt_pays_reverse[4] = {1497452632, 1, $least, 0};"; } \
+        >"$tmp/pays.ptx"
+    counts="$([ $least -eq 384 ] && echo "[1-5] adapted, 0 of the original" || echo "0 adapted, [1-5] of the original")"
+    for way in linked library ex cooperative graph; do
+        runs "preloaded, $way, pays from $least" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" $way \
+            "$tmp/pays.ptx" 128
+        result "preloaded, $way, pays from $least: counted" "$(grep -q "launches: $counts" "$errors" || echo no)"
+    done
+done
 # The grid shrinks, and the dynamic shared memory grows.
 blocks=(-q -assembler none -coarsen-level block -coarsen-grid shrink)
 sed -e 's/^\(\.address_size.*\)$/\1\n.extern .shared .align 4 .b8 part[];/' \
