@@ -235,8 +235,8 @@ $(OUT)/public/$(SONAME): $(PUBLIC_OBJECTS) library/libptxopt.map $(OUT)/configur
 PUBLIC := $(OUT)/public/libptxopt.a $(OUT)/public/$(SONAME)
 
 # What adapts launches in running programs: linked into them by ptxopt-nvcc.
-$(OUT)/runtime/contracts.o $(OUT)/runtime/link_adapter.o $(OUT)/runtime/preload.o: $(OUT)/runtime/%.o: runtime/%.c \
-    $(OUT)/configuration $(GEN)/needs-build
+RUNTIME_OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(wildcard runtime/*.c))
+$(RUNTIME_OBJECTS): $(OUT)/runtime/%.o: runtime/%.c $(OUT)/configuration $(GEN)/needs-build
 	$(compile)
 
 ADAPTER := $(OUT)/runtime/libptxopt-launch.a
@@ -369,7 +369,7 @@ HELPERS := $(TOOLS) $(FAKES) $(OUT)/tests/ptxopt-faults $(EMULATED_LIBRARIES) $(
     $(if $(OCCUPANCY),$(OUT)/tests/compare-occupancy)
 
 -include $(patsubst %.o,%.d,$(SOURCE_OBJECTS) $(GENERATED_OBJECTS) $(TOOL_OBJECTS) $(TEST_OBJECTS) \
-    $(EMULATED_OBJECTS))
+    $(EMULATED_OBJECTS) $(RUNTIME_OBJECTS))
 
 # Tests. The goals that must work on a fresh machine install what is missing first, and start make again for the rest.
 

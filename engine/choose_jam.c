@@ -148,6 +148,7 @@ static LoopsChoice choose(JamChoice *choice, const char *const *labels, unsigned
         loop_try(choice, labels[i]);
     return (LoopsChoice){.jams = choice->jams,
                          .jam_count = choice->jam_count,
+                         .cycles = choice->best.time.cycles,
                          .words = choice_text(choice, label_count, &before),
                          .trials = choice->trials,
                          .trial_count = choice->trial_count};

@@ -266,11 +266,31 @@ static unsigned find_knobs(Run *run)
     return obstacle ? 0 : open;
 }
 
+/* Whether iterations side by side in the kernel as it is are faster than in its coarsened form, as they were chosen for
+ * each; then they take the form's place. */
+static void prefer_loops_alone(Run *run, KernelReport *kernel, const KernelRequest *plain)
+{
+    const LoopsChoice *with = &kernel->loops_choice;
+    const LoopsChoice alone = choose_jams(run->arena, kernel->result.kernel, plain, &run->pipeline, &run->choice);
+    if (!(alone.cycles > 0) || !(with->cycles > 0) || alone.jam_count == plain->jam_count ||
+        !time_is_longer(with->cycles, alone.cycles))
+        return;
+    kernel->choice.words = arena_printf(run->arena, "not coarsened: it would be %s; iterations of loops side by side "
+                                                    "alone are %.2fx as fast as that",
+                                        kernel->choice.words, with->cycles / alone.cycles);
+    for (unsigned i = 0; i < kernel->choice.trial_count; i++)
+        kernel->choice.trials[i].chosen = false;
+    kernel->choice.pays_from = 0;
+    kernel->request = *plain;
+    kernel->loops_choice = alone;
+}
+
 /* Puts what is best into the request, which is all that remains of what is tried. */
 static void complete_request(Run *run, KernelReport *kernel)
 {
     Function *function = kernel->result.kernel;
     KernelRequest *request = &kernel->request;
+    const KernelRequest plain = *request;
     if (is_coarsened_already(run, kernel))
         refuse_request(kernel, (Refusal){.reason = "it is already coarsened; coarsening twice is not supported"});
     if (kernel->is_auto) {
@@ -281,6 +301,8 @@ static void complete_request(Run *run, KernelReport *kernel)
     if (kernel->is_jam_auto) {
         progress_phase(&run->progress, "comparing loops", HUGE_VAL);
         kernel->loops_choice = choose_jams(run->arena, function, request, &run->pipeline, &run->choice);
+        if (kernel->is_auto && request->coarsen)
+            prefer_loops_alone(run, kernel, &plain);
         request->jams = kernel->loops_choice.jams;
         request->jam_count = kernel->loops_choice.jam_count;
     }

@@ -119,10 +119,32 @@ static void check_files(Reader *reader)
         options_fail(reader, "-cubin needs an assembler, but -assembler none is given");
 }
 
+/* -auto stands for three options, each unless it is given for all kernels. */
+static void expand_auto(Reader *reader)
+{
+    Options *options = reader->options;
+    bool coarsens = false, reduces = false;
+    if (!options->does_what_pays)
+        return;
+    if (options->assembler_none)
+        options_fail(reader, "-auto chooses by the assembler's figures, but -assembler none is given");
+    for (size_t i = 0; i < options->coarsen.count; i++)
+        coarsens |= !options->coarsen.data[i].kernel;
+    for (size_t i = 0; i < options->registers.count; i++)
+        reduces |= !options->registers.data[i].kernel;
+    if (!coarsens)
+        options_read_coarsen(reader, "auto");
+    if (!options->jams.count)
+        options_read_jam(reader, "auto");
+    if (!reduces)
+        options_read_target_regs(reader, "auto");
+}
+
 /* Whether the options go together. */
 static void check_options(Reader *reader)
 {
     Options *options = reader->options;
+    expand_auto(reader);
     if (options->ptxas_options.count && option_given(options, OPTION_ASSEMBLER) &&
         (options->assembler_none || options->assembler != ASSEMBLER_PTXAS))
         options_fail(reader, "-Xptxas passes options to ptxas, but -assembler says not to use it");

@@ -96,10 +96,10 @@ static Factor resource_factor(const FormCost *before, const FormCost *after, Res
     }
 }
 
-/* The resource whose change explains the most: weighted by how busy it is. */
-static Factor best_factor(const FormCost *before, const FormCost *after, bool is_faster)
+/* The resource whose change explains the most: weighted by how busy it is. RESOURCE_COUNT: none changes. */
+static Resource cause_of(const FormCost *before, const FormCost *after, bool is_faster)
 {
-    Factor best = {1, 1, NULL};
+    Resource cause = RESOURCE_COUNT;
     double most = 0;
     for (unsigned i = 0; i < RESOURCE_COUNT; i++) {
         double change = before->time.demand[i] - after->time.demand[i];
@@ -107,19 +107,18 @@ static Factor best_factor(const FormCost *before, const FormCost *after, bool is
         double score = (is_faster ? change : -change) * weight;
         if (score > most) {
             most = score;
-            best = resource_factor(before, after, (Resource)i);
+            cause = (Resource)i;
         }
     }
-    return best;
+    return cause;
 }
 
-/* Whether a loss is that of warps, which hide latency, and not that of more instructions. */
-static bool is_loss_of_warps(const FormCost *before, const FormCost *after)
+/* Whether exposed latency is that of lost warps, and not that of more instructions. */
+static bool loses_warps(const FormCost *before, const FormCost *after)
 {
     double warps = (double)before->time.resident_warps / after->time.resident_warps;
     double executed = profile_executed(before->profile);
-    return after->time.binding == RESOURCE_LATENCY && warps > 1 &&
-           (!(executed > 0) || warps >= profile_executed(after->profile) / executed);
+    return warps > 1 && (!(executed > 0) || warps >= profile_executed(after->profile) / executed);
 }
 
 const char *cost_verdict(Arena *arena, const FormCost *before, const FormCost *after)
@@ -129,15 +128,18 @@ const char *cost_verdict(Arena *arena, const FormCost *before, const FormCost *a
     const char *grade = time_is_longer(speedup, 1)   ? "x faster"
                         : time_is_longer(1, speedup) ? "x"
                                                      : "x, no difference";
-    if (!is_faster && is_loss_of_warps(before, after))
+    const Resource cause = cause_of(before, after, is_faster);
+    if (!is_faster && cause == RESOURCE_LATENCY && loses_warps(before, after))
         return arena_printf(arena, "%.2f%s: %u warp%s on an SM instead of %u", speedup, grade,
                             after->time.resident_warps, plural(after->time.resident_warps),
                             before->time.resident_warps);
     if (!is_faster && after->time.busiest > threshold(THRESHOLD_CROWDED) * before->time.busiest)
         return arena_printf(arena, "%.2f%s: one SM has %.3g%% of the work instead of %.3g%%", speedup, grade,
                             100 * after->time.busiest, 100 * before->time.busiest);
-    Factor factor = best_factor(before, after, is_faster);
-    if (!factor.words || !(factor.before > 0))
+    if (cause == RESOURCE_COUNT)
+        return arena_printf(arena, "%.2f%s", speedup, grade);
+    const Factor factor = resource_factor(before, after, cause);
+    if (!(factor.before > 0))
         return arena_printf(arena, "%.2f%s", speedup, grade);
     return arena_printf(arena, "%.2f%s: %.2f times %s", speedup, grade, factor.after / factor.before, factor.words);
 }

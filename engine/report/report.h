@@ -49,6 +49,7 @@ typedef struct LoopsChoice {
     const UnrollJam *jams; /* those of the request, and those that were chosen */
     unsigned jam_count;
     const char *words;     /* the outcome */
+    double cycles;         /* predicted, with these; 0: unknown */
     JamTrial *trials;
     unsigned trial_count;
 } LoopsChoice;

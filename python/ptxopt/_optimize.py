@@ -39,6 +39,7 @@ def optimize(
     name: str = "<ptx>",
     cubin: bool = False,
     warn: bool = True,
+    auto: bool = False,
     coarsen: Optional[_ByKernel[Union[_Factor, Sequence[_Factor]]]] = None,
     coarsen_level: Optional[Literal["thread", "block"]] = None,
     coarsen_grid: Optional[Literal["keep", "shrink"]] = None,
@@ -82,6 +83,9 @@ def optimize(
     cubin           True: the result has the machine code, too
     warn            False: a refusal is not a Warning; result.diagnostics has it
 
+    Everything
+    auto            True: whatever is predicted to pay: coarsen, uj and target_regs "auto", unless they are given
+
     Thread coarsening
     coarsen         a factor, 2 or "x2,y2" (threads), "bx2" (blocks), "x2,bx2" (both); "auto": by predicted time;
                     "source": as comments in the kernels say; by kernel; a list gives several
@@ -124,7 +128,7 @@ def optimize(
     """
     text = _text(ptx)
     settings: list[tuple[str, _Setting]] = [
-        ("coarsen", _by_kernel("coarsen", coarsen, several=True)), ("coarsen-level", _one(coarsen_level)),
+        ("auto", auto), ("coarsen", _by_kernel("coarsen", coarsen, several=True)), ("coarsen-level", _one(coarsen_level)),
         ("coarsen-grid", _one(coarsen_grid)), ("coarsen-guards", _one(coarsen_guards)),
         ("coarsen-growth", _one(coarsen_growth)), ("stride", _one(stride)), ("uj", _by_kernel("uj", uj, several=True)),
         ("keep-original", keep_original), ("target-regs", _by_kernel("target_regs", target_regs, several=True)),

@@ -386,7 +386,12 @@ static void check_table(const OptionRow *rows)
 static void test_fields(void **state)
 {
     (void)state;
-    Line line = line_read("-spill -keep-original -missing-ok in.ptx");
+    Line line = line_read("-auto -coarsen k:2 -target-regs 40 in.ptx");
+    assert_int_equal(line.options.coarsen.count, 2);
+    assert_true(options_coarsen_for(&line.options, "other")->is_auto && options_jam_auto(&line.options));
+    assert_false(options_coarsen_for(&line.options, "k")->is_auto);
+    assert_int_equal(options_registers_for(&line.options, "k")->target, 40);
+    line = line_read("-spill -keep-original -missing-ok in.ptx");
     assert_true(line.options.spill && line.options.keep_original && line.options.missing_ok);
     assert_false(line.options.summary || line.options.canonical || line.options.knobs);
     assert_int_equal(line.options.level, 2);
