@@ -1,5 +1,5 @@
-/* The body form: Function -> Body -> Block -> Inst, optionally in SSA form.  Built by body_build from the parsed form;
- * passes work on it.  A function with a Body is printed from the Body, one without from its statements. */
+/* The body form: Function -> Body -> Block -> Inst, optionally in SSA form. Built by body_build from the parsed form;
+ * passes work on it. A function is printed from its Body if it has one, else from its statements. */
 #ifndef PTXOPT_IR_BODY_H
 #define PTXOPT_IR_BODY_H
 
@@ -15,7 +15,7 @@ typedef struct Phi {
     VEC(PhiArg) args; /* one for each distinct predecessor */
 } Phi;
 
-/* Straight-line code; control leaves at the end only: by the last instruction's targets, to 'fall', or out of the
+/* Straight-line code; control leaves only at the end: by the last instruction's targets, to 'fall', or out of the
  * function. A guarded branch, return or exit therefore ends its block. */
 struct Block {
     uint32_t id;    /* its index in Body.blocks: layout order; kept by body_renumber */
@@ -26,9 +26,9 @@ struct Block {
     unsigned pred_count;
     VEC(Phi) phis;  /* SSA only */
     VEC(const Pragma *) pragmas; /* printed after the label */
-    bool is_cold;    /* the slow side of a test: where replicas part (opt/coarsen/fast.c), or what is hoped for does not
-                      * hold (opt/common/version.c) */
-    bool is_never;   /* only a launch that is wrong gets here (opt/coarsen/check.c) */
+    bool is_cold;    /* the slow side of a test: taken if replicas part (opt/coarsen/fast.c), or if an assumption does
+                      * not hold (opt/common/version.c) */
+    bool is_never;   /* reached only by a wrong launch (opt/coarsen/check.c) */
     VEC(Name) marks; /* with .target debug: all labels of this place, which sections may name, in the source's order */
 };
 
@@ -41,30 +41,30 @@ struct Body {
     VEC(Variable *) variables; /* .local, .shared, .param ... declared in the body, with unique names */
     VEC(Table *) tables; /* call targets and prototypes; branch tables are made anew from Inst.targets */
     VEC(Name) end_marks; /* like Block.marks, after the last instruction */
-    VEC(Function *) declared; /* external functions that it calls, and the module does not declare */
+    VEC(Function *) declared; /* external functions that it calls and the module does not declare */
     Tuning tuning; /* starts as the function's; what is printed */
     struct BodyNames *names; /* ir/body/names.c: every name that is taken in the body */
     bool ssa;
 };
 
-/* Of the register that this one is a version of, for new registers named after it. */
+/* The name of the register that this one is a version of, from which names of new registers are derived. */
 static inline Name body_reg_name(const Body *body, RegId reg)
 {
     return body->regs.data[body->regs.data[reg].origin].name;
 }
 
-/* Runs the statement for every successor; for some perhaps twice. */
+/* Runs the statement for every successor, for some perhaps twice. */
 #define FOR_EACH_SUCC(block, succ)                                                                                     \
     for (unsigned succ##_i = 0, succ##_n = (block)->last ? (block)->last->target_count : 0; succ##_i <= succ##_n;      \
          succ##_i++)                                                                                                   \
         for (Block *succ = succ##_i < succ##_n ? (block)->last->targets[succ##_i] : (block)->fall; succ; succ = NULL)
 
 /* Builds the body form from the statements: nested scopes are flattened (clashing names get a suffix), unreachable
- * blocks are left out, guarded instructions keep their guards.  Vector registers are split ("%v.x" is "%v_x"), and so
- * are reads of whole special registers; parameters and results in registers are copied at the entry and before returns,
- * by instructions that name them as symbols.  Not in SSA form.  NULL, with *reason set, if the body form cannot express
- * the function (for example, a branch table that does not name a label).  The caller owns the body; function->body is
- * not set. */
+ * blocks are left out, and guarded instructions keep their guards. Vector registers are split ("%v.x" is "%v_x"), and
+ * so are reads of whole special registers; parameters and results in registers are copied at the entry and before
+ * returns, by instructions that name them as symbols. Not in SSA form. NULL, with *reason set, if the body form cannot
+ * express the function (for example, a branch table that does not name a label). The caller owns the body;
+ * function->body is not set. */
 Body *body_build(Function *function, const char **reason);
 void body_free(Body *body);
 /* A deep copy with an arena of its own; operand trees, variables and names stay shared with the module. */
@@ -79,7 +79,7 @@ typedef struct FunctionForm {
     const Function *function;
     const Body *body;      /* NULL: the function's statements */
     const Tuning *tuning;  /* NULL: the body's, or without a body the function's */
-    const Variable *added; /* a variable that the form adds to the end of the module; NULL: none */
+    const Variable *added; /* a variable that the form adds at the end of the module; NULL: none */
 } FunctionForm;
 
 /* The tuning that a form is printed with. */
@@ -89,22 +89,22 @@ static inline const Tuning *form_tuning(const FunctionForm *form)
 }
 
 /* SSA in (pruned; Cytron et al. 1991 over dominance frontiers) and out (Boissinot et al. 2009: copies, then
- * coalescing by congruence classes; the registers' original names survive where live ranges allow).  A register read
+ * coalescing by congruence classes; the registers' original names survive where live ranges allow). A register read
  * before any write keeps its own RegId as an undefined value. */
 void body_to_ssa(Body *body);
 void body_from_ssa(Body *body);
 
 /* Checks everything this header promises: links, edges, preds, phis, single definitions, dominance of uses, types of
- * refs, ties.  A violation is a bug(); 'after' names the pass that ran last. */
+ * refs, ties. A violation is a bug(); 'after' names the pass that ran last. */
 void body_verify(const Body *body, const char *after);
-/* Whether the instruction ends its block: a branch, ret or exit, guarded or not. */
+/* True if the instruction ends its block: a branch, ret or exit, guarded or not. */
 bool inst_is_terminator(const Inst *inst);
 bool inst_is_call(const Inst *inst);
-/* Whether something in the body may wait for other grids: inst_may_await(). */
+/* True if something in the body may wait for other grids: inst_may_await(). */
 bool body_may_await(const Body *body);
-bool inst_is_branch(const Inst *inst);     /* bra or brx.idx: what has targets */
+bool inst_is_branch(const Inst *inst);     /* bra or brx.idx, which have targets */
 bool inst_falls_through(const Inst *inst); /* control may continue after it: not an unguarded branch, ret or exit */
-/* A name derived from 'base' ("base", "base_1" ...) that is not taken in the body; from now on it is. */
+/* A name derived from 'base' ("base", "base_1" ...) that is not yet taken in the body; it is now. */
 Name body_unique_name(Body *body, const char *base);
 
 #endif

@@ -1,7 +1,7 @@
 /* Instructions and what they name: constants, symbols, variables, operands, registers.
  *
- * An instruction's operand trees are immutable and shared by all its clones.  Registers, which differ between clones,
- * are in one flat array, Inst.refs; an operand of kind OPERAND_REG holds an index into it.  So a pass that renames
+ * An instruction's operand trees are immutable and shared by all its clones. Registers, which differ between clones,
+ * are in one flat array, Inst.refs; an operand of kind OPERAND_REG holds an index into it. So a pass that renames
  * registers walks refs and never looks at a tree. */
 #ifndef PTXOPT_IR_INSTRUCTION_H
 #define PTXOPT_IR_INSTRUCTION_H
@@ -10,7 +10,7 @@
 
 typedef enum ConstantKind { CONSTANT_INT, CONSTANT_F32, CONSTANT_F64, CONSTANT_DECIMAL } ConstantKind;
 
-/* A constant expression, evaluated.  CONSTANT_F32 is a 0f literal (bits: 32), CONSTANT_F64 a 0d literal,
+/* A constant expression, evaluated. CONSTANT_F32 is a 0f literal (bits: 32), CONSTANT_F64 a 0d literal,
  * CONSTANT_DECIMAL a decimal floating-point expression (bits: its double). */
 typedef struct Constant {
     ConstantKind kind;
@@ -22,7 +22,7 @@ typedef struct Constant {
 typedef struct Label {
     Name name;
     Span span;
-    struct Stmt *stmt; /* its STMT_LABEL; NULL while it was only used */
+    struct Stmt *stmt; /* its STMT_LABEL; NULL until it is defined */
 } Label;
 
 typedef enum TableKind { TABLE_BRANCH_TARGETS, TABLE_CALL_TARGETS, TABLE_CALL_PROTOTYPE } TableKind;
@@ -88,7 +88,7 @@ typedef struct Init {
 struct Variable {
     Name name; /* NULL for "_" in a prototype */
     Span span;
-    Space space; /* SPACE_REG only for register parameters of functions */
+    Space space; /* SPACE_REG only for functions' parameters in registers */
     Linkage linkage;
     Type type;
     unsigned vector;  /* 1, 2, 4 */
@@ -126,7 +126,7 @@ typedef enum OperandKind {
 
 #define REF_NONE UINT16_MAX
 
-/* Kept small: a module has about three for each instruction. */
+/* Kept small, because a module has about three for each instruction. */
 struct Operand {
     OperandKind kind : 8;
     bool negated : 1;  /* -REG (vmad), and WARP-level etc. where the table allows */
@@ -141,7 +141,7 @@ struct Operand {
     union {
         const Sreg *sreg; /* SREG */
         Symbol symbol;    /* SYMBOL */
-        Operand *items;   /* item_count of them; where that is 0, this is not to be read */
+        Operand *items;   /* item_count of them; not to be read if that is 0 */
     };
 };
 
@@ -159,8 +159,9 @@ typedef struct Reg {
 typedef enum RefRole {
     REF_USE,
     REF_DEF,
-    REF_BOTH, /* read and written by one operand (wgmma accumulators, one element of a vector register); never in SSA */
-    REF_TIED, /* SSA only: the old value that a guarded or updated DEF keeps; 'partner' is the DEF's index.  'type' is
+    REF_BOTH, /* read and written by the same operand (wgmma accumulators, one element of a vector register); never in
+               * SSA */
+    REF_TIED, /* SSA only: the old value that a guarded or updated DEF keeps; 'partner' is the DEF's index. 'type' is
                * TYPE_NONE where only the guard keeps it, the access's type where the instruction reads it (REF_BOTH) */
 } RefRole;
 
@@ -178,7 +179,8 @@ typedef struct Loc {
     Name function_name;
     uint64_t function_offset;
     uint32_t at_file, at_line, at_column;
-    const struct Loc *at; /* the last .loc before it with that place; NULL: in a function whose body is not kept */
+    const struct Loc *at; /* the last .loc before it that names the place it is inlined at; NULL in a function whose
+                           * body is not kept */
 } Loc;
 
 typedef struct Pragma {
@@ -189,11 +191,11 @@ typedef struct Pragma {
 /* The pragma with which ptxas spills to shared memory (PTX 9.0). */
 #define SMEM_SPILLING "enable_smem_spilling"
 
-/* What a pragma in a body applies to. */
+/* The code that a pragma in a body applies to. */
 typedef enum PragmaScope {
     PRAGMA_LOAD,     /* the next load: "used_bytes_mask" */
     PRAGMA_FUNCTION, /* SMEM_SPILLING */
-    PRAGMA_BLOCK,    /* the block that follows: "nounroll", "frequency", and all that is not known */
+    PRAGMA_BLOCK,    /* the block that follows: "nounroll", "frequency", and all unknown ones */
 } PragmaScope;
 PragmaScope pragma_scope(const char *text);
 
@@ -203,16 +205,16 @@ struct Inst {
     const Signature *signature;
     const Form *form; /* NULL: opaque */
     Operand *operands;
-    RegRef *refs; /* operand references in operand order, then the guard if there is one, then the TIED ones */
+    RegRef *refs; /* those of operands in operand order, then the guard's if there is one, then the TIED ones */
     Block **targets; /* body form: bra 1, brx.idx several */
     const Loc *loc;
     const Pragma *pragma; /* body form: printed before it; NULL */
     Span span;
     uint32_t id;         /* scratch for passes */
-    uint32_t replica;    /* coarsening: the number of the original thread that it works for, the first if for several */
+    uint32_t replica;    /* coarsening: the number of the original thread that it works for; of several, the first */
     uint32_t effects;    /* Effect bits of this very instruction */
     uint16_t ref_count;  /* all of refs */
-    uint16_t tied_count; /* the last of them */
+    uint16_t tied_count; /* how many of them, the last ones, are TIED */
     uint16_t guard;      /* index into refs, or REF_NONE */
     uint16_t operand_count;
     uint16_t target_count;
@@ -228,9 +230,9 @@ static inline bool inst_is_opaque(const Inst *inst) { return inst->form == NULL;
 const char *inst_spelling(Arena *arena, const Inst *inst);
 
 /* Chooses the form that fits signature and operands, sets form, effects, sync and the role and type of every ref (refs
- * arrive with 'reg' set and the guard known; 'module' gives registers' types through function->regs).  An unknown
- * opcode makes the instruction opaque and warns, once per spelling; modifiers or operands that fit no form are
- * errors.  False if an error was reported. */
+ * arrive with 'reg' set and the guard known; function->regs gives the registers' types). An unknown opcode makes the
+ * instruction opaque and warns, once per spelling; modifiers or operands that fit no form are errors. False if an error
+ * was reported. */
 bool inst_bind(Module *module, Function *function, Inst *inst, Diag *diag);
 
 /* A memory access, decoded. */
@@ -242,13 +244,14 @@ typedef struct Access {
     unsigned bytes;       /* in all; 0: unknown */
     bool weak;            /* a plain access: neither volatile, nor atomic, nor relaxed/acquire/release */
     bool read_only;       /* .const, entry parameters, ld.global.nc, textures: nothing in the kernel writes there */
-    bool awaited;         /* read-only, but the grids that a kernel waits for may write there before the wait ends: all
-                             but .const and parameters */
+    bool awaited;         /* read-only, but grids that the kernel waits for may write there before the wait ends; not
+                           * set for .const and parameters */
 } Access;
-/* False if the instruction touches no memory.  ld, st, atom, red and their kin are decoded; anything else that reads
+/* False if the instruction touches no memory. ld, st, atom, red and their kin are decoded; anything else that reads
  * or writes memory is ACCESS_OTHER with address NULL. */
 bool inst_access(const Inst *inst, Access *access);
-/* Whether the instruction may wait for other grids, as griddepcontrol does, and so renew what Access.awaited reads. */
+/* True if the instruction may wait for other grids, as griddepcontrol does, and so change what Access.awaited loads
+ * read. */
 bool inst_may_await(const Inst *inst);
 
 #endif

@@ -1,14 +1,14 @@
-/* How the launch of a transformed kernel differs from that of the original. */
+/* The difference between the launch of a transformed kernel and that of the original. */
 #ifndef PTXOPT_IR_LAUNCH_CHANGE_H
 #define PTXOPT_IR_LAUNCH_CHANGE_H
 
 #include <stdint.h>
 
-/* All zero: it does not. */
+/* All zero if there is no difference. */
 typedef struct LaunchChange {
-    unsigned block[3], grid[3]; /* they are divided by these, rounded up; 0 counts as 1 */
-    unsigned shared_factor;     /* so many times the dynamic shared memory of a block ... */
-    unsigned shared_unit;       /* ... after it has been rounded up to a multiple of this; 0: it stays */
+    unsigned block[3], grid[3]; /* the block and the grid are divided by these, rounded up; 0 counts as 1 */
+    unsigned shared_factor;     /* the dynamic shared memory of a block is multiplied by this ... */
+    unsigned shared_unit;       /* ... after it has been rounded up to a multiple of this; 0: it does not change */
 } LaunchChange;
 
 /* The dynamic shared memory after the change, given the original's bytes. */

@@ -1,4 +1,4 @@
-/* The parsed form: Module -> Item -> Function -> flat list of Stmt.  Built by the parser, printed back as written. */
+/* The parsed form: Module -> Item -> Function -> flat list of Stmt. Built by the parser, printed back as written. */
 #ifndef PTXOPT_IR_PARSED_H
 #define PTXOPT_IR_PARSED_H
 
@@ -40,10 +40,10 @@ typedef VEC(Reg) RegVec;
 
 /* Performance-tuning directives of an entry; 0 or count 0: not given. */
 typedef struct Tuning {
-    unsigned knobs; /* options of the assembler that this form is for, which no directive says: bits of
-                       opt/registers/moves/knobs.h */
+    unsigned knobs; /* assembler options, which no directive can express, that this form is meant for: bits of
+                     * opt/registers/moves/knobs.h */
     unsigned maxnreg;
-    unsigned maxntid[3], maxntid_count; /* how many numbers were written; those not written are 1 */
+    unsigned maxntid[3], maxntid_count; /* the numbers written; those not written are 1 */
     unsigned reqntid[3], reqntid_count;
     unsigned minnctapersm, maxnctapersm;
     unsigned reqnctapercluster[3], reqnctapercluster_count;
@@ -102,8 +102,8 @@ typedef struct Item {
     };
 } Item;
 
-/* The newest .version that the table covers, times 10.  In modules of a newer version, an instruction that the table
- * rejects is opaque rather than an error. */
+/* The newest .version that the table covers, times 10. In a module of a newer version, an instruction that the table
+ * rejects becomes opaque instead of an error. */
 enum { LATEST_VERSION = 90 };
 
 struct Module {
@@ -119,13 +119,13 @@ struct Module {
     struct ScopeTable *globals;        /* the parser's: names at module scope */
 };
 
-/* Whether registers of 32 bits may hold global and generic addresses. Before PTX 2.3, which brought .address_size, a
+/* True if registers of 32 bits may hold global and generic addresses. Before PTX 2.3, which brought .address_size, a
  * module does not say which size its addresses have. */
 static inline bool module_allows_32_bit_addresses(const Module *module)
 {
     return module->address_size ? module->address_size == 32 : module->version < 23;
 }
-/* Whether the module is made for debugging (.target debug): its sections name labels of the code. */
+/* True if the module is made for debugging (.target debug), so that its sections name labels in the code. */
 bool module_is_debug(const Module *module);
 /* An empty module that owns 'arena'. */
 Module *module_new(Arena *arena, Interner *names, const Source *source);

@@ -8,7 +8,8 @@
  * FormId (FORM_ADD_INT ...). */
 #include "ir/table/ops_enum.h"
 
-/* What an instruction does beyond writing its destinations.  Table data; passes ask these and keep no opcode lists. */
+/* The effects of an instruction beyond writing its destinations. They are table data; passes use these and keep no
+ * lists of opcodes. */
 typedef enum Effect {
     EFFECT_PURE = 1 << 0,     /* the result depends on the operands only */
     EFFECT_READ = 1 << 1,     /* reads memory */
@@ -41,8 +42,8 @@ typedef enum SyncKind {
     SYNC_MBARRIER,
     SYNC_ASYNC_GROUP, /* cp.async.commit_group, wait_group ... */
     SYNC_GRID,        /* griddepcontrol: waits for other grids */
-    SYNC_REGISTERS,   /* setmaxnreg: waits for registers that other warps of the block let go of */
-    SYNC_OTHER,       /* tcgen05 ...: never touched */
+    SYNC_REGISTERS,   /* setmaxnreg: waits for registers that other warps of the block release */
+    SYNC_OTHER,       /* tcgen05 ...: never transformed */
 } SyncKind;
 
 typedef enum Category {
@@ -53,8 +54,7 @@ typedef enum Category {
     CATEGORY_COUNT
 } Category;
 
-/* One row of ops.def, with its notation taken apart at build time.  Its layout is private to ir/table; passes use
- * only these functions. */
+/* One row of ops.def, parsed at build time. Its layout is private to ir/table; passes use only these functions. */
 typedef struct Form Form;
 const char *form_name(const Form *form);         /* "add.int" */
 Opcode form_op(const Form *form);
@@ -64,8 +64,8 @@ unsigned form_effects(const Form *form);       /* Effect bits, the union over th
 SyncKind form_sync(const Form *form);
 unsigned form_min_version(const Form *form);   /* PTX version times 10: 78 for 7.8 */
 FormId form_id(const Form *form);
-bool form_emulated(const Form *form);          /* the row names what executes it */
-const char *form_note(const Form *form);       /* what it does, in words */
+bool form_emulated(const Form *form);          /* the row names the function that executes it */
+const char *form_note(const Form *form);       /* its description, in words */
 
 typedef struct Mod {
     ModId id;  /* MOD_UNKNOWN for one the table does not know */
@@ -75,8 +75,8 @@ typedef struct Mod {
 /* A form that the modifiers match, with the chosen alternatives. */
 typedef struct FormMatch FormMatch;
 
-/* An opcode with its modifiers as written, interned per module: equal spellings share one Signature, and the match
- * against the table is done once for each. */
+/* An opcode with its modifiers as written, interned per module: equal spellings share one Signature, and each is
+ * matched against the table once. */
 typedef struct Signature {
     Opcode op; /* OP_UNKNOWN: the table does not know the opcode */
     Name opcode;
@@ -91,23 +91,23 @@ typedef struct Signature {
     unsigned vector; /* .v2 .v4 .v8; else 1 */
 } Signature;
 
-/* mods[i] with its leading dot.  Never NULL: an unknown spelling gives a Signature without matches. */
+/* mods[i] has its leading dot. Never NULL: an unknown spelling gives a Signature without matches. */
 const Signature *signature_intern(Module *module, Name opcode, const Name *mods, unsigned mod_count);
 /* From text such as "mad.lo.s32". */
 const Signature *signature_parse(Module *module, const char *text);
 bool signature_has(const Signature *signature, ModId mod);
-/* Must all threads of a warp execute it together? */
+/* True if all threads of a warp must execute it together. */
 bool signature_is_aligned(const Signature *signature);
 const Form *signature_form(const Signature *signature, unsigned index); /* of the index-th match */
 /* The types of a form's operands, in order, as the signature's modifiers fix them; returns how many. An immediate
  * without a type has TYPE_B32, a list the type of its elements. */
 unsigned signature_operand_types(const Signature *signature, const Form *form, Type *types, unsigned capacity);
 const char *opcode_name(Opcode op);
-bool opcode_is_special_function(Opcode op); /* the special function units compute it: roots, sines, divisions ... */
-bool opcode_is_slow(Opcode op); /* machine code needs a loop or a call, as for divisions and roots */
+bool opcode_is_special_function(Opcode op); /* computed by the special function units: roots, sines, divisions ... */
+bool opcode_is_slow(Opcode op); /* needs a loop or a call in machine code: divisions, roots ... */
 const char *mod_name(ModId mod); /* with its dot */
 
-/* What a modifier says about the shape of a texture or surface: ".a2d". */
+/* The shape of a texture or surface that a modifier such as ".a2d" states. */
 typedef struct Geometry {
     ModId mod;
     unsigned dimensions; /* coordinates within a layer */
@@ -166,7 +166,7 @@ typedef struct Sreg {
 const Sreg *sreg_find(const char *name); /* NULL if it is not one */
 /* A component (0 to 3) of a whole vector. */
 const Sreg *sreg_component(const Sreg *vector, unsigned axis);
-/* The special register whose name is closest to this one, if it is close; else NULL. */
+/* The special register whose name is closest to this one; NULL if none is close. */
 const char *sreg_closest(const char *name);
 
 #endif

@@ -64,7 +64,7 @@ static inline bool class_is_integer(TypeClass class)
 }
 Type type_from_name(const char *name); /* without the dot; TYPE_NONE if it is not a type */
 Type type_bits_of_width(unsigned bits); /* 32 -> TYPE_B32 */
-/* How many 32-bit registers a value takes (b64 2, b128 4, predicates 0, narrower than 32 bits 1). */
+/* The number of 32-bit registers that a value takes (b64 2, b128 4, predicates 0, narrower than 32 bits 1). */
 unsigned type_registers(Type type);
 
 typedef enum Space {

@@ -15,14 +15,14 @@ typedef struct Builder {
     Elements elements;
     Formals formals;
     VEC(Interval) nested;    /* source ranges of the scopes inside the outermost one, in order */
-    PointerMap renamed;      /* Variable and Table to the copies that bear new names */
+    PointerMap renamed;      /* Variable and Table to the copies with new names */
     PointerMap label_names;  /* Label to Name */
     PointerMap label_blocks; /* Label to Block */
     PointerMap branched;     /* Labels that a branch names, and Blocks with such a label */
     Block *block;            /* where statements go; NULL after a branch */
     const Loc *loc;
-    VEC(const Pragma *) pragmas;      /* wait for a label or an instruction */
-    VEC(const Pragma *) inst_pragmas; /* wait for an instruction */
+    VEC(const Pragma *) pragmas;      /* waiting for a label or an instruction */
+    VEC(const Pragma *) inst_pragmas; /* waiting for an instruction */
 } Builder;
 
 static bool operand_has_label(const Operand *operand)
@@ -106,7 +106,8 @@ static void init_names_take(Body *body, const Variable *variable)
     }
 }
 
-/* A declaration that flattening moves to the top must not hide a name from outside that the body refers to. */
+/* Takes the names from outside that the body refers to, lest a declaration that flattening moves to the top hide
+ * them. */
 static void outer_names_take(Builder *builder)
 {
     Function *function = builder->function;
@@ -257,7 +258,7 @@ static Block *block_start(Builder *builder)
     return block;
 }
 
-/* The block at the current place; a new one after a branch, to which control falls if the branch was guarded. */
+/* The block at the current place; after a branch, a new one, into which control falls if the branch was guarded. */
 static Block *block_here(Builder *builder)
 {
     return builder->block ? builder->block : block_start(builder);
@@ -295,7 +296,8 @@ static void label_place(Builder *builder, Label *label)
         block = block_start(builder);
     if (is_mark)
         VEC_PUSH(builder->body->arena, block->marks, name);
-    /* Of several labels, the one that is branched to; the others only mark places for debug information. */
+    /* A block with several labels takes the one that is branched to; the others only mark places for debug
+     * information. */
     if (!block->label || (wanted && !pointer_map_get(&builder->branched, block)))
         block->label = name;
     if (wanted)
@@ -359,7 +361,7 @@ static bool repeats_written(const Inst *inst)
 }
 
 /* A register that an instruction writes in two places, "mov.b64 {%r1, %r1}, %rd1", is one reference, so that it stays
- * one register in both.  In an unknown instruction this holds for every register that it names twice. */
+ * one register in both. In an unknown instruction, this holds for every register that it names twice. */
 static void references_merge(Body *body, Inst *inst)
 {
     uint16_t *places = ARENA_ARRAY(body->arena, uint16_t, inst->ref_count);
@@ -498,7 +500,7 @@ static void edges_connect(Builder *builder)
 }
 
 /* Labels of unreachable blocks move to the next reachable place; the last labels of the source mark the end of the
- * code.  'before' is the layout before the blocks were removed. */
+ * code. 'before' is the layout before the blocks were removed. */
 static void marks_move(Body *body, Block *const *before, size_t count)
 {
     VEC(Name) waiting = {0};

@@ -13,12 +13,13 @@ typedef struct Elements {
                            * are no vector registers */
 } Elements;
 
-/* Adds a register for each element to the body, whose registers are still the function's.  The registers in 'whole' (an
+/* Adds a register for each element to the body, whose registers are still the function's. The registers in 'whole' (an
  * empty set: none) stay whole, because the body does not name them. */
 void elements_declare(Elements *elements, Body *body, const BitSet *whole, Arena *scratch);
 /* The body's register for an element of a vector register, or for element 0 of any other. */
 RegId elements_register(const Elements *elements, RegId parsed, unsigned element);
-/* Rewrites an instruction that names vector registers to name their elements.  NULL, or why that is impossible. */
+/* Rewrites an instruction that names vector registers to name their elements. NULL, or the reason why that is
+ * impossible. */
 const char *elements_replace(const Elements *elements, Body *body, Inst *inst);
 
 /* "mov.v4.u32 {...}, %tid": appends to the block one read for each element that is used. */
@@ -29,7 +30,7 @@ void special_vector_split(Body *body, Block *block, const Inst *inst);
 typedef struct Formals {
     bool has_params, has_results;
     /* By parsed register: the parameter or result that it is, or the variable that represents it in argument lists;
-     * NULL for all others.  'variables' is NULL if there are none of these. */
+     * NULL for all others. 'variables' is NULL if there are none of these. */
     Variable **variables;
     uint8_t *wrong_side; /* the operand of a mov, from 1, that the formal may not be in a copy: 1, the destination, for
                           * a parameter, 2 for a result; 0: it may be either, as with the variables that calls pass */
@@ -37,7 +38,7 @@ typedef struct Formals {
     BitSet copied;       /* those of 'variables' that occur only alone, in copies and lists, as in the body form */
 } Formals;
 
-/* NULL, or why the body form cannot express them. */
+/* NULL, or the reason why the body form cannot express them. */
 const char *formals_find(Formals *formals, const Function *function, Arena *scratch);
 static inline bool formals_is_copied(const Formals *formals, RegId reg)
 {

@@ -1,4 +1,4 @@
-/* The places to which control goes from an instruction, by its opcode. */
+/* The places to which an instruction passes control, by its opcode. */
 #include "ir/ir.h"
 
 bool inst_is_branch(const Inst *inst)

@@ -1,7 +1,7 @@
 /* Dominator and post-dominator trees, frontiers and control dependence. */
 #include "ir/internal.h"
 
-/* The depth-first walk that everything starts from.  A place is a node's number in preorder. */
+/* The depth-first walk that everything starts from. A place is a node's number in preorder. */
 typedef struct Walk {
     uint32_t count;      /* nodes reached */
     uint32_t *nodes;     /* by place */
@@ -209,7 +209,7 @@ bool dominance_has(const Dominance *dominance, const Block *a, const Block *b)
     return dominance_has_id(dominance, a->id, b->id);
 }
 
-/* NULL for the virtual exit and for no node. */
+/* NULL for the virtual exit and for BLOCK_NONE. */
 static Block *node_block(const Dominance *dominance, uint32_t node)
 {
     return node < dominance->body->blocks.count ? dominance->body->blocks.data[node] : NULL;

@@ -254,7 +254,7 @@ static void insert_use(Body *body, Inst *inst, uint16_t at, RegId reg)
         inst->guard++;
 }
 
-/* Where the references of the operands end: those of the guard and of tied old values follow. */
+/* The end of the operands' references; those of the guard and of tied old values follow. */
 static uint16_t operands_end(const Inst *inst)
 {
     return inst->guard == REF_NONE ? inst->ref_count - inst->tied_count : inst->guard;
@@ -287,7 +287,7 @@ static bool operand_is(const Operand *operand, const void *named)
                                                operand->symbol.variable == named;
 }
 
-/* Shifts the references from 'at' on by one, and replaces each occurrence of the special register or variable by a
+/* Shifts the references from 'at' on by one and replaces each occurrence of the special register or variable by a
  * register; false if there is none. */
 static bool tree_replace(Arena *arena, Operand *operand, const void *named, uint16_t at)
 {
@@ -308,7 +308,7 @@ static bool tree_replace(Arena *arena, Operand *operand, const void *named, uint
     return found;
 }
 
-/* Makes the instruction read a register in place of what it names; still to be bound. */
+/* Makes the instruction read a register instead of what it names; it must be bound again. */
 static void replace_named(Body *body, Inst *inst, const void *named, RegId reg)
 {
     Arena *trees = body->module->arena; /* they outlive the body: clones of it share them */

@@ -1,7 +1,7 @@
 /* Vector registers, split into their elements.
  *
  * A register declared .v2 or .v4 is one register for each element in the body form: "%v.y" becomes "%v_y", and "%v"
- * as a whole operand becomes "{%v_x, %v_y}", which every instruction accepts instead.  A vector register in an
+ * as a whole operand becomes "{%v_x, %v_y}", which every instruction accepts instead. A vector register in an
  * argument list stays whole, because PTX allows no braces there: see ir/body/formals.c. */
 #include "ir/body/build.h"
 #include "ir/table/internal.h"

@@ -2,9 +2,9 @@
  *
  * The header of a function stays as it is, so these registers keep their names and cannot be renamed like others. In
  * the body form only copies use them: parameters are copied to body registers at the entry, and results are copied from
- * body registers before each return.  In these copies the formal is a symbol (OPERAND_SYMBOL of a variable in
- * SPACE_REG), not a register: a parameter has the same value wherever it is read.  Vector registers that calls pass are
- * such variables too, because an argument list cannot contain braces.  Copies that are already in the source are
+ * body registers before each return. In these copies the formal is a symbol (OPERAND_SYMBOL of a variable in
+ * SPACE_REG), not a register: a parameter has the same value wherever it is read. Vector registers that calls pass are
+ * such variables too, because an argument list cannot contain braces. Copies that are already in the source are
  * recognised. */
 #include "ir/body/build.h"
 
@@ -37,7 +37,7 @@ static bool names_whole(const Inst *inst, const Operand *operand, RegId reg)
            inst->refs[operand->ref].reg == reg;
 }
 
-/* Whether the instruction is a copy of the kind that this file makes, and its operand 'side' is the variable. */
+/* True if the instruction is a copy of the kind that this file makes whose operand 'side' is the variable. */
 static bool is_copy(const Inst *inst, const Variable *variable, unsigned side)
 {
     const Operand *operand = &inst->operands[side], *other = &inst->operands[1 - side];
@@ -83,7 +83,7 @@ static bool is_passed(const Inst *inst, RegId reg)
     return false;
 }
 
-/* A vector register that a call passes becomes a variable in SPACE_REG.  It is declared like a vector register, and
+/* A vector register that a call passes becomes a variable in SPACE_REG. It is declared like a vector register, and
  * only the call and copies use it. */
 static Variable *variable_make(const Function *function, RegId reg)
 {

@@ -31,7 +31,7 @@ static void edges_index(Arena *arena, const BlockEdgeVec *edges, FlowGraph *grap
     graph->pred_start = ARENA_ARRAY(arena, uint32_t, (size_t)graph->count + 2);
     graph->succs = ARENA_ARRAY(arena, uint32_t, edges->count + 1);
     graph->preds = ARENA_ARRAY(arena, uint32_t, edges->count + 1);
-    /* Counted two places up, so that filling moves each start to where it belongs. */
+    /* Counts are stored two places ahead, so that filling moves each start to where it belongs. */
     for (size_t i = 0; i < edges->count; i++) {
         graph->succ_start[edges->data[i].from + 2]++;
         graph->pred_start[edges->data[i].to + 2]++;
@@ -46,7 +46,7 @@ static void edges_index(Arena *arena, const BlockEdgeVec *edges, FlowGraph *grap
     }
 }
 
-/* Stamps keep a branch table of thousands of entries at a cost of its length. */
+/* Stamps make a branch table with thousands of entries take linear time. */
 BlockEdgeVec body_edges(Arena *arena, const Body *body)
 {
     BlockEdgeVec edges = {0};

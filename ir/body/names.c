@@ -1,12 +1,12 @@
 /* The names that are taken within a body.
  *
- * Registers, variables, tables and labels of a body share one name space.  Passes ask for derived names by the thousand
+ * Registers, variables, tables and labels of a body share one name space. Passes ask for derived names by the thousand
  * ("%r5" -> "%r5_1", "%r5_2" ...), so each name remembers the suffix that was tried last. */
 #include "ir/internal.h"
 
 #include <string.h>
 
-/* Names are interned in the module, so a pointer is a name.  The value is the last suffix tried for it, plus one. */
+/* Names are interned in the module, so a pointer is a name. The value is the last suffix tried for it, plus one. */
 struct BodyNames {
     PointerMap map;
 };

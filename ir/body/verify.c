@@ -1,11 +1,11 @@
-/* The check between passes: every invariant of a body that ir/ir.h states.  It takes linear time except for the
- * dominator tree, so it can run after every pass. */
+/* Checks, between passes, every invariant of a body that ir/ir.h states. It takes linear time except for the dominator
+ * tree, so it can run after every pass. */
 #include "ir/internal.h"
 
 #include <inttypes.h>
 
 typedef struct Place {
-    uint32_t block, position; /* block UINT32_MAX: no definition; position 0: a phi */
+    uint32_t block, position; /* block UINT32_MAX: no definition; position 0: by a phi */
 } Place;
 
 typedef struct Verifier {
@@ -215,7 +215,7 @@ static void definitions_collect(Verifier *v)
     }
 }
 
-/* An undefined register may be read anywhere.  Reads in unreachable code are not checked. */
+/* An undefined register may be read anywhere. Reads in unreachable code are not checked. */
 static bool reaches(const Verifier *v, RegId reg, uint32_t block, uint32_t position)
 {
     Place def = v->defs[reg];

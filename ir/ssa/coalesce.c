@@ -17,9 +17,8 @@ typedef struct Coalescer {
     size_t work;              /* members looked at */
 } Coalescer;
 
-/* Joining copies stops after this many steps, and so does joining for the sake of names; the remaining copies become
- * moves, which the assembler coalesces as well.  Only functions with tens of thousands of conflicting copies get near
- * the limit. */
+/* Copies are joined, and sets merged to preserve names, up to this many steps; the remaining copies become moves, which
+ * the assembler coalesces too. Only functions with tens of thousands of conflicting copies get near the limit. */
 static const size_t WORK_LIMIT = 50 * 1000 * 1000;
 
 typedef struct Place { /* of a definition, in the order in which a walk of the dominator tree meets them */
@@ -69,7 +68,7 @@ const uint32_t *set_members(const Leaver *leaver, const uint32_t *root, uint32_t
     return set->members ? set->members : root;
 }
 
-/* Whether two of the values, which are in tree order, are live together with different contents.  The stack holds the
+/* True if two of the values, which are in tree order, are live together with different contents. The stack holds the
  * chain of members that dominate the current one; if the one on top does not interfere, neither do those below it,
  * except that a member with the contents of the top one may live where that no longer does: Value.equal leads to
  * those. */
@@ -329,7 +328,7 @@ static Part *copy_part(Halver *h, const Copy *copy)
     return &h->parts[h->numbers[part_top(h, find(h->coalescer->leaver, copy->dst))]];
 }
 
-/* The sets at the ends of the pending copies: their number; h->parents is the forest of what they connect. */
+/* Connects the sets at the ends of the pending copies in the forest h->parents, and returns the number of sets. */
 static uint32_t parts_connect(Halver *h, Copy *const *copies, uint32_t count)
 {
     Leaver *leaver = h->coalescer->leaver;
@@ -347,7 +346,8 @@ static uint32_t parts_connect(Halver *h, Copy *const *copies, uint32_t count)
     return roots;
 }
 
-/* Sorts the slice of copies, all pending, into parts, without changing the order within one: the number of parts. */
+/* Sorts the slice of copies, all pending, into parts, without changing the order within one; returns the number of
+ * parts. */
 static uint32_t parts_find(Halver *h, Range range)
 {
     Copy **copies = h->copies + range.first;

@@ -2,9 +2,9 @@
  *
  * Pruned SSA: phis on the iterated dominance frontier of the definitions (Cytron, Ferrante, Rosen, Wegman, Zadeck:
  * "Efficiently Computing Static Single Assignment Form and the Control Dependence Graph", TOPLAS 1991), where the
- * register is live.  Most registers of compiled code are written once, before every use: those are left alone.
- * Everything below is done for one register after another, so that memory grows with the live ranges and not with
- * registers times blocks.
+ * register is live. Most registers of compiled code are written once, before every use: those are left alone.
+ * Everything below handles one register at a time, so that memory grows with the live ranges and not with registers
+ * times blocks.
  *
  * Requires: reachable blocks only (others are removed here), an entry without predecessors. */
 #include "ir/internal.h"
@@ -43,7 +43,7 @@ static bool role_reads(unsigned role)
 }
 
 /* A guarded definition keeps the old value when the guard is false, an updated operand reads it: both become a DEF
- * with a TIED use after all other references.  The TIED reference of an updated operand has the access's type, that
+ * with a TIED use after all other references. The TIED reference of an updated operand has the access's type, that
  * of a guard has none: leaving SSA form relies on the difference. */
 static void ties_add(Body *body, Inst *inst)
 {

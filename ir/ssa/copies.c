@@ -1,6 +1,6 @@
-/* The copies that coalescing could not remove, as moves: those at one place happen in parallel, so they are put in
- * an order in which no register is overwritten before it is read; a cycle goes through a spare register (Boissinot
- * et al. 2009, algorithm 1). */
+/* The copies that coalescing could not remove, as moves. Those at one place happen in parallel, so they are ordered
+ * such that no register is overwritten before it is read; a cycle goes through a spare register (Boissinot et al. 2009,
+ * algorithm 1). */
 #include "ir/ssa/destruct.h"
 
 typedef struct Writer {
@@ -57,7 +57,8 @@ static void place_write(Writer *w, const Copy *copies, size_t count, const RegId
     w->ready.count = w->todo.count = 0;
     for (size_t i = 0; i < count; i++) {
         RegId dst = chosen[copies[i].dst], src = chosen[copies[i].src];
-        if (dst == src || w->source[dst] != REG_NONE) /* two values of one register are equal: one copy serves both */
+        if (dst == src || w->source[dst] != REG_NONE) /* values that share a register are equal, so one copy serves
+                                                       * both */
             continue;
         w->source[dst] = src;
         w->place[src] = src;
@@ -65,7 +66,7 @@ static void place_write(Writer *w, const Copy *copies, size_t count, const RegId
     }
     size_t total = w->todo.count;
     for (size_t i = 0; i < total; i++)
-        if (w->place[w->todo.data[i]] == REG_NONE) /* nobody reads it */
+        if (w->place[w->todo.data[i]] == REG_NONE) /* not read */
             VEC_PUSH(scratch, w->ready, w->todo.data[i]);
     ready_drain(w);
     for (size_t i = 0; i < total; i++) {

@@ -1,16 +1,16 @@
 /* Out of SSA form.
  *
  * Boissinot, Darte, Rastello, Dupont de Dinechin, Guillon: "Revisiting Out-of-SSA Translation for Correctness, Code
- * Quality, and Efficiency", CGO 2009.  Every phi and every tied operand is isolated by copies (values that exist
+ * Quality, and Efficiency", CGO 2009. Every phi and every tied operand is isolated by copies (values that exist
  * only here), which guarantees that a phi or a tie can share one register; then copies are coalesced as long as the
- * union of two sets holds no two values that are live together with different contents.  Copies go before a block's
+ * union of two sets holds no two values that are live together with different contents. Copies go before a block's
  * terminator and are correct on critical edges too, so no edge is split.
  *
  * Sets are tried in an order that keeps what did not change (coalesce.c): first all versions of one register of the
  * source at once, which succeeds for whatever the passes left alone and gives it back its name; then the ends of
  * copies; then the remaining versions, for the sake of readable names.
  *
- * Preserves: blocks, instructions, edges.  Invalidates: everything known about registers. */
+ * Preserves: blocks, instructions, edges. Invalidates: everything known about registers. */
 #include "ir/ssa/destruct.h"
 
 #include <stdlib.h>
@@ -215,7 +215,7 @@ static int rank_compare(const void *a, const void *b)
     return x->root < y->root ? -1 : x->root > y->root;
 }
 
-/* The register of each value.  Larger sets choose first; an undefined register keeps its own, whoever else has it. */
+/* The register of each value. Larger sets choose first; an undefined register keeps its own, whoever else has it. */
 static RegId *registers_choose(Leaver *leaver)
 {
     uint32_t count = (uint32_t)leaver->values.count;

@@ -9,7 +9,7 @@
 
 /* Positions within a block: phis define at 0, the copies out of them are at 1, instruction k at 3 + 2k and the
  * copies before it at 2 + 2k; the copies into the successors' phis are where those of the terminator would be, or
- * after the last instruction.  Reads at a position come before writes at it. */
+ * after the last instruction. Reads at a position come before writes at it. */
 enum { POSITION_PHI = 0, POSITION_ENTRY = 1, POSITION_FIRST = 3 };
 
 /* A value: a register of the SSA form (its index is the RegId), or one end of a copy that isolates a phi or a tie
@@ -22,7 +22,7 @@ typedef struct Value {
     uint32_t parent; /* union-find */
     uint32_t equal;  /* while a set is checked: the nearest dominating member that lives here with the same contents */
     uint32_t rank;   /* its place among all defined values, as a walk of the dominator tree meets them */
-    uint32_t last;   /* of an isolating copy: where its one use is, in the same block */
+    uint32_t last;   /* for an isolating copy, the position of its only use, in the same block */
     bool tracked;    /* live range known */
 } Value;
 
@@ -58,7 +58,7 @@ typedef struct Leaver {
 
 /* Fills 'ranges' for the tracked registers from the instructions and the copies' sources. */
 void live_ranges_compute(Leaver *leaver);
-/* Whether a and b, of which a is written first on every path, hold something at the same time. */
+/* True if a and b, of which a is written first on every path, are live at the same time. */
 bool values_intersect(const Leaver *leaver, uint32_t a, uint32_t b);
 static inline bool value_dominates(const Leaver *leaver, uint32_t a, uint32_t b)
 {
@@ -81,7 +81,7 @@ static inline uint32_t find(Leaver *leaver, uint32_t value)
 }
 
 /* Puts values that a copy connects, or that are versions of one register, into common sets where none of a set's
- * values are live together with different contents.  Begins with the sets that 'parent' holds already. */
+ * values are live together with different contents. Begins with the sets that 'parent' holds already. */
 void copies_coalesce(Leaver *leaver);
 /* The members of the set of the root, which itself is the list of a set of one. */
 const uint32_t *set_members(const Leaver *leaver, const uint32_t *root, uint32_t *count);

@@ -1,5 +1,5 @@
 /* Live ranges of single values: the sorted places where a value is read, and the sorted blocks at whose end it is
- * live.  One backward walk from the uses for each value whose live range is needed (Boissinot et al. 2009, section
+ * live. One backward walk from the uses for each value whose live range is needed (Boissinot et al. 2009, section
  * 4). */
 #include "ir/ssa/destruct.h"
 
@@ -68,12 +68,13 @@ static void uses_collect(Leaver *leaver)
 }
 
 typedef struct Walk {
-    uint32_t *entered, *left; /* by block: live at its begin, at its end, for the value whose number + 1 stands there */
+    uint32_t *entered, *left; /* by block: live at its begin, at its end, for the value whose number + 1 is stored
+                               * there */
     VEC(uint32_t) work, found;
 } Walk;
 
-/* The blocks found, in their order.  Those of a value that lives long are close together: then it is enough to look at
- * the blocks between the first and the last. */
+/* The blocks found, in their order. A value that lives long has blocks close together, so looking at those between the
+ * first and the last is enough. */
 static uint32_t *sort_found(Leaver *leaver, const Walk *walk, uint32_t mark)
 {
     enum { DENSE = 4 };
@@ -172,7 +173,7 @@ bool values_intersect(const Leaver *leaver, uint32_t a, uint32_t b)
 {
     const Value *x = &leaver->values.data[a], *y = &leaver->values.data[b];
     if (x->block == y->block && x->position == y->position)
-        return true; /* written at the same time */
+        return true; /* both are written at the same time */
     if (a >= leaver->registers)
         return x->block == y->block && y->position < x->last;
     const LiveRange *range = &leaver->ranges[a];

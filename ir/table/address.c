@@ -1,5 +1,5 @@
-/* Fits addresses in brackets: their state space and the width of the register that holds them (PTX ISA, "Addresses
- * as Operands", as ptxas applies it). */
+/* Fits addresses in brackets, in their state space and in the width of the register that holds them (PTX ISA,
+ * "Addresses as Operands", as ptxas applies it). */
 #include "ir/table/internal.h"
 
 static bool has_rule(const Binder *binder, unsigned rule)
@@ -7,7 +7,7 @@ static bool has_rule(const Binder *binder, unsigned rule)
     return opcode_has(binder->signature->op, rule);
 }
 
-/* Is a register of less than 64 bits too narrow for the address? 'far': in generic or global space. */
+/* True if a register of less than 64 bits is too narrow for the address. 'far': it is in generic or global space. */
 static bool too_narrow(const Binder *binder, unsigned bits, bool far)
 {
     bool generic = binder->signature->space == SPACE_NONE;
@@ -52,8 +52,8 @@ static bool is_input(const Variable *variable)
     return true;
 }
 
-/* The state space of the variables that an address may name, SPACE_NONE for generic; false if it does not matter. If
- * an instruction names two spaces, the row marks the addresses in shared memory. */
+/* The state space of the variables that an address may name, SPACE_NONE for generic; false if any will do. If an
+ * instruction names two spaces, the row marks the addresses in shared memory. */
 static bool address_space(const Binder *binder, const Slot *slot, Space *space)
 {
     const Signature *signature = binder->signature;

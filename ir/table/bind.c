@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* By far the most frequent operand: just a register, of a type that the slot accepts. */
+/* The most frequent operand by far: just a register, of a type that the slot accepts. */
 static inline bool fit_plain_register(Binder *binder, const Operand *operand, const Slot *slot)
 {
     if (operand->kind != OPERAND_REG || operand->selector || operand->constant || operand->negated || operand->inverted)
@@ -64,7 +64,7 @@ static const Sreg *read_sreg(const Inst *inst)
     return NULL;
 }
 
-/* The row's effects without those that this spelling does not have. */
+/* The row's effects, less those that this spelling lacks. */
 static unsigned refine_effects(const Inst *inst, const Form *form)
 {
     unsigned effects = form->effects;
@@ -149,7 +149,7 @@ static void explain_count(const Inst *inst, Buf *out)
         buf_printf(out, "' needs %u to %u operand%s, got %u", least, most, plural(most), inst->operand_count);
 }
 
-/* Is the operand of the kind that the pattern asks for? Then the message is about the operand and not about the
+/* True if the operand is of the kind that the pattern requires: the message is then about the operand and not about the
  * choice of form. */
 static bool same_sort(const Operand *operand, const Pattern *pattern)
 {
@@ -165,7 +165,7 @@ static bool same_sort(const Operand *operand, const Pattern *pattern)
     }
 }
 
-/* Says why no form accepts the operands, going by the form that got furthest. Returns the place. */
+/* Explains why no form accepts the operands, going by the form that got furthest. Returns the place of the error. */
 static Span explain_operands(const Binder *tried, Buf *best)
 {
     Inst *inst = tried->inst;
@@ -225,7 +225,7 @@ static bool bind_newer(Module *module, Inst *inst, Diag *diag, const char *why)
     return true;
 }
 
-/* False, unless the module may use instructions that the table does not have. */
+/* False unless the module may use instructions that the table does not have. */
 static bool refuse_operands(Module *module, const Binder *tried, Diag *diag)
 {
     bool newer = module->version > LATEST_VERSION;

@@ -1,4 +1,4 @@
-/* The reason why an operand, of any kind, does not fit. */
+/* The reason why an operand of any kind does not fit. */
 #include "ir/table/internal.h"
 
 bool binder_refuse(Binder *binder, Span where, const char *format, ...)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Does the module have samplers apart from textures? */
+/* True if the module has samplers separate from textures. */
 static bool has_samplers(const Module *module)
 {
     for (unsigned i = 0; i < module->target_count; i++)

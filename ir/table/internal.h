@@ -1,12 +1,12 @@
-/* What the files of ir/table share: the compiled rows of ops.def, the matches of a signature, and the binding of
- * instructions to them. */
+/* The data and functions that the files of ir/table share: the compiled rows of ops.def, the matches of a signature,
+ * and the binding of instructions to them. */
 #ifndef PTXOPT_OPS_INTERNAL_H
 #define PTXOPT_OPS_INTERNAL_H
 
 #include "ir/internal.h"
 #include "target/target.h"
 
-/* One choice of a group of modifiers: a run of mod_pool.  'version' and the targets are 0 if the row's own
+/* One choice of a group of modifiers: a run of mod_pool. 'version' and the targets are 0 if the row's own
  * are enough. */
 typedef struct Alternative {
     uint16_t mods;
@@ -144,7 +144,7 @@ enum OpcodeRule {
 
 typedef enum OrderKind { ORDER_ANY, ORDER_FIXED } OrderKind;
 
-/* A bit of a set of modifiers. Some share one, so that only the absence of a modifier is certain. */
+/* A bit of a set of modifiers. Some modifiers share one, so only the absence of a modifier is certain. */
 #define MOD_BIT(mod) (UINT64_C(1) << (mod) % 64)
 
 struct Form {
@@ -163,7 +163,7 @@ struct Form {
     const char *note;
 };
 
-/* Does the opcode have one of the rules? */
+/* True if the opcode has one of the rules. */
 bool opcode_has(Opcode op, unsigned rules);
 
 /* Parts of the tables. */
@@ -174,7 +174,7 @@ const Alternative *element_alternatives(const Element *element);
 const ModId *alternative_mods(const Alternative *alternative);
 const OrderPair *form_order(const Form *form);
 const TargetRange *target_ranges_at(unsigned first);
-/* What a modifier names: TYPE_NONE, SPACE_NONE, 0 if it is not a type, a state space, a vector. */
+/* The Type, state space or vector length that a modifier names; TYPE_NONE, SPACE_NONE or 0 if it names none. */
 Type mod_type(ModId mod);
 Space mod_space(ModId mod);
 unsigned mod_vector(ModId mod);
@@ -198,30 +198,30 @@ typedef struct Slot {
 struct FormMatch {
     const Form *form;
     const Slot *slots;       /* one for each of the form's patterns */
-    const ModId *documented; /* the signature's modifiers in documented order; NULL if they are written in that order */
+    const ModId *documented; /* the signature's modifiers in documented order; NULL if written in that order */
     const char *unavailable; /* why the module's version or target does not have it; or NULL */
     bool removed;            /* only older versions have it */
     uint8_t optional_count;  /* of the form's patterns */
-    bool one_space;          /* at most one state space among the modifiers: it is that of every address */
+    bool one_space;          /* at most one modifier is a state space, which is then that of every address */
 };
 
 /* Fits modifiers to a form: in documented order if 'ordered', else in any order that the row allows. choice[i] is the
- * alternative of element i, or -1.  'mods' must hold at most MOST_MODS. */
+ * alternative of element i, or -1. 'mods' must hold at most MOST_MODS. */
 bool form_match_mods(const Form *form, const Mod *mods, unsigned count, bool ordered, int16_t *choice);
 
 /* The operand patterns of a form with the chosen alternatives filled in. */
 const Slot *form_slots(Arena *arena, const Form *form, const int16_t *choice);
-/* Why the module's version or target does not have the form with these choices, or NULL; 'removed': only older versions
- * have it. */
+/* The reason why the module's version or target does not have the form with these choices, or NULL; 'removed': only
+ * older versions have it. */
 const char *form_unavailable(Module *module, const Signature *signature, const Form *form, const int16_t *choice,
                              bool *removed);
 /* "sm_80", or "none" if no assembler accepts the form. */
 void form_print_lowest_target(const Form *form, Buf *out);
 
-/* Why no form accepts the signature's modifiers, as a sentence without a full stop; forms that only old versions have
- * count if 'legacy' is set. Nothing if there is no form to compare with. */
+/* Appends the reason why no form accepts the signature's modifiers, a sentence without a full stop; appends nothing if
+ * there is no form to compare with. With 'legacy', forms that only old versions have count too. */
 void signature_explain(const Signature *signature, bool legacy, Buf *out);
-/* True the first time it is asked of a signature. */
+/* True only the first time it is called for a signature. */
 bool signature_first_warning(Module *module, const Signature *signature);
 
 /* The instruction types that may read the register. */
@@ -239,14 +239,14 @@ typedef struct Binder {
     Span where;        /* of what does not fit */
     unsigned progress; /* operands that fitted */
     unsigned operand;  /* the one being fitted, from 1; 0: none */
-    const Slot *slot;  /* what it is fitted to */
+    const Slot *slot;  /* the slot that it is fitted to */
 } Binder;
 
 /* Describes what does not fit; always false. */
 bool binder_refuse(Binder *binder, Span where, const char *format, ...) PRINTF_LIKE(3, 4);
 /* Fits an operand and sets the role and type of its references. */
 bool binder_operand(Binder *binder, Operand *operand, const Slot *slot);
-/* Fits a register read in the type (TYPE_NONE: any) and sets its reference. */
+/* Fits a register that the instruction reads as the type (TYPE_NONE: any), and sets its reference. */
 bool binder_register(Binder *binder, Operand *operand, Type type, RefRole role);
 /* Refuses an element of a vector register, which ptxas's grammar does not allow everywhere. */
 bool binder_no_element(Binder *binder, const Operand *operand);
@@ -254,16 +254,16 @@ bool binder_no_element(Binder *binder, const Operand *operand);
 unsigned element_index(const char *selector);
 /* Fits an address. */
 bool binder_address(Binder *binder, Operand *operand, const Slot *slot);
-/* May an address name the variable? It must be in the space; SPACE_NONE: in generic space. */
+/* True if an address may name the variable, which must be in the space (SPACE_NONE: in generic space). */
 bool binder_variable_space(Binder *binder, const Operand *operand, Space space);
-/* Fits the name of a function, or of a kernel if 'entry' is set; the label of a branch or of a table; a variable whose
- * address is taken. */
+/* These fit the name of a function, or of a kernel if 'entry' is set; the label of a branch or of a table; and a
+ * variable whose address is taken. */
 bool binder_function(Binder *binder, const Operand *operand, bool entry);
 bool binder_label(Binder *binder, const Operand *operand);
 bool binder_variable(Binder *binder, Operand *operand);
-/* A variable whose address is converted must be in the space of the conversion. */
+/* Fits a variable whose address is converted: it must be in the space of the conversion. */
 bool binder_own_space(Binder *binder, const Operand *operand);
-/* "a register": what the operand is, for messages. */
+/* "a register": a word for the operand, for messages. */
 const char *operand_describe(const Operand *operand);
 /* Slot.takes of a slot whose other fields are set. */
 uint32_t slot_takes(const Slot *slot);

@@ -10,7 +10,7 @@ typedef struct Matcher {
     unsigned count;
     int16_t *choice;
     uint32_t used; /* modifiers used up */
-    /* Where an element's first and last modifiers are. */
+    /* the positions of an element's first and last modifiers */
     uint8_t first[MOST_ELEMENTS], last[MOST_ELEMENTS];
 } Matcher;
 
@@ -60,7 +60,7 @@ static bool order_kept(const Matcher *matcher)
     return true;
 }
 
-/* A type, or a format that only matrix instructions have: ".e2m1", ".ue8m0". */
+/* True for a type, and for a format that only matrix instructions have: ".e2m1", ".ue8m0". */
 static bool is_format(ModId mod)
 {
     const char *name = mod_name(mod) + 1;
@@ -68,7 +68,7 @@ static bool is_format(ModId mod)
     return mod_operand_type(mod) || (name[0] == 'e' && name[1] >= '0' && name[1] <= '9');
 }
 
-/* Uses up the modifiers of an alternative, wherever they are; types keep their order. Uses none if it fails. */
+/* Uses up the modifiers of an alternative, wherever they are; types must keep their order. Uses none if it fails. */
 static bool take_alternative(Matcher *matcher, unsigned element, const Alternative *alternative)
 {
     const ModId *wanted = alternative_mods(alternative);
@@ -187,7 +187,7 @@ static bool explain_unknown(const Signature *signature, const Form *first, unsig
     return true;
 }
 
-/* A form's modifiers filled greedily, whatever the order. */
+/* A form's modifiers, filled greedily in any order. */
 typedef struct Attempt {
     const Form *form;
     Matcher matcher;
@@ -223,7 +223,7 @@ static void attempt_form(Attempt *attempt, const Form *form, const Signature *si
         attempt->left += !(matcher->used >> i & 1);
 }
 
-/* Would the row's order change the order of the types? Then the row is not the one that was meant. */
+/* True if the row's order would change the order of the types; the row is then not the one that was meant. */
 static bool types_reordered(const Attempt *attempt, const Signature *signature)
 {
     unsigned at = 0;
@@ -252,7 +252,7 @@ static const Element *first_missing(const Attempt *attempt)
     return NULL;
 }
 
-/* The modifier that was chosen where 'mod' could have been, or NULL. */
+/* The alternative that was chosen in the place of 'mod', or NULL. */
 static const Alternative *rival_of(const Attempt *attempt, ModId mod)
 {
     for (unsigned i = 0; i < attempt->form->element_count; i++) {

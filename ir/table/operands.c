@@ -29,7 +29,7 @@ static bool fit_sreg(Binder *binder, const Operand *operand, Type type, unsigned
     return true;
 }
 
-/* A mov that takes a value apart: "mov.b32 {%h0, %h1}, SOURCE". */
+/* True for a mov that splits a value: "mov.b32 {%h0, %h1}, SOURCE". */
 static bool is_unpack(const Binder *binder)
 {
     return opcode_has(binder->signature->op, RULE_UNPACK) && binder->match->form->pattern_count == 2 &&
@@ -115,7 +115,7 @@ static bool fit_predicate(Binder *binder, Operand *operand)
     return binder_refuse(binder, operand->span, "a predicate is expected, not %s", operand_describe(operand));
 }
 
-/* Is it a register declared .v2 or .v4 that replaces a list? */
+/* True for a register declared .v2 or .v4 that replaces a list. */
 static bool is_vector_register(const Binder *binder, const Operand *operand, unsigned count)
 {
     return operand->kind == OPERAND_REG && !operand->selector && !operand->constant && count > 1 &&

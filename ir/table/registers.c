@@ -105,7 +105,7 @@ bool binder_vector_register(Binder *binder, Operand *operand, Type type, const S
     return true;
 }
 
-/* Do the registers of a list have more than one type? */
+/* True if the registers of a list have more than one type. */
 bool binder_list_is_mixed(const Binder *binder, const Operand *list)
 {
     Type first = TYPE_NONE;

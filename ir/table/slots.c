@@ -76,21 +76,21 @@ static Type doubled(Type type)
     }
 }
 
-/* Does a matrix instruction have scale factors? Then its last operands are lists. */
+/* True if a matrix instruction has scale factors; its last operands are then lists. */
 static bool form_is_scaled(const Form *form)
 {
     return form->pattern_count > 1 && form_patterns(form)[form->pattern_count - 1].kind == PATTERN_SRC_LIST &&
            form_patterns(form)[form->pattern_count - 2].kind == PATTERN_SRC;
 }
 
-/* Is it one of the rows cvt.pack? Their registers are those of integer conversions, packed or not. */
+/* True for the rows of cvt.pack, whose registers are those of integer conversions, packed or not. */
 static bool form_is_pack(const Form *form)
 {
     return form->op == OP_CVT && form->element_count &&
            alternative_mods(element_alternatives(form_elements(form)))[0] == MOD_PACK;
 }
 
-/* Does the row write a packed format as bits? Only untyped registers hold it. */
+/* True if the row writes a packed format as bits, which only untyped registers hold. */
 static bool takes_bits_only(const Form *form, const Pattern *pattern, Type type)
 {
     if (pattern->type_element >= 0 || type_class(type) != CLASS_BITS || form_is_pack(form))
@@ -100,7 +100,7 @@ static bool takes_bits_only(const Form *form, const Pattern *pattern, Type type)
             form_is_scaled(form));
 }
 
-/* Does the row convert to or from a format that ptxas knows only as packed bits: bf16, tf32, 8 and fewer bits? */
+/* True if the row converts to or from a format that ptxas knows only as packed bits: bf16, tf32, 8 and fewer bits. */
 static bool form_has_packed(const Form *form)
 {
     for (unsigned i = 0; i < form->element_count; i++) {
@@ -121,15 +121,15 @@ static bool form_has_packed(const Form *form)
     return false;
 }
 
-/* May registers be wider than their type (PTX ISA, "Operand Size Exceeding Instruction-Type Size")? Not in
- * conversions of packed formats. */
+/* True if registers may be wider than their type (PTX ISA, "Operand Size Exceeding Instruction-Type Size"), which
+ * conversions of packed formats do not allow. */
 static bool takes_wider(const Form *form, const Pattern *pattern, Type type)
 {
     return opcode_has(form->op, RULE_WIDER) &&
            !(opcode_has(form->op, RULE_PACKED) && (takes_bits_only(form, pattern, type) || form_has_packed(form)));
 }
 
-/* Does the instruction spell the type, or only the row? Matrix instructions spell the type of a matrix element,
+/* True if the instruction spells the type, not only the row. Matrix instructions spell the type of a matrix element,
  * never that of a register. */
 static bool spells_type(const Form *form, const int16_t *choice, Type type)
 {

@@ -1,4 +1,4 @@
-/* Signatures: their modifiers, and how they are written. */
+/* The modifiers of signatures, and the way they are written. */
 #include "ir/table/internal.h"
 
 bool signature_has(const Signature *signature, ModId mod)
@@ -11,7 +11,7 @@ bool signature_has(const Signature *signature, ModId mod)
 
 bool signature_is_aligned(const Signature *signature)
 {
-    /* "bar.sync" is; "bar.warp.sync" names its threads. */
+    /* "bar.sync" is aligned; "bar.warp.sync" names its threads. */
     return (opcode_has(signature->op, RULE_ALIGNED) && !signature_has(signature, MOD_WARP)) ||
            signature_has(signature, MOD_ALIGNED);
 }

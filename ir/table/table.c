@@ -1,4 +1,4 @@
-/* The instruction table: names, and what the rows of ops.def say. */
+/* The instruction table: names, and the contents of the rows of ops.def. */
 #include "ir/table/internal.h"
 
 #include <ctype.h>

@@ -1,8 +1,8 @@
 /* Braces around call sequences.
  *
- * The body form has one scope, but ptxas spends registers on .param variables of the outermost one when it compiles
- * for debugging, and a call reads better with its parameters beside it.  So a .param variable that one block alone
- * uses is declared in a scope from its first use to its last; scopes that overlap become one. */
+ * The body form has one scope, but ptxas spends registers on .param variables of the outermost one when it compiles for
+ * debugging, and a call reads better with its parameters beside it. So a .param variable that only one block uses is
+ * declared in a scope from its first use to its last; scopes that overlap become one. */
 #include "ir/text/listing.h"
 
 #include <stdlib.h>

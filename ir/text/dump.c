@@ -1,5 +1,5 @@
-/* The listing of a body: declarations made from what is used, blocks in layout order, branches where control does not
- * go to the next block.  What PTX cannot express (phis, tied operands) is in comments. */
+/* The listing of a body: declarations of everything used, blocks in layout order, branches only where control does not
+ * go to the next block. Comments hold what PTX cannot express: phis and tied operands. */
 #include "ir/text/listing.h"
 
 #include <inttypes.h>
@@ -24,14 +24,14 @@ typedef struct Listing {
     PointerMap blocks; /* Block to Name */
     PointerMap names;  /* names taken by something other than a register */
     PointerMap tables; /* brx.idx Inst to Name */
-    PointerMap users;  /* Table of a call to the only Inst that names it, or to the Listing where several do */
+    PointerMap users;  /* Table of a call to the only Inst that names it, or to the Listing if several do */
     PointerMap named;  /* Inst to its Table that nothing else names */
     PointerMap groups; /* prefix to RegisterGroup */
     CallScopes scopes;
     bool in_scope;
     VEC(RegisterGroup *) group_list;
     const Loc *loc;
-    PointerMap *printed; /* see locations */
+    PointerMap *printed; /* the places that a .loc has named; NULL: locations are not printed */
     bool locations;
 } Listing;
 
@@ -75,8 +75,8 @@ static void symbols_collect(Listing *l)
     }
 }
 
-/* A table that one call alone names is listed before it, as compilers do: in modules built for debugging the place
- * matters. */
+/* Notes a table that only one call names: it is listed before the call, as compilers do, because the place matters in
+ * modules built for debugging. */
 static void table_note(Listing *l, const Inst *inst)
 {
     for (unsigned i = 0; inst_is_call(inst) && i < inst->operand_count; i++) {
@@ -133,7 +133,7 @@ static Name name_make(Listing *l, const char *base, uint32_t number)
     }
 }
 
-/* Blocks keep the source's labels; two blocks with one label (a clone) cannot both. */
+/* Chooses the labels of blocks: the source's, except that two blocks cannot both have one (after cloning). */
 static void labels_choose(Listing *l)
 {
     const Body *body = l->body;
@@ -161,7 +161,7 @@ static void labels_choose(Listing *l)
             pointer_map_put(&l->blocks, body->blocks.data[b], (void *)name_make(l, "$L", (uint32_t)b));
 }
 
-/* "%r12" is "%r" and 12.  False for names that do not end in a number that a range could make. */
+/* "%r12" is "%r" and 12. False for names that do not end in a number that a range could make. */
 static bool name_split(Listing *l, const char *name, Name *prefix, uint32_t *number)
 {
     size_t length = strlen(name), digits = 0;
@@ -210,7 +210,7 @@ static void groups_collect(Listing *l)
         if (number > group->highest)
             group->highest = number;
     }
-    for (size_t i = 0; i < l->group_list.count; i++) /* one prefix for two types: neither is a range */
+    for (size_t i = 0; i < l->group_list.count; i++) /* two types share the prefix: neither is a range */
         if (l->group_list.data[i]->next)
             l->group_list.data[i]->conflict = l->group_list.data[i]->next->conflict = true;
     for (const MapEntry *entry = map_next(&l->names, NULL); entry; entry = map_next(&l->names, entry)) {
@@ -250,7 +250,7 @@ static void type_registers_print(Listing *l, Type type)
     }
 }
 
-/* Each indexed branch has a table of its own unless an equal one already has the name. */
+/* Prints a table for each indexed branch, unless an equal one already has the name. */
 static void branch_tables_print(Listing *l)
 {
     PointerMap printed = {.arena = l->scratch}; /* Name to the Inst whose targets it lists */
@@ -308,8 +308,8 @@ typedef struct LocKey {
     uint32_t file, line, column;
 } LocKey;
 
-/* Which places have been named by a .loc so far: an inlined .loc must refer to one of them, but the .loc that named it
- * in the source may have lost its instructions.  Interned text makes the key a pointer. */
+/* A key for a place that a .loc names. An inlined .loc must refer to a place that an earlier one names, but the .loc
+ * that named it in the source may have lost its instructions. Interned text makes the key a pointer. */
 static const void *loc_key(Listing *l, uint32_t file, uint32_t line, uint32_t column)
 {
     char text[48];
@@ -430,7 +430,7 @@ static void block_print(Listing *l, const Block *block, const Block *next)
         buf_printf(l->out, "\t// %s\n", block_name(l, block));
     for (size_t i = 0; i < block->marks.count; i++) {
         Name mark = block->marks.data[i];
-        if (mark == label || !pointer_map_get(&l->names, mark)) /* not what a pass made another block's label */
+        if (mark == label || !pointer_map_get(&l->names, mark)) /* a pass may have made it another block's label */
             buf_printf(l->out, "%s:\n", mark);
     }
     phis_print(l, block);
@@ -444,7 +444,7 @@ static void block_print(Listing *l, const Block *block, const Block *next)
     if (block->fall && block->fall != next)
         buf_printf(l->out, "\tbra.uni %s;\n", block_name(l, block->fall));
     else if (!block->fall && next && (!block->last || inst_falls_through(block->last)))
-        buf_puts(l->out, "\tret;\n"); /* the source ran into the end of the function here */
+        buf_puts(l->out, "\tret;\n"); /* in the source, control reached the end of the function here */
 }
 
 void body_print(const Body *body, bool locations, Buf *out)

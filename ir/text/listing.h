@@ -1,4 +1,4 @@
-/* What the files that print share. */
+/* The interface between the files that print. */
 #ifndef PTXOPT_IR_TEXT_LISTING_H
 #define PTXOPT_IR_TEXT_LISTING_H
 
@@ -24,7 +24,7 @@ typedef struct CallScopes {
     PointerMap variables;     /* Variable to its CallScope */
 } CallScopes;
 
-/* Block ids must be up to date.  The maps are in 'arena'. */
+/* Block ids must be up to date. The maps are in 'arena'. */
 void call_scopes_find(CallScopes *scopes, Arena *arena, const Body *body);
 
 #endif

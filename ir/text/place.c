@@ -14,7 +14,7 @@ const char *loc_place(Arena *arena, const Module *module, const Loc *loc)
     const char *text = NULL;
     for (; loc; loc = loc->at) {
         const char *path = module_file_path(module, loc->file);
-        if (!path || !loc->line) /* compilers write line 0 for code that comes from no line */
+        if (!path || !loc->line) /* compilers write line 0 for code that no line stands for */
             continue;
         text = text ? arena_printf(arena, "%s, inlined at %s:%u", text, path, loc->line)
                     : arena_printf(arena, "%s:%u", path, loc->line);

@@ -1,4 +1,4 @@
-/* The text of instructions, operands, constants and declarations: one spelling for the emitter and for the dump. */
+/* The text of instructions, operands, constants and declarations: the same for the emitter and for the dump. */
 #include "ir/text/listing.h"
 
 #include <inttypes.h>
@@ -141,7 +141,7 @@ static void address_print(const Inst *inst, const Operand *operand, const InstNa
     buf_putc(out, ']');
 }
 
-/* The depth of operand trees is bounded by the grammar (a list of vectors of registers), so recursion is safe here. */
+/* Recursion is safe here: the grammar bounds the depth of operand trees (a list of vectors of registers). */
 static void operand_print(const Inst *inst, const Operand *operand, const InstNames *names, Buf *out)
 {
     if (operand->negated)
@@ -195,7 +195,8 @@ void inst_print_named(const Inst *inst, const InstNames *names, Buf *out)
         buf_puts(out, guard < names->reg_count ? names->regs[guard].name : "?");
         buf_putc(out, ' ');
     }
-    /* A function in body form has been changed: its modifiers are written in the order that the PTX ISA documents. */
+    /* A function in body form has been changed, so its modifiers are written in the order that the PTX ISA
+     * documents. */
     if (names->blocks)
         signature_print_documented(inst->signature, inst->form, out);
     else

@@ -1,5 +1,5 @@
-/* make_ops, which compiles ir/table/ops.def while the program is built. The table is read (read.c) into rows, whose
- * modifiers (modifiers.c) and operands (operands.c) are taken apart and printed as C (main.c) in the types of
+/* make_ops, which compiles ir/table/ops.def while the program is built. It reads the table (read.c) into rows, parses
+ * their modifiers (modifiers.c) and operands (operands.c), and prints them as C (main.c) in the types of
  * ir/table/internal.h. An error in the table stops the build with its file and line. */
 #ifndef PTXOPT_TABLE_GENERATOR_H
 #define PTXOPT_TABLE_GENERATOR_H
@@ -93,7 +93,7 @@ typedef struct Names {
 } Names;
 
 Names collect_names(const Rows *rows);
-/* "OP_ADD", "MOD_SHARED_CTA". Of two names that differ in case only, the one with capitals keeps its spelling. */
+/* "OP_ADD", "MOD_SHARED_CTA". If two names differ only in case, the one with capitals keeps its spelling. */
 char *enum_name(const char *prefix, const char *text, const List *names);
 void print_enum(const char *type, const char *prefix, const List *names);
 
@@ -101,9 +101,9 @@ void print_enum(const char *type, const char *prefix, const List *names);
 
 /* The modifiers of ".a.b::c"; anything else is malformed. */
 List split_mods(Place place, const char *text);
-/* Takes apart the modifiers of a row: "(.lo|.hi)/<T:.u16|.u32>". */
+/* Parses the modifiers of a row: "(.lo|.hi)/<T:.u16|.u32>". */
 void parse_elements(Row *row, const char *text);
-/* Does the modifier name a data type, whose order among others carries meaning? */
+/* True if the modifier names a data type; the order of data types carries meaning. */
 bool is_type_name(const char *mod);
 
 /* "8.6" -> 86 */
@@ -111,7 +111,7 @@ int parse_version(Place place, const char *text, const char **end);
 /* "sm_90a" -> 90 and 'a' */
 int parse_target(Place place, const char *text, char *suffix, const char **end);
 
-/* What the forms share; each list of modifiers, alternatives and targets is in it once. */
+/* Tables that the forms share; each list of modifiers, alternatives and targets is in them once. */
 typedef struct Tables {
     const Names *names;
     Output mod_pool, alternatives, elements, patterns, targets, orders;

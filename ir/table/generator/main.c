@@ -2,7 +2,7 @@
  *
  *     make_ops enums TABLE NOTES    the enums Opcode, ModId and FormId (ops_enum.h)
  *     make_ops tables TABLE NOTES   the compiled tables (ops_tables.inc)
- *     make_ops run TABLE NOTES      what executes each row (ops_run.inc) */
+ *     make_ops run TABLE NOTES      the function that executes each row (ops_run.inc) */
 #include "ir/table/generator/generator.h"
 
 #include <ctype.h>
@@ -20,7 +20,7 @@ static const char *effect_text(const char *text)
     return out;
 }
 
-/* A row's versions as numbers: from, and up to which one and from which target on that end holds (0: none). */
+/* A row's versions as numbers: the first, the last, and the target from which on that end applies (0: none). */
 typedef struct Span {
     int version, last_version, last_from;
     const char *targets;

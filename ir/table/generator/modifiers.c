@@ -1,4 +1,4 @@
-/* Takes apart the modifiers of a row and emits them: elements, their alternatives, and which elements keep their
+/* Parses the modifiers of a row and emits them: elements, their alternatives, and the elements that keep their
  * order. */
 #include "ir/table/generator/generator.h"
 
@@ -56,7 +56,7 @@ int parse_target(Place place, const char *text, char *suffix, const char **end)
     return (int)number;
 }
 
-/* Reads "[7.8/sm_90]", "[7.8]" or "[sm_90]" at *text, if it is there, into the choices that need nothing yet. */
+/* Reads "[7.8/sm_90]", "[7.8]" or "[sm_90]" at *text, if present, into the choices that have no requirement yet. */
 static void parse_need(const Row *row, const char **text, Choice *choices, size_t count)
 {
     if (**text != '[')
@@ -169,7 +169,7 @@ void parse_elements(Row *row, const char *text)
     }
 }
 
-/* Where in a pool the text is, or -1. */
+/* The index of the text in a pool, or -1. */
 static long pool_find(const struct Pool *pool, const char *key)
 {
     return list_find(&pool->keys, key);
@@ -215,7 +215,7 @@ void emit_targets(Tables *tables, Place place, const char *text, size_t *first, 
     pool_add(&tables->ranges, text, *first, *count);
 }
 
-/* Where in the pool the modifiers of the choice are. */
+/* The start, in the pool, of the modifiers of the choice, which are added if they are new. */
 static size_t pool_run(Tables *tables, const Choice *choice)
 {
     long known = pool_find(&tables->runs, choice->text);
@@ -230,7 +230,7 @@ static size_t pool_run(Tables *tables, const Choice *choice)
     return start;
 }
 
-/* Where among the alternatives these lines are. */
+/* The start of these lines among the alternatives, which they join if they are new. */
 static size_t pool_list(Tables *tables, const Output *lines, size_t count)
 {
     long known = pool_find(&tables->lists, lines->text);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds an item that may be in the sorted list already. */
+/* Adds an item unless the sorted list has it already. */
 static void add_once(List *sorted, char *item)
 {
     size_t low = 0, high = sorted->count;
@@ -62,7 +62,7 @@ Names collect_names(const Rows *rows)
     return names;
 }
 
-/* Does another name differ from this one in case only? */
+/* True if another name differs from this one only in case. */
 static bool differs_in_case(const char *text, const List *names)
 {
     for (size_t i = 0; i < names->count; i++) {

@@ -1,4 +1,4 @@
-/* Takes apart the operands of a row ("d:R<T>,a:x<T>") and emits them as patterns. */
+/* Parses the operands of a row ("d:R<T>,a:x<T>") and emits them as patterns. */
 #include "ir/table/generator/generator.h"
 
 #include <ctype.h>
@@ -45,7 +45,7 @@ static void take_flag(Operand *operand, const char *text, const char *flag)
         add_flag(operand, flag);
 }
 
-/* "<T>", "<O/2>": the element, and which of the chosen alternative's modifiers (from 0). */
+/* "<T>", "<O/2>": the element, and the index of one of the chosen alternative's modifiers (from 0). */
 static void parse_slot(Operand *operand, int *element, int *part)
 {
     const Row *row = operand->row;
@@ -183,7 +183,7 @@ static void parse_range(Operand *operand)
     expect(operand, ")");
 }
 
-/* Kinds that are a word of their own. */
+/* A kind that is a word of its own. */
 static bool parse_word(Operand *operand)
 {
     static const struct Word {

@@ -73,7 +73,7 @@ static char *expand(const Reader *reader, const char *text)
     return out.text;
 }
 
-/* "8..256%8,512": the text once for each number, which takes the place of its 'N', with "|" between. */
+/* "8..256%8,512": the text once for each number, which replaces its 'N', with "|" between. */
 static char *expand_numbers(const Reader *reader, const char *text, const char *numbers)
 {
     const char *at = strchr(text, 'N');
@@ -162,7 +162,7 @@ static char *row_id(const Reader *reader, char *word)
     return format_text("%s%s", reader->name, *word == '.' ? word : "");
 }
 
-/* What follows the operands: "1.0/sm_10 add until=1.3". */
+/* Reads the rest of a row, after its operands: "1.0/sm_10 add until=1.3". */
 static void read_rest(const Reader *reader, Row *row, const List *words)
 {
     row->since = reader->since;
