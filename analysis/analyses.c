@@ -1,4 +1,4 @@
-/* The cache of analyses of one body, and what a change invalidates. */
+/* The cache of analyses of one body, and its invalidation. */
 #include "analysis/analysis.h"
 
 /* Results that become wrong together live in one arena. */
@@ -21,7 +21,7 @@ struct Analyses {
     const Variance *variance[VARIANCE_ANY + 1];
 };
 
-/* Asks for a result, which is computed the first time: in the arena of its layer. */
+/* Returns a result, which is computed on the first request, in the arena of its layer. */
 #define CACHED(field, layer, compute)                                                                                  \
     do {                                                                                                               \
         if (!analyses->field) {                                                                                        \

@@ -1,4 +1,4 @@
-/* analysis: facts about a Body that passes ask for. Nothing here changes the code.
+/* analysis: facts about a Body that passes request. Nothing here changes the code.
  *
  * Every analysis is a function FACT_compute(arena, body, ...) whose result is read-only and belongs to that arena; it
  * is valid until the body changes. Passes request them through the cache at the end of this file.
@@ -23,11 +23,11 @@
 #include "analysis/values.h"
 #include "analysis/variance.h"
 
-/* The analyses of one body, computed when first asked for and kept until invalidated. */
+/* The analyses of one body, computed on the first request and kept until invalidated. */
 typedef struct Analyses Analyses;
 
-/* What a pass changed. Changed edges or blocks imply changed instructions. A new order of the instructions within a
- * block changes nothing that is cached. */
+/* The change that a pass made. Changed edges or blocks imply changed instructions. A new order of the instructions
+ * within a block changes nothing that is cached. */
 typedef enum AnalysesChange {
     ANALYSES_NONE = 0,
     ANALYSES_INSTRUCTIONS = 1 << 0, /* instructions, registers or phis; the blocks and edges are as before */
@@ -37,8 +37,8 @@ typedef enum AnalysesChange {
 
 Analyses *analyses_new(const Body *body);
 void analyses_free(Analyses *analyses); /* NULL is allowed */
-/* Forgets whatever the change (AnalysesChange bits) made wrong; results handed out before are freed with it. The one
- * place that knows what depends on what. */
+/* Frees the results that the change (AnalysesChange bits) made wrong, including those handed out before. The
+ * dependences between results are defined here and nowhere else. */
 void analyses_invalidate(Analyses *analyses, unsigned change);
 
 const Dominance *analyses_dominance(Analyses *analyses);
@@ -47,8 +47,8 @@ const LoopForest *analyses_loops(Analyses *analyses);
 const Values *analyses_values(Analyses *analyses); /* SSA only */
 const Liveness *analyses_liveness(Analyses *analyses);
 const Affine *analyses_affine(Analyses *analyses);      /* SSA only */
-const MemoryModel *analyses_memory(Analyses *analyses); /* with affine addresses when the body is in SSA form */
-/* One result is kept for each dimension; other options than last time compute it anew. */
+const MemoryModel *analyses_memory(Analyses *analyses); /* with affine addresses if the body is in SSA form */
+/* One result is kept for each dimension; it is computed again if the options differ from last time. */
 const Variance *analyses_variance(Analyses *analyses, unsigned dimension, const VarianceOptions *options);
 
 #endif

@@ -14,12 +14,12 @@ typedef struct Edge {
 } Edge;
 typedef VEC(uint32_t) NodeVec;
 
-/* How the nodes so far have used one register. */
+/* The uses of one register by the nodes so far. */
 typedef struct RegState {
     RegId reg;
     uint32_t writer;  /* the last node to write it, or NO_NODE */
-    uint32_t version; /* how many have */
-    uint32_t readers; /* those that have read it since: a chain through Builder.reads, index + 1, 0 ends */
+    uint32_t version; /* how many nodes have written it */
+    uint32_t readers; /* the nodes that have read it since: a chain through Builder.reads, index + 1, 0 ends */
     bool used;
 } RegState;
 
@@ -27,8 +27,8 @@ typedef struct Read {
     uint32_t node, next;
 } Read;
 
-/* A load or store that later ones are compared with. Where the list is full, a new one takes the place of the oldest,
- * is put after it in order, and represents it: it is assumed to conflict with everything. */
+/* A load or store that later ones are compared with. If the list is full, a new one replaces the oldest, is ordered
+ * after it, and represents it too: it is assumed to conflict with everything. */
 typedef struct Open {
     uint32_t node;
     bool wild;
@@ -107,8 +107,8 @@ static void registers_order(Builder *builder, uint32_t node, const Inst *inst)
         }
 }
 
-/* Puts the node after those of the list that it may meet. An access that it overwrites completely is closed: whatever
- * conflicts with that one conflicts with this one too. */
+/* Orders the node after those of the list whose memory it may touch. An access that it overwrites completely is closed:
+ * whatever conflicts with it conflicts with this one too. */
 static void open_compare(Builder *builder, OpenList *list, uint32_t node)
 {
     const Ordering *now = &builder->orderings[node];
@@ -201,8 +201,8 @@ static void chains_order(Builder *builder, uint32_t node)
         VEC_PUSH(builder->scratch, builder->carry_readers, node);
 }
 
-/* Everything before comes before it: each of those nodes has a successor or gets this one. Later nodes come after
- * it, and need no other edge to stay after the earlier ones. */
+/* Orders the node after all earlier ones: each of them has a successor, or gets this node as one. Later nodes come
+ * after it and need no other edge to stay after the earlier ones. */
 static void full_order(Builder *builder, uint32_t node)
 {
     for (uint32_t i = builder->sinks_from; i < node; i++)

@@ -26,7 +26,7 @@ static void chain_add(Arena *arena, Chains *chains, RegId reg, uint32_t block)
     chains->head[reg] = (uint32_t)chains->links.count;
 }
 
-/* Where liveness starts and stops. */
+/* The blocks at which liveness starts and stops. */
 typedef struct Walk {
     const Body *body;
     Arena *scratch;

@@ -12,16 +12,16 @@ typedef struct LiveSet {
 } LiveSet;
 bool live_set_has(LiveSet set, RegId reg); /* O(log count) */
 
-/* What is live at the ends of the blocks.
+/* The registers that are live at the tops and ends of the blocks.
  *
  * A phi reads its arguments at the end of the predecessors and writes at the top of its block: its arguments are live
  * out of the predecessors, its result is in no live-in set. Tied references are reads. A guarded definition kills the
- * register in SSA form only (there it has a tied reference), for without the guard's truth the old value stays. An
- * SSA value without a definition is undefined: any register will do for it, so it is never live.
+ * register in SSA form only (there it has a tied reference), because the old value stays if the guard is false. An SSA
+ * value without a definition is undefined: any register will do for it, so it is never live.
  *
  * The sets are sparse: they are found register by register, walking from each use up to the definition (Boissinot,
  * Brandner, Darte, de Dinechin, Rastello, 2011, section 4), so time and memory are O(I + R + the size of all sets),
- * however many registers there are; what is live at once, not what exists, decides the cost. */
+ * however many registers there are: the cost depends on the live registers only. */
 typedef struct Liveness {
     const Body *body;
     size_t reg_count;
@@ -49,7 +49,7 @@ static inline bool regset_has(const RegSet *set, RegId reg)
 {
     return set->position[reg] < set->count && set->members[set->position[reg]] == reg;
 }
-/* True if the register was not (was) there. */
+/* True if the register was not (was) in the set. */
 bool regset_add(RegSet *set, RegId reg);
 bool regset_remove(RegSet *set, RegId reg);
 static inline void regset_clear(RegSet *set) { set->count = 0; }

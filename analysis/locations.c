@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    MOST_LEAVES = 24,               /* of an address; others are left alone */
+    MOST_LEAVES = 24,               /* of an address; addresses with more are ignored */
     MOST_LOCATIONS = 8192,
     MOST_WORDS = 1 << 22,           /* of all bit sets together */
     MOST_COMPARISONS = 1 << 20,     /* of stores with locations */
@@ -37,13 +37,13 @@ static uint64_t location_hash(const Location *location)
     return hash ^ hash >> 31;
 }
 
-/* Whether loads of the type fill wider registers with zeros or with the sign. */
+/* True if loads of the type fill wider registers with zeros or with the sign. */
 static bool is_extended(Type narrow)
 {
     return narrow != TYPE_NONE && type_class(narrow) != CLASS_FLOAT;
 }
 
-/* The same place by the same sum, which 'affine_compare' decides. */
+/* True for the same place by the same sum, which affine_compare decides. */
 static bool location_equal(const Finder *finder, const Location *a, const Location *b)
 {
     bool same_width = a->reg_bits == b->reg_bits || (finder->any_width && is_extended(a->narrow));
@@ -82,7 +82,7 @@ static uint32_t location_number(Finder *finder, const Location *wanted)
     return finder->table[slot] - 1;
 }
 
-/* How wide a register has to be to take what the operand says; 0: it has no such register. */
+/* The width of the register that the operand needs; 0: it is not such a register. */
 static unsigned data_bits(const Finder *finder, const Inst *inst, const Operand *data, unsigned bytes)
 {
     if (data->kind == OPERAND_CONSTANT)
@@ -143,7 +143,7 @@ static bool access_find(Finder *finder, Inst *inst, PlainAccess *out)
         location.form.constant = (int64_t)((uint64_t)form->constant + (uint64_t)i * bytes);
         if (form->bits == 32)
             location.form.constant = (int32_t)location.form.constant;
-        /* A narrow store truncates: what a load would extend is not in a register. */
+        /* A narrow store truncates: a register does not hold what a load would extend. */
         if (!bits || type_bits(type) != bytes * 8 || (is_store && location.narrow != TYPE_NONE))
             return false;
         numbers[i] = location_number(finder, &location);
@@ -154,7 +154,7 @@ static bool access_find(Finder *finder, Inst *inst, PlainAccess *out)
     return true;
 }
 
-/* Whether nothing at all of what is known may be used after it, or nothing but of read-only memory. */
+/* True if the instruction ends all locations; the next function: if it ends all but those in read-only memory. */
 static bool ends_all(const Inst *inst)
 {
     return inst_is_opaque(inst);
@@ -270,7 +270,7 @@ void locations_step(const Locations *locations, const Inst *inst, LocationSource
         bitset_add(known, access->locations[i]);
 }
 
-/* What holds at the top of the block, as far as its predecessors are known by now. */
+/* The locations that hold at the top of the block, given the present state of its predecessors. */
 static void entry_meet(const Locations *locations, const BitSet *exits, const Block *block, BitSet *known)
 {
     size_t words = divide_up(locations->count, 64);

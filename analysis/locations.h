@@ -1,5 +1,5 @@
-/* The places in memory that a body loads and stores plainly, told apart by their addresses; where a place still holds
- * what the thread itself has loaded from it or stored there. */
+/* The places in memory that a body loads and stores plainly, told apart by their addresses; and the points at which a
+ * place still holds what the thread itself has loaded from it or stored there. */
 #ifndef PTXOPT_ANALYSIS_LOCATIONS_H
 #define PTXOPT_ANALYSIS_LOCATIONS_H
 
@@ -10,7 +10,7 @@
 
 #define LOCATION_NONE UINT32_MAX
 
-/* One element of an access: the same bytes at an address that is the same sum, read in one way. Loads that extend it
+/* One element of an access: the same bytes at an address with the same sum, read in the same way. Loads that extend it
  * may do so to registers of several widths. */
 typedef struct Location {
     Space space;       /* of the address: SPACE_NONE for generic and global ones */
@@ -18,14 +18,14 @@ typedef struct Location {
     AffineForm form;   /* of the address */
     unsigned bytes;
     Type narrow;       /* elements narrower than their registers: the type of the access; else TYPE_NONE */
-    unsigned reg_bits; /* of the registers that hold it, or that the first of them has */
+    unsigned reg_bits; /* the width of the registers that hold it, or of the first of them */
     bool read_only;    /* nothing in the kernel writes there */
     bool awaited;      /* Access.awaited */
     const RegId *leaves; /* the registers that the address is computed from (affine_leaves) */
     uint32_t leaf_count;
 } Location;
 
-/* A plain access, unguarded, all of whose elements are locations. */
+/* A plain, unguarded access whose elements are all locations. */
 typedef struct PlainAccess {
     Inst *inst;
     bool is_store;
@@ -45,21 +45,22 @@ typedef struct Locations {
     BitSet **ended;   /* by Inst.id: locations that the instruction may write, or that must not be reused across it;
                        * NULL: none */
     BitSet *renewed;  /* by Block.id: locations whose address the block computes anew */
-    BitSet *entry;    /* by Block.id: locations that hold at its top what the thread last had of them, on every path */
+    BitSet *entry;    /* by Block.id: locations that still hold, on every path to its top, what the thread last loaded
+                       * or stored there */
 } Locations;
 
-/* What the analysis is asked to reuse: only loads make a place known, or stores too. */
+/* The accesses that make a place known: loads only, or stores too. */
 typedef enum LocationSource { LOCATION_LOADS, LOCATION_STORES } LocationSource;
 
-/* Forward, over all paths: an access makes its locations known; known ones end with
- * - a store that may meet them, and anything that writes memory in an unknown way;
- * - a barrier, a fence, a strong or volatile access, a call, an opaque instruction, but for read-only memory;
+/* Solves a forward problem over all paths: an access makes its locations known; they stop being known at
+ * - a store that may touch them, and anything that writes memory in an unknown way;
+ * - a barrier, a fence, a strong or volatile access, a call, an opaque instruction, except in read-only memory;
  * - the computation of a register of their address, as in the next iteration of a loop.
  * LOCATION_LOADS has one location for loads that extend it to different widths, LOCATION_STORES one for each.
  * Writes a number into Inst.id. NULL if the body has too many accesses. SSA only. */
 Locations *locations_compute(Arena *arena, const Body *body, const MemoryModel *model, const Values *values,
                              LocationSource source);
-/* Follows one instruction: 'known' is what holds before it, and then after it. */
+/* Follows one instruction: 'known' has the locations that hold before it, and on return those that hold after it. */
 void locations_step(const Locations *locations, const Inst *inst, LocationSource source, BitSet *known);
 
 #endif

@@ -1,7 +1,7 @@
 /* Natural loops from back edges, nested by containment; cycles that are not natural loops are flagged. */
 #include "analysis/loops.h"
 
-/* A loop while it is being found; by number in order of discovery, inner ones first. */
+/* A loop while it is being found; numbered in order of discovery, inner ones first. */
 typedef struct Found {
     uint32_t header, parent; /* parent: BLOCK_NONE */
     uint32_t blocks;         /* own, without inner loops' */
@@ -30,8 +30,8 @@ static uint32_t loop_outermost(Finder *finder, uint32_t loop)
     return top;
 }
 
-/* Adds the loop of this header, if it is one: everything that reaches a latch backwards without passing the header.
- * Inner loops have been found before and are skipped as a whole. */
+/* Adds the loop of this header, if it is one: all blocks that reach a latch without passing the header. Inner loops
+ * have been found before and are skipped as a whole. */
 static void loop_find(Finder *finder, uint32_t header)
 {
     const FlowGraph *graph = finder->graph;

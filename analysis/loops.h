@@ -17,7 +17,7 @@ struct Loop {
     uint32_t block_count;
     Block **latches;  /* sources of the back edges */
     uint32_t latch_count;
-    Block *preheader; /* the only way in, and it leads nowhere else; NULL if there is none */
+    Block *preheader; /* the only block outside that enters the loop, which leads nowhere else; NULL if there is none */
 };
 
 typedef struct LoopForest {
@@ -25,7 +25,7 @@ typedef struct LoopForest {
     Loop *loops;
     uint32_t loop_count;
     Loop **innermost;     /* by Block.id: NULL outside loops */
-    BitSet irreducible;   /* by Block.id: is on a cycle that is not a natural loop */
+    BitSet irreducible;   /* by Block.id: the blocks on a cycle that is not a natural loop */
     bool has_irreducible;
 } LoopForest;
 
@@ -42,8 +42,8 @@ static inline unsigned loop_depth(const LoopForest *forest, const Block *block)
 {
     return forest->innermost[block->id] ? forest->innermost[block->id]->depth : 0;
 }
-/* How often a block is executed for each execution of the body, by a rule of thumb: eight times for each loop around
- * it, up to four. */
+/* The number of executions of a block for each execution of the body, by a rule of thumb: a factor of eight for each
+ * loop around it, up to four loops. */
 uint64_t loop_weight(const LoopForest *forest, const Block *block);
 bool loop_contains(const LoopForest *forest, const Loop *loop, const Block *block); /* O(1) */
 

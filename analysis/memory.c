@@ -64,7 +64,7 @@ void ordering_find(const MemoryModel *model, const Inst *inst, Ordering *out)
     bool trap = effects & EFFECT_TRAP && !(effects & (EFFECT_READ | EFFECT_WRITE));
     access_find(model, inst, out);
     out->is_volatile = (effects & EFFECT_VOLATILE && !sreg) || sreg_volatile;
-    /* A wait or an allocation: volatile, but neither a read of a register nor a memory access. */
+    /* A wait or an allocation is volatile, but neither a read of a register nor a memory access. */
     bool plain_volatile = out->is_volatile && !sreg && !(effects & (EFFECT_READ | EFFECT_WRITE));
     out->full = inst_is_opaque(inst) || inst_is_terminator(inst) || inst->sync == SYNC_GRID ||
                 (synchronises && model->late_results);
@@ -87,13 +87,13 @@ static bool spaces_meet(Space a, Space b)
     return known != SPACE_CONST;
 }
 
-/* Unsized shared arrays are not: all of them start where the sized ones end. An extern variable may be one. */
+/* False for unsized shared arrays, which all start where the sized ones end. An extern variable may be one. */
 static bool placed_alone(const Variable *variable)
 {
     return variable->space != SPACE_SHARED || (variable_bytes(variable) && variable->linkage != LINKAGE_EXTERN);
 }
 
-/* Whether the addresses are on variables that are placed apart. */
+/* True if the addresses are on variables that are placed apart. */
 static bool objects_differ(const Ordering *a, const Ordering *b)
 {
     const Variable *from = affine_object(&a->address.form), *to = affine_object(&b->address.form);
@@ -127,7 +127,7 @@ bool accesses_have_same_terms(const Access *a, const Access *b)
     return a->space == b->space || (is_global(a) && is_global(b));
 }
 
-/* Whether memory that may be written is in different places by its state space. */
+/* True if the state spaces of the two accesses show that they do not touch the same writable memory. */
 static bool spaces_differ(const Ordering *a, const Ordering *b)
 {
     return !(a->reads || a->writes) || !(b->reads || b->writes) || !spaces_meet(a->space, b->space);
@@ -142,7 +142,7 @@ Alias ordering_alias(const MemoryModel *model, const Ordering *a, const Ordering
     return accesses_have_same_terms(&a->access, &b->access) ? address_compare(model, a, b) : ALIAS_UNKNOWN;
 }
 
-/* Whether the two have to stay in order for a reason other than registers. */
+/* True if the two have to stay in order for a reason other than registers. */
 static bool ordering_keeps(const MemoryModel *model, const Ordering *a, const Ordering *b)
 {
     if (a->full || b->full)

@@ -17,14 +17,14 @@ typedef struct Ordering {
     bool decoded;       /* 'access' has an address */
     Space space;        /* including what the address itself shows; SPACE_NONE: unknown */
     Access access;
-    RegId base;         /* without affine addresses: the register the address counts from, or REG_NONE */
+    RegId base;         /* without affine addresses: the register that the address is relative to, or REG_NONE */
     uint32_t version;   /* of that register, for the graph */
     AffineAddress address;
 } Ordering;
 
 /* 'out' must not be copied afterwards. */
 void ordering_find(const MemoryModel *model, const Inst *inst, Ordering *out);
-/* Whether memory keeps the two in order. ALIAS_NONE: it does not. */
+/* Tells whether memory keeps the two in order; ALIAS_NONE: it does not. */
 Alias ordering_alias(const MemoryModel *model, const Ordering *a, const Ordering *b);
 
 #endif

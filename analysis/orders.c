@@ -1,18 +1,18 @@
-/* Registers needed by a block in several orders of its instructions. */
+/* The registers that a block needs in several orders of its instructions. */
 #include "analysis/orders.h"
 
 #include "analysis/register_file.h"
 
 enum {
-    UNROLLED = 4,          /* iterations that assemblers put side by side in a loop of unknown length */
-    UNROLLED_MOST = 64,    /* instructions of a block beyond which they do not */
-    CONDITION_COST = 8,    /* what a condition counts for there */
+    UNROLLED = 4,          /* iterations of a loop of unknown length that assemblers interleave */
+    UNROLLED_MOST = 64,    /* the longest block, in instructions, for which they do so */
+    CONDITION_COST = 8,    /* the instructions that a condition counts as there */
     UNROLLED_FULLY = 1200, /* instructions of all iterations of a loop whose length is known, */
-    UNROLLED_PARTLY = 300, /* and of those side by side in a longer one */
-    COMPARED_MOST = 128,   /* earlier accesses that one is compared with; with all before these it keeps its order */
-    LARGEST_BLOCK = 20000, /* instructions; of a larger one only the body's order is looked at */
+    UNROLLED_PARTLY = 300, /* and of the interleaved ones of a longer loop */
+    COMPARED_MOST = 128,   /* earlier accesses that one is compared with; it stays after all others */
+    LARGEST_BLOCK = 20000, /* instructions; a larger one is examined in the body's order only */
     READY_LOOKED_AT = 192,
-    OPERANDS_MOST = 3, /* that an instruction reads at once */
+    OPERANDS_MOST = 3, /* operands that an instruction reads at once */
 };
 
 static const uint32_t NO_VALUE = UINT32_MAX;
@@ -36,7 +36,7 @@ typedef struct Plan {
     const LoweredBlock *block;
     const MemoryModel *memory;
     unsigned copies;
-    bool ordered; /* what may be exchanged is known */
+    bool ordered; /* the edges say what may be exchanged */
     bool hoists;  /* addresses from parameters were loaded before the loop that the block is */
     Node *nodes;
     uint32_t count;
@@ -86,7 +86,7 @@ static bool is_ordered(const Inst *inst)
     return inst && !inst_is_terminator(inst) && (!(inst->effects & EFFECT_PURE) || inst_is_opaque(inst));
 }
 
-/* Whether instructions of different iterations may be exchanged; their addresses cannot be compared. */
+/* True if instructions of different iterations may be exchanged; their addresses cannot be compared. */
 static bool iterations_may_swap(const Inst *a, const Inst *b)
 {
     unsigned both = a->effects | b->effects, strong = EFFECT_SYNC | EFFECT_CONTROL | EFFECT_VOLATILE;
@@ -127,7 +127,8 @@ static RegId latch_argument(const LoweredBlock *block, RegId phi)
     return REG_NONE;
 }
 
-/* In the next iteration the phis are what this one gave their arguments; everything that it computes is new. */
+/* Begins the next iteration: the phis have the values that this one gave their arguments; everything it computes is
+ * new. */
 static void iteration_next(Plan *plan)
 {
     const LoweredBlock *block = plan->block;
@@ -142,7 +143,7 @@ static void iteration_next(Plan *plan)
         plan->local[block->phis[p]] = carried[p] + 1;
 }
 
-/* An address that was loaded before the loop is live throughout it. */
+/* Makes an address that was loaded before the loop live throughout it. */
 static void address_hoist(Plan *plan, RegId address)
 {
     if (plan->local[address])
@@ -185,7 +186,7 @@ static void heights_compute(Plan *plan)
     }
 }
 
-/* Values that are live at the end. */
+/* Marks the values that are live at the end. */
 static void ends_mark(Plan *plan)
 {
     const LoweredBlock *block = plan->block;
@@ -207,7 +208,7 @@ static bool is_single(const Plan *plan, uint32_t value)
     return plan->width.data[value] == 1;
 }
 
-/* What is stored through the pair of an address comes from an odd register. */
+/* True if a value is stored through an address in a pair of registers; the value then comes from an odd register. */
 static bool stores_through_pair(const Plan *plan, const Node *node)
 {
     Access access;
@@ -218,7 +219,7 @@ static bool stores_through_pair(const Plan *plan, const Node *node)
     return pairs > 0;
 }
 
-/* Two operands are in different banks, and three are not all in the same one. */
+/* Puts two operands in different banks, and three not all in the same one. */
 static void operand_banks_assign(Plan *plan, const Node *node)
 {
     uint8_t *banks[OPERANDS_MOST];
@@ -244,7 +245,7 @@ static void operand_banks_assign(Plan *plan, const Node *node)
         *banks[1] = (uint8_t)other_bank((Bank)*banks[0]);
 }
 
-/* A result replaces an operand that ends there; those of a vector are side by side. */
+/* Lets a result replace an operand whose last read this is; the results of a vector are side by side. */
 static void result_banks_assign(Plan *plan, const Node *node, uint32_t ended)
 {
     Access access;
@@ -331,7 +332,8 @@ static void place_add(Place *place, uint32_t value)
         register_file_take(place->file, value, place->plan->width.data[value], (Bank)place->plan->banks.data[value]);
 }
 
-/* What accesses read is free late, but a load can write to the register of an address that ends there. */
+/* Operands of accesses become free late, except that a load can write to the register of an address that it reads
+ * last. */
 static void place_remove(Place *place, uint32_t value, const Inst *reader)
 {
     Access access;
@@ -436,7 +438,7 @@ static uint32_t ready_take(const Plan *plan, Ready *ready, uint32_t place, bool 
     return node;
 }
 
-/* Tells its successors when the result can be used. */
+/* Tells the node's successors when the result can be used. */
 static void result_ready(const Plan *plan, uint32_t node, uint32_t now, uint32_t *times)
 {
     for (uint32_t e = plan->nodes[node].after; e; e = plan->edges.data[e - 1].next) {
@@ -445,8 +447,8 @@ static void result_ready(const Plan *plan, uint32_t node, uint32_t now, uint32_t
     }
 }
 
-/* Issues one instruction in a cycle: of those whose operands are ready, the one with the longest way to the end, as
- * long as that takes no more than 'limit' registers; above, what frees the most. */
+/* Issues one instruction in a cycle: of those whose operands are ready, the one with the longest path to the end, as
+ * long as no more than 'limit' registers are live; beyond, the one that frees the most. */
 static Place eager_order(const Plan *plan, int32_t limit)
 {
     RegisterFile *file = limit ? register_file_new(plan->arena, plan->width.count, limit, plan->through) : NULL;
@@ -477,7 +479,8 @@ static Place eager_order(const Plan *plan, int32_t limit)
     return place;
 }
 
-/* From the end up: what makes the fewest operands live for the results that it ends. */
+/* Works from the end up: the next instruction is the one that makes the fewest operands live for the results that it
+ * defines. */
 static int32_t upward_peak(const Plan *plan)
 {
     uint8_t *live = ARENA_ARRAY(plan->arena, uint8_t, plan->width.count);

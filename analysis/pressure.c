@@ -57,7 +57,7 @@ static bool def_kills(const Body *body, const Inst *inst)
     return body->ssa || inst->guard == REF_NONE;
 }
 
-/* Whether the register occurs as a written (read) reference before index r: results and operands count once. */
+/* True if the register occurs as a written (read) reference before index r: results and operands count once. */
 static bool seen_before(const Inst *inst, unsigned r, bool written)
 {
     for (unsigned i = 0; i < r; i++)
@@ -78,7 +78,7 @@ void pressure_tracker_start_bottom(PressureTracker *tracker, const Block *block)
 
 void pressure_tracker_recede(PressureTracker *tracker, const Inst *inst)
 {
-    /* Results that nobody reads need a register all the same. */
+    /* Results that are never read need a register all the same. */
     Pressure during = tracker->current;
     for (unsigned r = 0; r < inst->ref_count; r++)
         if (ref_writes(&inst->refs[r]) && !regset_has(&tracker->live, inst->refs[r].reg) && !seen_before(inst, r, true))
@@ -132,7 +132,7 @@ void pressure_tracker_start_top(PressureTracker *tracker, const Block *block)
     tracker_note(tracker);
 }
 
-/* Whether the register lives on once 'reads' more of its reads are done. */
+/* True if the register lives on after 'reads' more of its reads. */
 static bool lives_on(const PressureTracker *tracker, RegId reg, uint32_t reads)
 {
     return regset_has(&tracker->kept, reg) || tracker->reads_left[reg] > reads;
@@ -206,7 +206,7 @@ PressureProfile *pressure_compute(Arena *arena, const Liveness *liveness)
             }
             peak = pressure_max(peak, tracker.peak);
         }
-        /* Results of phis that nobody reads take registers at the top only. */
+        /* Results of phis that are never read take registers at the top only. */
         for (size_t p = 0; p < block->phis.count; p++)
             tracker_add(&tracker, block->phis.data[p].dst);
         if (tracker.current.regs32 > highest)

@@ -6,7 +6,8 @@
 #include "ir/ir.h"
 #include "support/support.h"
 
-/* In 32-bit registers: b64 takes 2, b128 4, anything narrower than 32 bits 1. Predicates have a file of their own. */
+/* The number of live 32-bit registers and predicates: b64 takes 2, b128 4, anything narrower than 32 bits 1. Predicates
+ * have a file of their own. */
 typedef struct Pressure {
     int32_t regs32, predicates;
 } Pressure;
@@ -19,7 +20,7 @@ static inline Pressure pressure_sub(Pressure a, Pressure b)
 {
     return (Pressure){a.regs32 - b.regs32, a.predicates - b.predicates};
 }
-/* Of each component. */
+/* The maximum of each component. */
 static inline Pressure pressure_max(Pressure a, Pressure b)
 {
     return (Pressure){a.regs32 > b.regs32 ? a.regs32 : b.regs32,
@@ -31,21 +32,22 @@ static inline bool pressure_equal(Pressure a, Pressure b)
 }
 Pressure pressure_of_reg(const Body *body, RegId reg);
 
-/* The pressure at an instruction is the larger of what is live before it and what is live after it together with its
- * results that nobody reads: results may take the place of operands that die there. */
+/* The pressure at an instruction is that before it or that after it, whichever is higher, where the latter includes its
+ * results that are never read: results may take the registers of operands whose last read this is. */
 typedef struct PressureProfile {
     Pressure *blocks;     /* by Block.id: the highest at any instruction of the block, or at its top when it has none */
-    Inst **block_peaks;   /* by Block.id: where regs32 is highest, the first such; NULL: at the top, after the phis */
+    Inst **block_peaks;   /* by Block.id: the first instruction at which regs32 is highest; NULL: at the top, after the
+                           * phis */
     Pressure peak;        /* the highest of the body */
     Block *peak_block;    /* where peak.regs32 is reached first, in layout order */
     Inst *peak_inst;      /* in peak_block; NULL: at its top */
 } PressureProfile;
 PressureProfile *pressure_compute(Arena *arena, const Liveness *liveness);
 
-/* Follows the pressure of a block whose instructions are being put in some order, from the top down or from the
- * bottom up. The order is the caller's: any that respects the block's dependences. 'current' is the pressure at the
- * place reached, 'peak' the highest on the way. One tracker serves many blocks; a block costs O(its references + its
- * live-out set) to start. */
+/* Follows the pressure of a block whose instructions are being put in some order, from the top down or from the bottom
+ * up. The caller chooses the order, which must respect the block's dependences. 'current' is the pressure at the place
+ * reached, 'peak' the highest on the way. One tracker serves many blocks; a block costs O(its references + its live-out
+ * set) to start. */
 typedef struct PressureTracker {
     const Liveness *liveness;
     const Body *body;
@@ -57,14 +59,14 @@ typedef struct PressureTracker {
 } PressureTracker;
 PressureTracker pressure_tracker_new(Arena *arena, const Liveness *liveness);
 
-/* Top down: starts with what is live at the top (live-in and the phis' results), then takes instruction after
- * instruction. */
+/* Top down: starts with the registers that are live at the top (live-in and the phis' results), then takes one
+ * instruction after the other. */
 void pressure_tracker_start_top(PressureTracker *tracker, const Block *block);
 void pressure_tracker_advance(PressureTracker *tracker, const Inst *inst);
-/* What pressure_tracker_advance would add to 'current'. */
+/* The change that pressure_tracker_advance would make to 'current'. */
 Pressure pressure_tracker_advance_delta(const PressureTracker *tracker, const Inst *inst);
 
-/* Bottom up: starts with what is live at the end. */
+/* Bottom up: starts with the registers that are live at the end. */
 void pressure_tracker_start_bottom(PressureTracker *tracker, const Block *block);
 void pressure_tracker_recede(PressureTracker *tracker, const Inst *inst);
 Pressure pressure_tracker_recede_delta(const PressureTracker *tracker, const Inst *inst);

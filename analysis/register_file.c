@@ -2,8 +2,8 @@
 
 enum {
     REGISTERS_MOST = 256,
-    HELD_MOST = 64, /* values that are read late, at once; of more, the oldest are free */
-    HELD_TIME = 10, /* instructions after which what an access has read is free */
+    HELD_MOST = 64, /* values that are read late, at once; if there are more, the oldest become free */
+    HELD_TIME = 10, /* instructions after which the operands of an access are free */
 };
 
 struct RegisterFile {
@@ -35,7 +35,7 @@ static bool are_free(const RegisterFile *file, int32_t from, int32_t width)
     return true;
 }
 
-/* The first place from 'from' on in steps, or 'end'. */
+/* The first free place from 'from' on in steps, or 'end'. */
 static int32_t place_find(const RegisterFile *file, int32_t from, int32_t step, int32_t width, int32_t end)
 {
     while (from + width <= end && !are_free(file, from, width))

@@ -1,11 +1,11 @@
-/* The greatest value that an integer can have, as unsigned, from below: all start at 0, and grow until nothing changes.
- * A phi that grows in a loop jumps to the next of a few limits after some rounds, so that the end is near. */
+/* The greatest unsigned value of each integer, found from below: all start at 0 and grow until nothing changes. After
+ * some rounds, a phi that grows in a loop jumps to the next of a few limits, so that the search ends soon. */
 #include "analysis/evaluate/evaluate.h"
 #include "analysis/significant.h"
 
 enum {
     EXACT_ROUNDS = 4, /* before phis jump */
-    ROUNDS_MOST = 60, /* then nothing is taken for known */
+    ROUNDS_MOST = 60, /* after which nothing is considered known */
 };
 
 typedef struct Greatest {
@@ -13,7 +13,7 @@ typedef struct Greatest {
     uint64_t *most; /* by RegId */
 } Greatest;
 
-/* All bits of a type or register; beyond them nothing is told apart. */
+/* All bits of a type or register; a larger value says no more. */
 static uint64_t mask_of(unsigned bits)
 {
     return bits >= 64 || !bits ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
@@ -43,7 +43,7 @@ static Bounds bounds_of(const void *context, RegId reg)
     return bounds_unsigned(bits, 0, least_of(greatest->most[reg], mask_of(bits)));
 }
 
-/* What the instruction leaves in the register if it is executed. */
+/* The greatest value that the instruction leaves in the register if it is executed. */
 static uint64_t inst_most(const Greatest *greatest, const Inst *inst, unsigned ref)
 {
     const Body *body = greatest->values->body;
@@ -56,7 +56,7 @@ static uint64_t inst_most(const Greatest *greatest, const Inst *inst, unsigned r
     return computation_bounds(&c, bounds_of, greatest).high;
 }
 
-/* What a guarded instruction leaves where its guard is false counts, too. */
+/* The greatest value of a definition, including the old one that remains if a guard is false. */
 static uint64_t definition_most(const Greatest *greatest, const Inst *inst, unsigned ref)
 {
     uint64_t most = inst_most(greatest, inst, ref);
@@ -87,7 +87,7 @@ static uint64_t jump(uint64_t most)
     return UINT64_MAX;
 }
 
-/* Whether the value grew. */
+/* Raises the value to 'most', or jumps beyond it; true if it grew. */
 static bool grow(const Greatest *greatest, RegId reg, uint64_t most, bool jumps)
 {
     uint64_t limit = reg_mask(greatest->values->body, reg);

@@ -1,4 +1,4 @@
-/* How many bits of an integer hold anything. */
+/* The number of significant bits of integers. */
 #ifndef PTXOPT_ANALYSIS_SIGNIFICANT_H
 #define PTXOPT_ANALYSIS_SIGNIFICANT_H
 
@@ -6,8 +6,8 @@
 #include "ir/ir.h"
 #include "support/support.h"
 
-/* By RegId: the bits above so many are zero in every execution.  It is the register's size where no fewer are known,
- * and 64 for a register that is not an integer.  Follows loads of small types, phis, and what
+/* By RegId, the number of low bits above which all are zero in every execution: the register's size if no fewer are
+ * known, and 64 for a register that is not an integer. Follows loads of small types, phis, and everything that
  * analysis/evaluate/evaluate.h bounds. An undefined value may have any bits. O(I + R) for each of a few rounds. */
 uint8_t *significant_bits(Arena *arena, const Values *values);
 

@@ -10,7 +10,7 @@ Values *values_compute(Arena *arena, const Body *body)
     values->reg_count = regs;
     values->defs = ARENA_ARRAY(arena, ValueDef, regs);
     values->use_start = ARENA_ARRAY(arena, uint32_t, regs + 2);
-    /* Counted two places up, so that filling moves each start to where it belongs. */
+    /* Counts are stored two places ahead, so that filling moves each start to where it belongs. */
     uint32_t *start = values->use_start;
     for (size_t i = 0; i < body->blocks.count; i++) {
         Block *block = body->blocks.data[i];
@@ -69,7 +69,7 @@ static bool phi_may_be_undefined(const BitSet *undefined, const Phi *phi)
     return false;
 }
 
-/* Where the guard is false, the results are the old values, or, without one, nothing. */
+/* If the guard is false, the results are the old values, or undefined if there are none. */
 static bool results_may_be_undefined(const BitSet *undefined, const Inst *inst)
 {
     bool keeps = false;

@@ -5,16 +5,16 @@
 #include "ir/ir.h"
 #include "support/support.h"
 
-/* What a reference does to its register. */
+/* True if a reference reads its register; true if it writes it. */
 static inline bool ref_reads(const RegRef *ref) { return ref->reg != REG_NONE && ref->role != REF_DEF; }
 static inline bool ref_writes(const RegRef *ref)
 {
     return ref->reg != REG_NONE && (ref->role == REF_DEF || ref->role == REF_BOTH);
 }
 
-/* Where a value is made. */
+/* The definition of a value. */
 typedef struct ValueDef {
-    Block *block;  /* NULL: nowhere, the value is undefined */
+    Block *block;  /* NULL: the value is undefined */
     Inst *inst;    /* NULL: a phi */
     uint32_t phi;  /* index into block->phis */
     uint16_t ref;  /* index into inst->refs */
@@ -38,14 +38,14 @@ typedef struct Values {
 /* O(I + R). The body must be in SSA form. */
 Values *values_compute(Arena *arena, const Body *body);
 
-/* The values that nothing has computed on some path, by RegId: those without a definition, what phis make of them, and
- * what a guarded instruction leaves of them where its guard is false.  The code does not read them there. */
+/* The values that are not computed on some path, by RegId: those without a definition, phis of them, and the results of
+ * guarded instructions that keep one of them if the guard is false. The code does not read them on such a path. */
 BitSet values_maybe_undefined(Arena *arena, const Values *values);
 
-/* Lets all instructions and phis that read the value read another; 'values' is outdated then. */
+/* Makes all instructions and phis that read the value read another; 'values' is then out of date. */
 void value_replace_uses(const Values *values, RegId old, RegId replacement);
 
-/* Whether the value has been computed wherever control comes to the instruction. O(1), but within a block O(distance);
+/* True if the value has been computed whenever control reaches the instruction. O(1), but within a block O(distance);
  * instructions may have been added since the values were computed. */
 bool value_is_available(const Values *values, const Dominance *dominance, RegId reg, const Inst *at);
 

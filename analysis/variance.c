@@ -58,7 +58,7 @@ static VarianceCause sreg_cause(const Variance *variance, const Sreg *sreg, Name
     return variance->options.lane_uniform ? VARIANCE_UNIFORM : VARIANCE_LANE;
 }
 
-/* Whether each replica has memory of its own in this space. */
+/* True if each replica has memory of its own in this space. */
 static bool space_is_private(const Variance *variance, Space space)
 {
     return space == SPACE_LOCAL || (space == SPACE_SHARED && variance->options.blocks);
@@ -128,7 +128,7 @@ static VarianceCause memory_cause(const Variance *variance, const Inst *inst)
     return merges ? VARIANCE_UNIFORM : VARIANCE_MEMORY;
 }
 
-/* Why the results of the instruction are variant whatever it reads; VARIANCE_UNIFORM: they are not. */
+/* The reason why the results of the instruction are variant whatever it reads; VARIANCE_UNIFORM: they are not. */
 static VarianceCause inherent_cause(const Variance *variance, const Inst *inst)
 {
     if (inst_is_opaque(inst))
@@ -143,7 +143,7 @@ static VarianceCause inherent_cause(const Variance *variance, const Inst *inst)
         if (cause != VARIANCE_UNIFORM)
             return cause;
     }
-    /* An address of the private window, made from a number. */
+    /* an address in the private window, made from a number */
     if (inst_op(inst) == OP_CVTA && space_is_private(variance, inst->signature->space))
         return VARIANCE_PRIVATE;
     if (inst->effects & (EFFECT_READ | EFFECT_WRITE)) {
@@ -156,7 +156,7 @@ static VarianceCause inherent_cause(const Variance *variance, const Inst *inst)
     case SYNC_NONE:
     case SYNC_BLOCK_BARRIER:
         break;
-    case SYNC_BLOCK_COUNT: /* of two blocks, different threads may have exited */
+    case SYNC_BLOCK_COUNT: /* in two blocks, different threads may have exited */
         if (variance->options.blocks)
             return VARIANCE_UNSTABLE;
         break;
@@ -168,7 +168,7 @@ static VarianceCause inherent_cause(const Variance *variance, const Inst *inst)
     default:
         return VARIANCE_UNSTABLE;
     }
-    /* Of a special register's read, the register has decided. */
+    /* The special register has decided it for an instruction that reads one. */
     if (sregs)
         return VARIANCE_UNIFORM;
     if (inst->effects & (EFFECT_VOLATILE | EFFECT_ASYNC))
@@ -213,7 +213,7 @@ static bool mark_carry(Solver *solver, const Inst *inst, RegId reason)
     return marked;
 }
 
-/* The carry flag is a value that no reference shows.  The instructions that pass it on vary together, so
+/* The carry flag is a value that no reference shows. The instructions that pass it on vary together, so
  * that each of them reads the flag of its own replica. */
 static void mark_carry_chain(Solver *solver, const Inst *inst)
 {
@@ -244,7 +244,7 @@ static void mark_phi(Solver *solver, const Block *block, const Phi *phi, Varianc
     mark_reg(solver, phi->dst, (VarianceReason){cause, NULL, block, argument, branch});
 }
 
-/* The block's branch separates replicas: everything that it decides is marked, once. */
+/* Marks everything that the block's branch, which separates replicas, decides; once. */
 static void mark_parting(Solver *solver, const Block *block)
 {
     if (bitset_has(&solver->propagated, block->id))
@@ -279,7 +279,7 @@ static void mark_block(Solver *solver, const Block *block, const Block *decider)
     mark_parting(solver, block);
 }
 
-/* Whether the instruction's guard, or its index into a branch table, decides where its block goes. */
+/* True if the instruction's guard, or its index into a branch table, decides which block follows. */
 static bool inst_decides(const Inst *inst)
 {
     return inst->block && inst->block->last == inst && inst_is_terminator(inst);
@@ -295,7 +295,7 @@ static void reg_propagate(Solver *solver, RegId reg)
             mark_phi(solver, use->block, &use->block->phis.data[use->index], VARIANCE_ARGUMENT, reg, NULL);
             continue;
         }
-        /* A barrier that combines gives all threads of the block the same. */
+        /* A barrier that combines values gives all threads of the block the same result. */
         if (use->inst->sync != SYNC_BLOCK_COUNT || solver->variance->options.blocks)
             mark_results(solver, use->inst, VARIANCE_OPERAND, reg);
         if (inst_decides(use->inst))
@@ -303,7 +303,7 @@ static void reg_propagate(Solver *solver, RegId reg)
     }
 }
 
-/* The phis directly after a branching block join its paths; those farther on come after blocks that are marked here. */
+/* The phis directly after a branching block join its paths; those farther on follow blocks that are marked here. */
 static void join_propagate(Solver *solver, const Block *block, const Block *to)
 {
     if (to->pred_count > 1)
@@ -462,7 +462,7 @@ static Step reg_next(const VarianceReason *reason)
     return (Step){REG_NONE, reason->branch, true};
 }
 
-/* A branch that was found variant before its block was found under variant control needs no other reason. */
+/* The block's own branch explains itself if it was found variant before the block was found under variant control. */
 static Step block_next(const Variance *variance, const Block *block, bool parting)
 {
     RegId condition = variance->conditions[block->id];

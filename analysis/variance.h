@@ -1,4 +1,4 @@
-/* Replica variance: what differs between the threads that coarsening merges into one. */
+/* Replica variance: the values that differ between the threads that coarsening merges into one. */
 #ifndef PTXOPT_ANALYSIS_VARIANCE_H
 #define PTXOPT_ANALYSIS_VARIANCE_H
 
@@ -7,23 +7,24 @@
 #include "ir/ir.h"
 #include "support/support.h"
 
-/* Which threads are compared: those of one block that differ in one component of %tid only, or (VARIANCE_ANY) in any;
- * or, with VarianceOptions.blocks, the threads of equal %tid in blocks that differ in one component of %ctaid only,
- * or in any. */
+/* The threads that are compared: those of one block that differ in one component of %tid only, or (VARIANCE_ANY) in
+ * any; or, with VarianceOptions.blocks, the threads of equal %tid in blocks that differ in one component of %ctaid
+ * only, or in any. */
 enum { VARIANCE_X, VARIANCE_Y, VARIANCE_Z, VARIANCE_ANY };
 
 typedef struct VarianceOptions {
-    /* Replica k of a thread runs in the lane of the thread itself, and with it the whole warp: %laneid, %lanemask_*
-     * and what warp collectives (shfl, vote, match, mma ...) make of uniform operands is the same in all replicas. */
+    /* Replica k of a thread runs in the lane of the thread itself, and with it the whole warp: %laneid, %lanemask_* and
+     * the results of warp collectives (shfl, vote, match, mma ...) with uniform operands are the same in all
+     * replicas. */
     bool lane_uniform;
-    /* Plain loads from global, shared and generic addresses that are the same give the same value. The caller
-     * decides: it holds for programs without data races where all replicas load in one barrier interval. */
+    /* Plain loads from equal global, shared and generic addresses give equal values. The caller decides: this holds for
+     * programs without data races, if all replicas load in one barrier interval. */
     bool merge_loads;
     const PointerMap *unmerged; /* the loads that are not merged, by Inst, in spite of merge_loads; NULL: none */
     /* The shared variables that the compared blocks have in common, in spite of 'blocks', and the plain loads and
      * stores of them, by Variable and Inst; NULL: none. */
     const PointerMap *common;
-    /* By Inst, or NULL: results that differ, whatever they are computed from. */
+    /* By Inst, or NULL: instructions whose results differ, whatever they are computed from. */
     const PointerMap *differing;
     const BitSet *uniform_branches; /* by Block.id, or NULL: all compared threads take them alike, whatever they test */
     bool blocks; /* compare blocks, not threads: .shared variables and their addresses differ, %tid and lanes do not */
@@ -51,12 +52,12 @@ typedef enum VarianceCause {
     VARIANCE_JOIN,       /* a phi where paths meet that a variant branch, or a block under variant control, separated */
 } VarianceCause;
 
-/* Why a value varies. Following 'reg' and 'branch' (from a block to what put it under variant control, from its
- * branch to the condition) leads to an inherent cause; the chain has no cycles. */
+/* The reason why a value varies. Following 'reg' and 'branch' (from a block to the branch that put it under variant
+ * control, from that branch to its condition) leads to an inherent cause; the chain has no cycles. */
 typedef struct VarianceReason {
     VarianceCause cause;
-    const Inst *inst;    /* that makes the value; NULL: a phi */
-    const Block *block;  /* where it is made */
+    const Inst *inst;    /* the one that makes the value; NULL: a phi */
+    const Block *block;  /* the block in which it is made */
     RegId reg;           /* OPERAND, ARGUMENT: the variant value it is made from; else REG_NONE */
     const Block *branch; /* JOIN: the predecessor with the branch, or under variant control; else NULL */
 } VarianceReason;
@@ -68,10 +69,12 @@ typedef struct Variance {
     BitSet regs;     /* by RegId: replica-variant values */
     BitSet branches; /* by Block.id: the terminator's condition is variant */
     BitSet blocks;   /* by Block.id: executed under variant control */
-    BitSet sources;  /* by Block.id: of 'branches', those found before their block was found under variant control */
+    BitSet sources;  /* by Block.id: those of 'branches' that were found before their block was found under variant
+                      * control */
     VarianceReason *reasons; /* by RegId */
-    RegId *conditions;       /* by Block.id: of a block in 'branches' the variant register its terminator reads */
-    const Block **deciders;  /* by Block.id: of a block in 'blocks' the one whose branch it depends on */
+    RegId *conditions;       /* by Block.id: for a block in 'branches', the variant register that its terminator
+                              * reads */
+    const Block **deciders;  /* by Block.id: for a block in 'blocks', the one whose branch it depends on */
 } Variance;
 
 /* The divergence analysis of SC'13 section 4 (Magni, Dubach, O'Boyle), which follows data dependences and regions,
@@ -83,7 +86,7 @@ typedef struct Variance {
  *   operands: a pass that changes the number of threads must take care of them itself.
  * - An instruction is variant if it reads a variant value: an operand, its guard, a tied old value.
  * - A block is under variant control if it is control dependent on a variant branch or on a branch of such a block.
- *   What is made there is variant; so are values that are used after a loop of variant trip count.
+ *   Values computed there are variant; so are values that are used after a loop with a variant trip count.
  * - A phi is variant if an argument is, or if it joins paths that separate at a variant branch.
  *
  * The body must be in SSA form. 'postdominance' may be NULL (it is computed then); options NULL: all false.
@@ -100,13 +103,13 @@ static inline bool variance_block(const Variance *variance, const Block *block)
 {
     return bitset_has(&variance->blocks, block->id);
 }
-/* Whether the instruction does something else in different replicas: it reads or makes a variant value, or its block
- * is under variant control. */
+/* True if the instruction does something different in different replicas: it reads or makes a variant value, or its
+ * block is under variant control. */
 bool variance_inst(const Variance *variance, const Inst *inst);
 
-/* cause VARIANCE_UNIFORM for a uniform value. */
+/* The cause is VARIANCE_UNIFORM for a uniform value. */
 VarianceReason variance_reason(const Variance *variance, RegId reg);
-/* Where the chain of reasons of a block under variant control leads. */
+/* The end of the chain of reasons of a block under variant control. */
 typedef struct VarianceRoot {
     const Inst *branch; /* the first branch on a condition; may be NULL */
     RegId condition;    /* its condition */

@@ -146,7 +146,7 @@ static bool sum_extend(Evaluator *evaluator, const Inst *inst, const Operand *op
     return true;
 }
 
-/* The largest power of two that divides the sum whatever the bases are; 0: the sum is 0. */
+/* The largest power of two that divides the sum whatever the values of the bases; 0: the sum is 0. */
 static uint64_t sum_alignment(const Sum *sum)
 {
     uint64_t bits = (uint64_t)sum->constant;
@@ -191,7 +191,7 @@ static RegId single_result(const Inst *inst)
     return inst->refs[result->ref].reg;
 }
 
-/* What is known of a source: of sums, their bounds and their alignment. */
+/* Bounds on a source, from those of the sum's terms and from its alignment. */
 static Bounds source_bounds(const Evaluator *evaluator, const Inst *inst, const ComputeSource *source)
 {
     Sum sum;
@@ -209,7 +209,7 @@ static Bounds source_bounds(const Evaluator *evaluator, const Inst *inst, const 
     return bounds_with_zeros(bounds, sum_alignment(&sum) - 1);
 }
 
-/* A source as a sum of this width: as it is, extended, or cut. */
+/* A source as a sum of this width: unchanged, extended, or truncated. */
 static bool source_sum(Evaluator *evaluator, const Inst *inst, const ComputeSource *source, unsigned bits, Sum *sum)
 {
     if (source->reg_bits != source->bits)
@@ -226,7 +226,7 @@ static bool source_sum(Evaluator *evaluator, const Inst *inst, const ComputeSour
     return affine_sum_add(sum, &form, 1);
 }
 
-/* The terms of what an instruction adds up, but for a product. */
+/* The terms that an instruction adds up, except for a product. */
 static bool terms_sum(Evaluator *evaluator, const Inst *inst, const Computation *c, const ComputedSum *computed,
                       Sum *sum)
 {
@@ -273,7 +273,8 @@ static bool eval_cvta(const Evaluator *evaluator, const Inst *inst, unsigned bit
     return sum->term_count <= AFFINE_TERMS;
 }
 
-/* A register, or what has an address or a number of its own: no more is computed. */
+/* A mov of a special register or of an address. (A mov of a register or constant is a sum with one term: see
+ * eval_inst.) */
 static bool eval_mov(const Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
 {
     const Operand *operand = inst->operand_count == 2 ? &inst->operands[1] : NULL;
@@ -281,7 +282,7 @@ static bool eval_mov(const Evaluator *evaluator, const Inst *inst, unsigned bits
            operand_sum(evaluator, inst, operand, bits, sum);
 }
 
-/* What no arithmetic makes: addresses, special registers and parameters. */
+/* Values that are not the result of arithmetic: addresses, special registers and parameters. */
 static bool eval_leaf(const Evaluator *evaluator, const Inst *inst, unsigned bits, Sum *sum)
 {
     const Signature *signature = inst->signature;
@@ -296,7 +297,7 @@ static bool eval_leaf(const Evaluator *evaluator, const Inst *inst, unsigned bit
     }
 }
 
-/* False if the result is no sum; *high: a bound on it then, or 0. */
+/* False if the result is not a sum; *high is then a bound on it, or 0. */
 static bool eval_inst(Evaluator *evaluator, const Inst *inst, RegId result, unsigned bits, Sum *sum, uint64_t *high)
 {
     const Body *body = evaluator->body;
@@ -377,7 +378,7 @@ Affine *affine_compute(Arena *arena, const Body *body, const Dominance *dominanc
     require(!dominance->post && dominance->body == body);
     for (RegId reg = 0; reg < body->regs.count; reg++)
         reg_store_base(&evaluator, reg, 0);
-    /* Definitions come before their uses down the dominator tree; phis stay bases. */
+    /* Down the dominator tree, definitions come before their uses; phis stay bases. */
     for (uint32_t i = 0; i < dominance->order_count; i++) {
         const Block *block = body->blocks.data[dominance->order[i]];
         affine_facts_enter(&evaluator, dominance, block);
@@ -440,7 +441,7 @@ void affine_print(const Affine *affine, const AffineForm *form, Buf *out)
         buf_puts(out, "?");
     for (unsigned i = 0; i < form->term_count; i++) {
         int64_t coefficient = form->terms[i].coefficient;
-        /* The magnitude of the least integer is its own bits. */
+        /* The magnitude of the least integer has the same bits. */
         uint64_t magnitude = coefficient < 0 ? -(uint64_t)coefficient : (uint64_t)coefficient;
         if (i || coefficient < 0)
             buf_puts(out, !i ? "-" : coefficient < 0 ? " - " : " + ");

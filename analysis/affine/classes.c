@@ -1,8 +1,8 @@
-/* Sums that the ring of 32- or 64-bit integers does not take apart, by equality: extensions of 32-bit sums that may
- * have wrapped, and products. All sums with the same terms form a class, and are written as the register that was met
- * first plus a difference; the register stands for what it was computed from, wherever that was.
+/* Classes of sums that the ring of 32- or 64-bit integers does not decompose: extensions of 32-bit sums that may have
+ * wrapped, and products. All sums with the same terms form a class, and are written as the register that was met first
+ * plus a difference; the register represents the values that it was computed from, wherever that was.
  *
- *   extensions  two 32-bit sums that differ by a constant differ by it also as 64-bit integers if the one cannot be so
+ *   extensions  two 32-bit sums that differ by a constant also differ by it as 64-bit integers if neither can be so
  *               large that the other has wrapped: by their bounds, or by the branches that lead here
  *   products    (a + 1) * b is a * b + b, modulo 2^bits */
 #include "analysis/affine/internal.h"
@@ -14,7 +14,8 @@ typedef enum ClassKind { CLASS_EXTEND_SIGNED = 1, CLASS_EXTEND_UNSIGNED, CLASS_P
 struct AffineClass {
     ClassKind kind;
     uint64_t hash;
-    AffineForm a, b; /* the constants are 0, but of an extension: of what 'reg' holds; b: products */
+    AffineForm a, b; /* the constants are 0, except that of an extension, which is that of what 'reg' holds; b: products
+                      * only */
     AffineForm rest; /* products: 'reg' is a * b + rest */
     RegId reg;
     AffineTerm base; /* that register as a base */
@@ -66,7 +67,7 @@ static AffineTerm extension_base(AffineTerm base, bool is_signed)
     return base;
 }
 
-/* Whether the value, a 32-bit sum, and the value plus 'difference' are that far apart as 64-bit integers too. */
+/* True if the value, a 32-bit sum, and the value plus 'difference' are that far apart as 64-bit integers too. */
 static bool stays_apart(const Evaluator *evaluator, const AffineForm *value, int64_t difference, bool is_signed)
 {
     /* The values that would wrap. */
@@ -98,7 +99,7 @@ void affine_class_extend(Evaluator *evaluator, const Sum *narrow, RegId reg, boo
     ClassKind kind = is_signed ? CLASS_EXTEND_SIGNED : CLASS_EXTEND_UNSIGNED;
     uint64_t hash = mix(kind, terms_hash(narrow->terms, narrow->term_count));
     AffineForm form = {32, narrow->term_count, narrow->constant, narrow->terms};
-    /* What is a register and a constant is written with that register, wherever possible. */
+    /* The sum of a register and a constant is written with that register if possible. */
     const AffineTerm *only = &narrow->terms[0];
     if (narrow->term_count == 1 && only->coefficient == 1 && only->base == AFFINE_VALUE &&
         type_bits(evaluator->body->regs.data[only->reg].type) == 32) {
@@ -137,7 +138,7 @@ static uint64_t product_bound(const Sum *a, const Sum *b, const Sum *addend)
     return bound <= most ? (uint64_t)bound : 0;
 }
 
-/* a * b + addend without the product of the terms: what the constants multiply. */
+/* a * b + addend without the product of the terms: the products with a constant. */
 static bool product_rest(const Sum *a, const Sum *b, const Sum *addend, Sum *rest)
 {
     AffineForm x = {a->bits, a->term_count, 0, a->terms}, y = {b->bits, b->term_count, b->constant, b->terms};

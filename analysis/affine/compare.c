@@ -1,7 +1,7 @@
-/* Questions about sums: what they count from, what they depend on, how far they are apart. */
+/* Questions about sums: their base, their dependences, the distance between two. */
 #include "analysis/affine/internal.h"
 
-/* Whether the register's sum is the register. */
+/* True if the register's sum is the register itself. */
 static bool is_base(const AffineForm *form, RegId reg)
 {
     return form->term_count == 1 && !form->constant && form->terms[0].coefficient == 1 &&

@@ -1,10 +1,10 @@
-/* What branches say about 32-bit values: in a block that only 'i < n' leads to, i is not the greatest integer, so
- * i + 1 does not wrap. Facts are kept per block, each block's after those of its immediate dominator. */
+/* Facts that branches prove about 32-bit values: in a block that only 'i < n' leads to, i is not the greatest integer,
+ * so i + 1 does not wrap. Facts are kept per block, each block's after those of its immediate dominator. */
 #include "analysis/affine/internal.h"
 
 enum {
-    CONDITIONS = 16, /* of one branch: a condition that combines more is not looked into */
-    LOOKED_AT = 64,  /* facts for one question: code may have thousands of nested branches */
+    CONDITIONS = 16, /* of one branch: a condition that combines more is ignored */
+    LOOKED_AT = 64,  /* facts examined for one question: code may have thousands of nested branches */
 };
 
 static void add_fact(Evaluator *evaluator, const Block *block, const AffineForm *form, int64_t from, int64_t to)
@@ -14,7 +14,7 @@ static void add_fact(Evaluator *evaluator, const Block *block, const AffineForm 
     evaluator->facts[block->id] = fact;
 }
 
-/* The source of a comparison is in this relation to something with these bounds. */
+/* Adds the fact that the source of a comparison is in this relation to something with these bounds. */
 static void compare_fact(Evaluator *evaluator, const Block *block, const ComputeSource *source, bool is_signed,
                          Relation relation, const Bounds *other)
 {
@@ -61,7 +61,7 @@ typedef struct Condition {
     bool holds;
 } Condition;
 
-/* Both operands of 'a and b' hold where it does, and neither of 'a or b' where it does not. */
+/* Splits a condition: both operands of 'a and b' hold if it does, and neither of 'a or b' holds if it does not. */
 static unsigned condition_split(const Computation *c, Condition condition, Condition *parts)
 {
     bool is_opposite = c->op == COMPUTE_NOT;
@@ -114,11 +114,11 @@ bool affine_facts_exclude(const Evaluator *evaluator, const AffineForm *value, u
              fact = fact->next, looked++) {
             if (!affine_terms_equal(fact->form, value))
                 continue;
-            /* The values that the fact allows. */
+            /* The values that the fact allows: 'size' + 1 of them, from 'first' on. */
             uint32_t shift = (uint32_t)value->constant - (uint32_t)fact->form->constant;
             uint32_t first = fact->from + shift, size = fact->to - fact->from;
             uint32_t at = from - first, end = from + (uint32_t)(left - 1) - first;
-            /* What is not allowed lies after the last allowed value, up to the one before 'first'. */
+            /* The excluded values lie after the last allowed one, up to the one before 'first'. */
             if (at > size) {
                 uint64_t gone = (UINT64_C(1) << 32) - at;
                 from += (uint32_t)gone;

@@ -1,4 +1,4 @@
-/* What the files of affine sums share: a sum in the making, and the state of evaluating one body. */
+/* The interface between the files of affine sums: a sum in the making, and the state of evaluating one body. */
 #ifndef PTXOPT_ANALYSIS_AFFINE_INTERNAL_H
 #define PTXOPT_ANALYSIS_AFFINE_INTERNAL_H
 
@@ -11,7 +11,7 @@ typedef struct Sum {
     AffineTerm terms[2 * AFFINE_TERMS];
 } Sum;
 
-/* What dominating branches say of a 32-bit value: it is from, from + 1, ... or to, counted modulo 2^32. */
+/* A fact that dominating branches prove about a 32-bit value: it is from, from + 1, ... or to, counted modulo 2^32. */
 typedef struct AffineFact {
     const AffineForm *form; /* of the value, 32 bits */
     uint32_t from, to;
@@ -26,7 +26,7 @@ typedef struct Evaluator {
     Affine *affine;
     uint64_t block_threads;   /* a bound on the threads of a block */
     const Inst **makers;      /* by RegId: the instruction evaluated so far that makes the value; NULL: none */
-    const AffineFact **facts; /* by Block.id: what holds in the block */
+    const AffineFact **facts; /* by Block.id: the facts that hold in the block */
     const AffineFact *here;   /* of the block being evaluated */
     AffineClass **classes;    /* a hash table */
     size_t class_mask;
@@ -45,21 +45,21 @@ bool affine_terms_bounds(const AffineTerm *terms, unsigned count, int64_t consta
 AffineTerm affine_reg_base(const Body *body, RegId reg, uint64_t high);
 /* A copy of the terms, with another constant, in the arena. */
 AffineForm affine_terms_copy(Arena *arena, const Sum *sum, int64_t constant);
-/* Whether the two have the same terms; constants are not compared. */
+/* True if the two have the same terms; constants are not compared. */
 bool affine_terms_equal(const AffineForm *a, const AffineForm *b);
 
 /* facts.c */
-/* Collects what the branch that leads to the block says. Its dominators have been entered and evaluated. */
+/* Collects the facts that the branch to the block proves. The block's dominators have been entered and evaluated. */
 void affine_facts_enter(Evaluator *evaluator, const Dominance *dominance, const Block *block);
-/* Whether the facts that hold here show that a 32-bit value with these terms and this constant is none of
- * from, from + 1, ... to. */
+/* True if the facts that hold here prove that a 32-bit value with these terms and this constant is none of from, from +
+ * 1, ... to. */
 bool affine_facts_exclude(const Evaluator *evaluator, const AffineForm *value, uint32_t from, uint32_t to);
 
 /* classes.c */
 void affine_classes_start(Evaluator *evaluator);
 /* The 32-bit sum 'narrow', which register 'reg' holds, extended to 64 bits, where it may have wrapped. */
 void affine_class_extend(Evaluator *evaluator, const Sum *narrow, RegId reg, bool is_signed, Sum *out);
-/* a * b + addend, which register 'reg' holds. False if it has no sum but the register itself. */
+/* a * b + addend, which register 'reg' holds. False if its only sum is the register itself. */
 bool affine_class_multiply(Evaluator *evaluator, const Sum *a, const Sum *b, const Sum *addend, RegId reg, Sum *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* Sums in the making, and what can be said of one alone. */
+/* Sums in the making, and questions about a single one. */
 #include "analysis/affine/internal.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ void affine_sum_add_term(Sum *sum, const AffineTerm *term, int64_t factor)
 {
     uint64_t added = (uint64_t)term->coefficient * (uint64_t)factor;
     AffineTerm copy = *term;
-    /* Modulo 2^32 it does not matter how a register is extended. */
+    /* Modulo 2^32, the way in which a register is extended does not matter. */
     if (sum->bits == 32 && copy.base == AFFINE_SIGNED) {
         copy.base = AFFINE_VALUE;
         copy.low = 0;

@@ -1,8 +1,8 @@
-/* Bounds on what an instruction computes from bounded operands.
+/* Bounds on the result of an instruction with bounded operands.
  *
- * Arithmetic is done on integers that do not wrap; what it gives is brought into the register afterwards, once as
- * unsigned integers and once as signed ones, and both results hold.  Where an operation has no rule of its own, the
- * result is known only if all operands are. */
+ * Arithmetic is done on integers that do not wrap; the result is then reduced to the register's bits, once as an
+ * unsigned and once as a signed integer, and both sets of bounds hold. The result of an operation without a rule of its
+ * own is known only if all operands are. */
 #include "analysis/evaluate/internal.h"
 
 typedef __int128 Wide;
@@ -20,7 +20,7 @@ static uint64_t ones_up_to(uint64_t value)
 static uint64_t least_of(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static uint64_t greatest_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-/* What the unsigned limits say of the signed ones, where all values have the same sign. */
+/* Tightens the signed limits by the unsigned ones, which is possible if all values have the same sign. */
 static void signed_tighten(Bounds *b)
 {
     uint64_t sign = bits_sign(b->bits);
@@ -39,7 +39,7 @@ static void unsigned_tighten(Bounds *b)
     b->high = least_of(b->high, (uint64_t)b->most & bits_mask(b->bits));
 }
 
-/* Lets each sort of facts profit from the others. */
+/* Tightens each kind of bounds by the others. */
 static Bounds tightened(Bounds b)
 {
     uint64_t all = bits_mask(b.bits);
@@ -100,7 +100,7 @@ static Bounds both(Bounds a, Bounds b)
 Bounds bounds_wrapped(unsigned bits, Wide low, Wide high)
 {
     Bounds b = bounds_any(bits);
-    unsigned __int128 apart = (unsigned __int128)high - (unsigned __int128)low; /* may have all of 128 bits */
+    unsigned __int128 apart = (unsigned __int128)high - (unsigned __int128)low; /* may need all 128 bits */
     if (apart > bits_mask(bits))
         return b;
     uint64_t size = (uint64_t)apart, first = (uint64_t)low & bits_mask(bits);
@@ -116,7 +116,7 @@ Bounds bounds_wrapped(unsigned bits, Wide low, Wide high)
     return tightened(b);
 }
 
-/* The bits of a register that are read. */
+/* Bounds on the bits of a register that are read. */
 static Bounds cut(Bounds b, unsigned bits)
 {
     if (b.bits <= bits)
@@ -127,7 +127,7 @@ static Bounds cut(Bounds b, unsigned bits)
     return bounds_with_zeros(low, b.zeros);
 }
 
-/* The result as it is in a register that may be wider. */
+/* Bounds on the result as extended to a register that may be wider. */
 static Bounds extended(const Computation *c, Bounds b)
 {
     if (c->bits == c->reg_bits)
@@ -145,7 +145,7 @@ static Interval interval(const Bounds *b, bool is_signed)
 static Wide wide_least(Wide a, Wide b) { return a < b ? a : b; }
 static Wide wide_most(Wide a, Wide b) { return a > b ? a : b; }
 
-/* False if the product may have more bits than there are. */
+/* False if the product may not fit into 128 bits. */
 static bool interval_multiply(Interval *a, Interval b)
 {
     const Wide factors[4][2] = {{a->low, b.low}, {a->low, b.high}, {a->high, b.low}, {a->high, b.high}};
@@ -191,7 +191,7 @@ static Bounds saturated(unsigned bits, Interval i, bool is_signed)
     return bounds_wrapped(bits, clamped(i.low, bits, is_signed), clamped(i.high, bits, is_signed));
 }
 
-/* Sums wrap alike whatever the kind of integers; factors that are extended are of one kind. */
+/* Sums wrap alike whether the integers are signed or not; factors that are extended are of one kind. */
 static Bounds arithmetic_bounds(const Computation *c, const Bounds *s)
 {
     Bounds result = bounds_any(c->bits);
@@ -220,7 +220,7 @@ static Bounds conversion_bounds(const Computation *c, const Bounds *s)
     return c->saturates ? saturated(c->bits, i, c->extends_sign) : bounds_wrapped(c->bits, i.low, i.high);
 }
 
-/* Only of a positive divisor and a dividend that is not negative. */
+/* Known only for a positive divisor and a dividend that is not negative. */
 static Bounds quotient_bounds(const Computation *c, const Bounds *s)
 {
     Interval a = interval(&s[0], c->is_signed), b = interval(&s[1], c->is_signed);
@@ -231,7 +231,7 @@ static Bounds quotient_bounds(const Computation *c, const Bounds *s)
     return bounds_wrapped(c->bits, a.high < b.low ? a.low : 0, wide_least(a.high, b.high - 1));
 }
 
-/* As an unsigned integer: the least one of all has no opposite, and is half of what there are. */
+/* The bounds are unsigned, because the least signed integer has no opposite: its absolute value is half of 2^bits. */
 static Bounds absolute_bounds(const Computation *c, const Bounds *s)
 {
     Wide low = s[0].least, high = s[0].most;
@@ -282,7 +282,7 @@ static Bounds shift_left_bounds(const Computation *c, const Bounds *s)
     return bounds_with_zeros(result, s[0].zeros << by | ~(UINT64_MAX << by));
 }
 
-/* Shifting further brings it nearer to 0, or to -1. */
+/* A further shift moves the value nearer to 0, or to -1. */
 static Bounds shift_right_bounds(const Computation *c, const Bounds *s)
 {
     unsigned limit = c->is_signed ? c->bits - 1u : c->bits;
@@ -291,7 +291,8 @@ static Bounds shift_right_bounds(const Computation *c, const Bounds *s)
     return bounds_wrapped(c->bits, a.low >> (a.low < 0 ? least : most), a.high >> (a.high < 0 ? most : least));
 }
 
-/* A field of so many bits; of an unsigned integer, no more than what is at that position. */
+/* A field of a known length is bounded by that length; a field of an unsigned integer also by the bits from its
+ * position on. */
 static Bounds extract_bounds(const Computation *c, const Bounds *s)
 {
     if (!bounds_is_point(&s[2]))
@@ -323,7 +324,7 @@ static Bounds selection_bounds(const Bounds *s, bool first, bool second)
     return first && second ? either(s[0], s[1]) : first ? s[0] : s[1];
 }
 
-/* Whether the relation may hold, and whether it may not. */
+/* Sets outcomes[0] if the relation may be false, outcomes[1] if it may be true. */
 static void relation_outcomes(Relation relation, Interval a, Interval b, bool outcomes[2])
 {
     bool same = a.low == a.high && b.low == b.high && a.low == b.low, apart = a.high < b.low || a.low > b.high;
@@ -338,7 +339,7 @@ static void relation_outcomes(Relation relation, Interval a, Interval b, bool ou
     }
 }
 
-/* Equality is told by either kind of integers, and by bits. */
+/* Equality can be excluded by the signed bounds, by the unsigned ones, and by the bits. */
 static void comparison_outcomes(const Computation *c, const Bounds *s, bool outcomes[2])
 {
     bool is_equality = c->relation == RELATION_EQUAL || c->relation == RELATION_NOT_EQUAL;
@@ -434,7 +435,7 @@ Bounds computation_bounds(const Computation *c, RegisterBounds *of, const void *
     return computation_bounds_of(c, sources);
 }
 
-/* The loaded integer is extended to the register by its kind; of a vector each element is. */
+/* The loaded integer, or each element of a vector, is extended to its register as its type says. */
 Bounds bounds_of_load(const Body *body, const Inst *inst, RegId reg)
 {
     Type type = inst->signature->type_count ? inst->signature->types[0] : TYPE_NONE;

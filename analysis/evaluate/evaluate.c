@@ -1,7 +1,7 @@
-/* The list of rows that can be evaluated, and instructions taken apart by it. */
+/* The list of rows that can be evaluated, and the decoding of instructions by it. */
 #include "analysis/evaluate/internal.h"
 
-/* Sources that are not of the row's type, as bits: the first source is 1. */
+/* The sources that differ from the row's type, as sets of bits, in which the first source is 1. */
 typedef struct Row {
     uint8_t op; /* ComputeOp */
     uint8_t source_count;
@@ -99,7 +99,7 @@ Relation relation_swapped(Relation relation)
     return swapped[relation];
 }
 
-/* .lo, .ls, .hi and .hs are comparisons of unsigned integers, and come with these types only. */
+/* .lo, .ls, .hi and .hs compare unsigned integers, and only these types have them. */
 static Relation relation_of(const Inst *inst)
 {
     static const struct {
@@ -164,7 +164,7 @@ static bool source_of(const Body *body, const Inst *inst, const Operand *operand
     return true;
 }
 
-/* The type of the integers that are computed with: of comparisons and conversions, the second. */
+/* The type of the integers that are operated on: the second one of comparisons and conversions. */
 static Type operated_type(const Computation *c, const Signature *signature)
 {
     bool second = c->op == COMPUTE_CONVERT || (c->op == COMPUTE_COMPARE && signature->type_count == 2);
@@ -185,7 +185,7 @@ static unsigned result_bits(const Computation *c, const Inst *inst, Type type)
     }
 }
 
-/* What the modifiers choose within a row. */
+/* Reads the choices that the modifiers make within a row. */
 static bool modifiers_read(const Inst *inst, Computation *c)
 {
     bool is_product = c->op == COMPUTE_MUL || c->op == COMPUTE_MAD || c->op == COMPUTE_MUL_24 ||
@@ -213,7 +213,7 @@ static bool is_halves(Type type)
     return type == TYPE_U16X2 || type == TYPE_S16X2;
 }
 
-/* .relu exists for packed integers and for plain ones in one row. */
+/* One row has .relu for packed integers and for plain ones. */
 static ComputeOp halves_op(ComputeOp op)
 {
     return op == COMPUTE_MIN ? COMPUTE_HALVES_MIN : op == COMPUTE_MAX ? COMPUTE_HALVES_MAX : op;
@@ -228,7 +228,8 @@ static bool table_read(const Inst *inst, Computation *c)
     return true;
 }
 
-/* Of a type that is not an integer only copies and selections are known, which take it for bits. */
+/* True for integers and predicates, and for floating-point numbers that are only copied or selected, which treats them
+ * as bits. */
 static bool type_is_known(const Computation *c, Type type)
 {
     TypeClass class = type_class(type);

@@ -1,12 +1,12 @@
-/* What an instruction computes: the one place outside the emulator that says so.
+/* The meaning of instructions: the only place outside the emulator that defines what they compute.
  *
- * A Computation is an instruction taken apart: the operation, how many bits of each operand it reads and as what kind
- * of integer, and how the result fills its register.  Of a Computation there are three questions: the value for given
- * operands, bounds on it for bounded operands, and whether it is a sum of multiples of its operands.
+ * A Computation is a decoded instruction: the operation, how many bits of each operand it reads and as which kind of
+ * integer, and how the result fills its register. It answers three questions: the value for given operands, the bounds
+ * on it for bounded operands, and whether it is a sum of multiples of its operands.
  *
- * What is supported is the list in evaluate.c, by row of the instruction table.  Everything else, above all what
- * computes floating-point numbers, is refused.  tests/unit/test_evaluate.c compares all rows of the list with the
- * emulator, on extreme and random operands. */
+ * The list of supported rows of the instruction table is in evaluate.c. Everything else, above all floating-point
+ * arithmetic, is refused. tests/unit/test_evaluate.c compares all rows of the list with the emulator, on extreme and
+ * random operands. */
 #ifndef PTXOPT_ANALYSIS_EVALUATE_H
 #define PTXOPT_ANALYSIS_EVALUATE_H
 
@@ -18,9 +18,9 @@ typedef enum ComputeOp {
     COMPUTE_COPY,
     COMPUTE_CONVERT, /* from integer to integer */
     COMPUTE_ADD, COMPUTE_SUB, COMPUTE_NEG, COMPUTE_ABS,
-    COMPUTE_MUL, COMPUTE_MAD,           /* the low bits, or all of a product that is wider than its factors */
+    COMPUTE_MUL, COMPUTE_MAD,           /* the low bits, or all bits of a product that is wider than its factors */
     COMPUTE_MUL_HIGH, COMPUTE_MAD_HIGH, /* the high half of the product */
-    COMPUTE_MUL_24, COMPUTE_MAD_24,     /* of factors of 24 bits, the low bits */
+    COMPUTE_MUL_24, COMPUTE_MAD_24,     /* the low bits of a product of 24-bit factors */
     COMPUTE_DIV, COMPUTE_REM,
     COMPUTE_DISTANCE, /* |a - b| + c */
     COMPUTE_MIN, COMPUTE_MAX,
@@ -31,28 +31,28 @@ typedef enum ComputeOp {
     COMPUTE_EXTRACT, COMPUTE_INSERT, COMPUTE_MASK, COMPUTE_EXTEND, COMPUTE_REVERSE, COMPUTE_PERMUTE,
     COMPUTE_COUNT_ONES, COMPUTE_COUNT_ZEROS, COMPUTE_FIND,
     COMPUTE_SELECT, COMPUTE_SELECT_SIGN,
-    COMPUTE_COMPARE, /* the result: a predicate, or all bits of the register */
+    COMPUTE_COMPARE, /* the result is a predicate, or fills all bits of the register */
 } ComputeOp;
 
 typedef enum Relation {
     RELATION_NONE, RELATION_EQUAL, RELATION_NOT_EQUAL, RELATION_LESS, RELATION_LESS_EQUAL, RELATION_GREATER,
     RELATION_GREATER_EQUAL
 } Relation;
-/* The relation that holds where the other does not; and the one of b to a. */
+/* The relation that holds if the other does not, and the relation of b to a. */
 Relation relation_negated(Relation relation);
 Relation relation_swapped(Relation relation);
 
-/* What combines a comparison with a predicate, its third operand. */
+/* The operation that combines a comparison with a predicate, its third operand. */
 typedef enum Combination { COMBINE_NOTHING, COMBINE_AND, COMBINE_OR, COMBINE_XOR } Combination;
 
 /* An operand that is read. */
 typedef struct ComputeSource {
     const Operand *operand;
     RegId reg;         /* REG_NONE: it is not just a register */
-    bool is_constant;  /* an integer constant, 'constant', of which 'bits' are there */
+    bool is_constant;  /* an integer constant, 'constant', which has 'bits' bits */
     bool is_inverted;  /* a predicate that is read as its opposite */
-    bool is_signed;    /* how it is extended where the operation has more bits */
-    uint8_t bits;      /* that are read of the register, which may have more */
+    bool is_signed;    /* how it is extended if the operation has more bits */
+    uint8_t bits;      /* the bits that are read of the register, which may have more */
     uint8_t reg_bits;
     uint64_t constant;
 } ComputeSource;
@@ -66,8 +66,8 @@ typedef struct Computation {
     bool is_signed;    /* the integers that the operation orders, shifts, divides */
     bool extends_sign; /* how the result fills a wider register */
     bool saturates;    /* to the least or greatest integer of the type instead of wrapping */
-    bool clips;        /* .relu: to 0 what is negative */
-    bool clamps;       /* .clamp rather than .wrap, of the amount of a funnel shift and the like */
+    bool clips;        /* .relu: negative results become 0 */
+    bool clamps;       /* .clamp rather than .wrap, for the amount of a funnel shift and the like */
     bool shift_amount; /* bfind.shiftamt */
     Relation relation;       /* COMPARE */
     Combination combination; /* COMPARE */
@@ -77,22 +77,22 @@ typedef struct Computation {
     ComputeSource sources[COMPUTE_SOURCES];
 } Computation;
 
-/* Takes an instruction of the body apart.  False if it is not on the list, writes anything but one register (beside the
- * carry flag), or keeps the old value where a guard is false.  O(1). */
+/* Decodes an instruction of the body. False if it is not on the list, writes anything but one register (besides the
+ * carry flag), or keeps the old value if a guard is false. O(1). */
 bool computation_of(const Body *body, const Inst *inst, Computation *out);
-/* The same of an instruction that may be guarded: what it computes if it is executed. */
+/* The same for an instruction that may be guarded: what it computes if it is executed. */
 bool computation_if_executed(const Body *body, const Inst *inst, Computation *out);
 
-/* The register that the instruction makes a copy of, whole; REG_NONE if it does anything else. */
+/* The register that the instruction copies as a whole; REG_NONE if it does anything else. */
 RegId computation_copied(const Body *body, const Inst *inst);
-/* Whether it makes a predicate by comparing two integers of so many bits, combined with nothing else. */
+/* True if it makes a predicate just by comparing two integers of this many bits. */
 bool computation_is_comparison(const Computation *c, unsigned bits);
 
 /* The bits that the result's register holds if the sources' registers hold these ('values' has an element for each
- * source; those of constants are not read).  False if the ISA leaves the value open, as for a division by zero. */
+ * source; those of constants are not read). False if the ISA leaves the value undefined, as for a division by zero. */
 bool computation_value(const Computation *c, const uint64_t *values, uint64_t *result);
 
-/* What is known of the bits of a register: never empty.  All three sorts of facts hold. */
+/* The possible values of a register, at least one: those within all three kinds of bounds. */
 typedef struct Bounds {
     uint64_t low, high;   /* as an unsigned integer */
     int64_t least, most;  /* as a signed one */
@@ -104,9 +104,9 @@ Bounds bounds_any(unsigned bits);
 Bounds bounds_point(unsigned bits, uint64_t value);
 /* From low to high, as unsigned integers that the register can hold. */
 Bounds bounds_unsigned(unsigned bits, uint64_t low, uint64_t high);
-/* The same, and the bits in 'zeros' are known to be 0. */
+/* The same, with the bits in 'zeros' known to be 0. */
 Bounds bounds_with_zeros(Bounds bounds, uint64_t zeros);
-/* From low to high, as integers of which the register holds the low bits. */
+/* From low to high, as integers whose low bits the register holds. */
 Bounds bounds_wrapped(unsigned bits, __int128 low, __int128 high);
 static inline bool bounds_is_point(const Bounds *bounds) { return bounds->low == bounds->high; }
 
@@ -114,9 +114,9 @@ static inline bool bounds_is_point(const Bounds *bounds) { return bounds->low ==
  * constant may have any value. */
 typedef Bounds RegisterBounds(const void *context, RegId reg);
 Bounds computation_bounds(const Computation *c, RegisterBounds *of, const void *context);
-/* The same for given bounds of each source, constants and those that are no registers among them. */
+/* The same, with bounds given for each source, including constants and other sources that are not registers. */
 Bounds computation_bounds_of(const Computation *c, const Bounds *sources);
-/* Bounds of a register that 'ld' or 'ldu' with this type loads to; those of its type if it is another instruction. */
+/* Bounds of a register that 'ld' or 'ldu' with this type loads to; the bounds of its type for any other instruction. */
 Bounds bounds_of_load(const Body *body, const Inst *inst, RegId reg);
 
 /* constant + sum of factor * source + product of two sources, modulo 2^bits: each source with as many bits as the
@@ -133,8 +133,8 @@ typedef struct ComputedSum {
     unsigned factors[2]; /* the sources of the product */
 } ComputedSum;
 
-/* Whether the result is such a sum, given what is known of the sources: a source that is a point counts as a constant.
- * The result's register has no more bits than the sum then. */
+/* True if the result is such a sum, given the bounds of the sources: a source with one possible value counts as a
+ * constant. The result's register then has no more bits than the sum. */
 bool computation_sum(const Computation *c, const Bounds *sources, ComputedSum *out);
 
 #endif

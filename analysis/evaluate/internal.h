@@ -1,4 +1,4 @@
-/* What the files of the evaluator share: integers of any width. */
+/* The functions that the files of the evaluator share: integers of any width. */
 #ifndef PTXOPT_ANALYSIS_EVALUATE_INTERNAL_H
 #define PTXOPT_ANALYSIS_EVALUATE_INTERNAL_H
 

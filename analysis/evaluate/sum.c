@@ -8,7 +8,7 @@ static void add_term(ComputedSum *sum, unsigned source, uint64_t factor)
         sum->terms[sum->term_count++] = (struct ComputedTerm){source, factor};
 }
 
-/* A source that is known, as it is read: extended by its kind. */
+/* The value of a known source as it is read: extended by its kind. */
 static bool is_known(const Computation *c, const Bounds *sources, unsigned i, uint64_t *value)
 {
     const ComputeSource *source = &c->sources[i];
@@ -50,7 +50,7 @@ static bool shift_sum(const Computation *c, const Bounds *sources, ComputedSum *
     return true;
 }
 
-/* Where no bit is set in both, there is nothing to carry. */
+/* Sources that share no bit have no carries, so their or, or xor, is their sum. */
 static bool joined_sum(const Computation *c, const Bounds *sources, ComputedSum *sum)
 {
     uint64_t all = bits_mask(c->bits);
@@ -61,7 +61,7 @@ static bool joined_sum(const Computation *c, const Bounds *sources, ComputedSum 
     return true;
 }
 
-/* The complement of all bits from the k-th on, if the others are 0: -source - 2^k. */
+/* The complement of all bits from the k-th on is a sum if the others are 0: -source - 2^k. */
 static bool complement_sum(const Computation *c, const Bounds *sources, unsigned i, uint64_t mask, ComputedSum *sum)
 {
     uint64_t all = bits_mask(c->bits), first = -mask & all;

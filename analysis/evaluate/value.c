@@ -1,7 +1,7 @@
-/* What an instruction computes from given operands. */
+/* The results of instructions for given operands. */
 #include "analysis/evaluate/internal.h"
 
-/* A source as it is read: its bits, and the integer that they are. */
+/* A source as it is read: its bits, and the integer that they represent. */
 typedef struct Number {
     uint64_t bits;
     int64_t number; /* extended by the source's kind */
@@ -15,7 +15,7 @@ static Number number_read(const ComputeSource *source, uint64_t value)
     return number;
 }
 
-/* The integer, between the least and the greatest one of so many bits. */
+/* Clamps the integer to the range of integers of this many bits. */
 static uint64_t saturated(__int128 value, unsigned bits, bool is_signed)
 {
     __int128 most = is_signed ? (__int128)(bits_mask(bits) >> 1) : (__int128)bits_mask(bits);
@@ -23,7 +23,7 @@ static uint64_t saturated(__int128 value, unsigned bits, bool is_signed)
     return (uint64_t)(value > most ? most : value < least ? least : value);
 }
 
-/* As an integer of the operation's kind; all of 128 bits are needed for unsigned ones of 64 bits. */
+/* The source as an integer of the operation's kind; unsigned 64-bit ones need more than 64 bits. */
 static __int128 widened(const Computation *c, Number number)
 {
     return c->is_signed ? (__int128)number.number : (__int128)number.bits;
@@ -90,7 +90,7 @@ static uint64_t product_24(const Computation *c, const Number *s)
     return a * b;
 }
 
-/* The ISA leaves division by zero open, and says nothing of the one quotient that does not fit. */
+/* The ISA leaves division by zero undefined, and says nothing about the only quotient that does not fit. */
 static bool quotient_value(const Computation *c, const Number *s, uint64_t *result)
 {
     __int128 a = widened(c, s[0]), b = widened(c, s[1]);
@@ -107,7 +107,7 @@ static uint64_t extreme_value(const Computation *c, const Number *s)
     return c->clips && chosen.number < 0 ? 0 : chosen.bits;
 }
 
-/* One of the two integers in a register. */
+/* The result for one of the two integers in a register. */
 static uint64_t half_value(const Computation *c, uint64_t a, uint64_t b)
 {
     int64_t x = c->is_signed ? bits_signed(a, 16) : (int64_t)(a & bits_mask(16));
@@ -131,7 +131,7 @@ static uint64_t table_value(const Computation *c, const Number *s)
     return result;
 }
 
-/* A shift by as many bits as there are, or more, leaves zeros or copies of the sign. */
+/* A shift by at least the number of bits leaves zeros or copies of the sign. */
 static uint64_t shift_value(const Computation *c, const Number *s)
 {
     uint64_t amount = s[1].bits;
@@ -173,7 +173,7 @@ static uint64_t insert_value(const Computation *c, const Number *s)
     return (s[1].bits & ~mask) | (s[0].bits << position & mask);
 }
 
-/* bmsk: so many ones from a position on. */
+/* bmsk: this many ones from a position on. */
 static uint64_t mask_value(const Computation *c, const Number *s)
 {
     uint64_t position = c->clamps ? s[0].bits : s[0].bits & 31, length = c->clamps ? s[1].bits : s[1].bits & 31;
@@ -201,7 +201,7 @@ static uint64_t reversed(uint64_t value, unsigned bits)
     return result;
 }
 
-/* prmt without a mode: each byte is chosen, or filled with its sign. */
+/* prmt without a mode: each byte is a chosen one, or filled with its sign. */
 static uint64_t permuted(const Number *s)
 {
     uint64_t both = s[1].bits << 32 | s[0].bits, result = 0;
@@ -215,7 +215,7 @@ static uint64_t permuted(const Number *s)
     return result;
 }
 
-/* bfind: the highest bit that is not the sign's; all ones if there is none. */
+/* bfind: the highest bit that differs from the sign; all ones if there is none. */
 static uint64_t find_value(const Computation *c, const Number *s)
 {
     unsigned bits = c->sources[0].bits;
@@ -245,7 +245,7 @@ static uint64_t distance_value(const Computation *c, const Number *s)
     return (compared(c, s[0], s[1]) > 0 ? s[0].bits - s[1].bits : s[1].bits - s[0].bits) + s[2].bits;
 }
 
-/* False if the result is open. */
+/* False if the result is undefined. */
 static bool computed(const Computation *c, const Number *s, uint64_t *result)
 {
     switch (c->op) {

@@ -1,4 +1,4 @@
-/* Declarations of the files that lower a body (analysis/lowered/lowered.h): values.c says how each value exists in
+/* Declarations of the files that lower a body (analysis/lowered/lowered.h): values.c decides how each value exists in
  * machine code, lowered.c lowers the instructions and finds what is live, regions.c joins blocks and finds loops. */
 #ifndef PTXOPT_ANALYSIS_LOWERED_INTERNAL_H
 #define PTXOPT_ANALYSIS_LOWERED_INTERNAL_H
@@ -7,7 +7,7 @@
 
 enum { READS_MOST = 64 }; /* distinct registers that one instruction may read */
 
-/* How a value exists in machine code. */
+/* The way in which a value exists in machine code. */
 typedef enum ValueKind {
     VALUE_OWN,     /* in registers of its own, or a predicate */
     VALUE_FREE,    /* an operand from the constant bank, or an immediate */
@@ -21,15 +21,17 @@ typedef struct Lowering {
     const Values *values;
     Lowered *out;
     uint8_t *kinds;  /* by RegId: ValueKind */
-    uint8_t *narrow; /* by RegId: of the 64 bits only the low half is used */
+    uint8_t *narrow; /* by RegId: only the low half of the 64 bits is used */
     RegId reads[READS_MOST];
     unsigned read_count;
     ParameterLoads loads;
     bool close;       /* LOWERED_CLOSELY */
-    RegId *roots;     /* by RegId: what it is a copy of, or itself */
-    uint32_t *loaded_in; /* by RegId, of an address: the block + 1 that it was last loaded in, and what it is there */
+    RegId *roots;     /* by RegId: the register that it is a copy of, or itself */
+    uint32_t *loaded_in; /* by RegId, for an address: the block + 1 that it was last loaded in, and the register that
+                          * holds it there */
     RegId *loaded_as;
-    unsigned loaded;  /* of what is being resolved: addresses from parameters, and the last of them */
+    unsigned loaded;  /* for the operand that is being resolved: the number of addresses from parameters, and the last
+                       * of them */
     RegId loaded_last;
     size_t reg_count; /* registers so far, with those for parameters */
     VEC(uint8_t) extra; /* widths of those */
@@ -39,26 +41,26 @@ typedef struct Lowering {
 /* The register that the instruction writes; REG_NONE if there is none, or there are several. */
 RegId only_result(const Inst *inst);
 
-/* Nothing but the computation of its results, under no guard. */
+/* True if the instruction does nothing but compute its results, under no guard. */
 bool is_plain(const Inst *inst);
 bool reads_constant(const Inst *inst);
 
-/* Whether the value is the same in all threads of a block, or an operand that takes no register. */
+/* True if the value is the same in all threads of a block, or an operand that takes no register. */
 bool operand_is_uniform(const Lowering *lowering, RegId reg);
 
-/* Whether 'sum' is the register and a constant. */
+/* True if 'sum' is the register plus a constant. */
 bool adds_to(const Lowering *lowering, RegId sum, RegId reg);
 
 /* Sets 'kinds' and 'narrow'. */
 void values_classify(Lowering *lowering);
 
-/* reads.c: adds to 'reads' the registers that machine code reads where the body reads 'reg'. */
+/* reads.c: adds to 'reads' the registers that machine code reads for a read of 'reg' in the body. */
 void reads_resolve(Lowering *lowering, RegId reg, unsigned depth);
 void reads_add(Lowering *lowering, RegId reg);
-/* A copy of them in the arena. */
+/* A copy of 'reads' in the arena. */
 RegId *reads_take(Lowering *lowering, uint16_t *count);
 
-/* Makes regions of the lowered blocks. */
+/* Merges lowered blocks into regions. */
 void regions_make(Lowering *lowering);
 
 #endif

@@ -1,4 +1,4 @@
-/* Lowering: what is left of the instructions in machine code, and what is live. */
+/* Lowering: the instructions that remain in machine code, and the registers that are live. */
 #include "analysis/lowered/internal.h"
 
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static LoweredInst *operand_load(Lowering *lowering, uint8_t width, uint16_t lat
     return &lowering->insts.data[lowering->insts.count - 1];
 }
 
-/* An address that is the same in all threads is loaded once in each block that accesses it. */
+/* Loads an address that is the same in all threads, once in each block that accesses it. */
 static void address_load(Lowering *lowering, RegId address, const Block *block)
 {
     address = lowering->roots[address];
@@ -57,7 +57,7 @@ static void address_load(Lowering *lowering, RegId address, const Block *block)
     lowering->loaded_as[address] = load->writes[0];
 }
 
-/* What accesses need in registers: addresses, except where uniform registers hold them, and what is stored. */
+/* Lowers the register operands of an access: addresses, except those that uniform registers hold, and stored values. */
 static void access_loads(Lowering *lowering, const Inst *inst, const Access *access)
 {
     const Operand *address = access->address;
@@ -75,7 +75,7 @@ static void access_loads(Lowering *lowering, const Inst *inst, const Access *acc
         address_load(lowering, inst->refs[address->items[0].ref].reg, inst->block);
 }
 
-/* Exact divisions and roots of floating point, and divisions of 64 bits, have subroutines for their rare cases. */
+/* Exact floating-point divisions and roots, and 64-bit divisions, have subroutines for their rare cases. */
 static bool has_subroutine(const Inst *inst)
 {
     if (inst_is_opaque(inst) || !opcode_is_slow(inst_op(inst)) || inst_has(inst, MOD_APPROX) ||
@@ -185,7 +185,7 @@ static void readers_collect(Walk *walk)
         qsort(walk->readers.data, walk->readers.count, sizeof(Reader), compare_readers);
 }
 
-/* The value is live at the end of the block. */
+/* Marks the value as live at the end of the block. */
 static void walk_leave(Walk *walk, RegId reg, const Block *block)
 {
     if (walk->left[block->id] == reg + 1)
@@ -238,7 +238,7 @@ static void widths_set(Lowering *lowering)
     }
 }
 
-/* Now that all registers are known, those for parameters included. */
+/* Completes the widths now that all registers are known, including those for parameters. */
 static void widths_complete(Lowering *lowering)
 {
     Lowered *out = lowering->out;

@@ -1,7 +1,7 @@
-/* The registers that machine code reads where a body reads others, while an instruction is lowered. */
+/* The registers that machine code reads instead of those that the body reads, while an instruction is lowered. */
 #include "analysis/lowered/internal.h"
 
-enum { FUSED_DEPTH = 3 }; /* instructions that one operand may stand for */
+enum { FUSED_DEPTH = 3 }; /* instructions that one operand may represent */
 
 void reads_add(Lowering *lowering, RegId reg)
 {

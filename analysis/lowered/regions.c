@@ -2,8 +2,8 @@
 #include "analysis/lowered/internal.h"
 
 enum {
-    MERGED_MOST = 10,    /* instructions of a block that is made conditional */
-    CONDITIONS_MOST = 7, /* there are as many predicate registers */
+    MERGED_MOST = 10,    /* longest block, in instructions, that is made conditional */
+    CONDITIONS_MOST = 7, /* the number of predicate registers */
 };
 
 static bool may_be_conditional(const LoweredBlock *block, const Block *from)
@@ -17,7 +17,7 @@ static bool may_be_conditional(const LoweredBlock *block, const Block *from)
     return true;
 }
 
-/* The two blocks that may follow; false if there are not two. */
+/* The two blocks that may follow; false if there are not exactly two. */
 static bool two_ways(const Block *block, Block **taken, Block **other)
 {
     const Inst *last = block->last;
@@ -65,7 +65,7 @@ static void region_append(Lowering *lowering, LoweredBlock *region, LoweredBlock
     block->count = 0;
 }
 
-/* The phis of the block where conditional code ends become moves, which need nothing but their operands. */
+/* Turns the phis of the block in which conditional code ends into moves, which need only their operands. */
 static void phis_lower(Lowering *lowering, LoweredBlock *join, RegId predicate)
 {
     VEC(LoweredInst) insts = {0};
@@ -163,7 +163,7 @@ static const Phi *counter_of(const Lowering *lowering, RegId reg, const Block *h
     return NULL;
 }
 
-/* The block that branches back to the region's top: its last one, or one after it that does nothing else. */
+/* The block that branches back to the region's top: its last one, or a later one that does nothing else. */
 static Block *latch_of(const LoweredBlock *region)
 {
     for (unsigned p = 0; p < region->block->pred_count; p++) {
@@ -190,7 +190,7 @@ static uint32_t trips_between(const Lowering *lowering, const Phi *phi, const Bl
     return 0;
 }
 
-/* Finds where the region branches back, if that depends on a counter that grows by a constant. */
+/* Finds the block that branches back to the region, if that depends on a counter that grows by a constant. */
 static void loop_find(const Lowering *lowering, LoweredBlock *region)
 {
     Block *latch = latch_of(region);
@@ -207,7 +207,7 @@ static void loop_find(const Lowering *lowering, LoweredBlock *region)
             continue;
         if (o + 1 < test->operand_count && operand_constant(lowering, test, &test->operands[o + 1], &end))
             region->trips = trips_between(lowering, phi, latch, end);
-        /* A loop that ends in an unconditional branch is not turned round. */
+        /* A loop that ends in an unconditional branch is not rotated. */
         if (region->trips || latch == region->last)
             region->latch = latch;
         return;

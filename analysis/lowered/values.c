@@ -1,4 +1,5 @@
-/* How each value exists in machine code: in registers, as an operand, in uniform registers, or in what reads it.
+/* Decides how each value exists in machine code: in registers, as an operand, in uniform registers, or within the
+ * instructions that read it.
  *
  * The rules are those that disassembled kernels show (nvdisasm -plr prints what is live in machine code). */
 #include "analysis/lowered/internal.h"
@@ -28,7 +29,7 @@ bool reads_constant(const Inst *inst)
            (access.space == SPACE_PARAM || access.space == SPACE_CONST);
 }
 
-/* Copies between registers of equal width, and between an address and the same address in another space. */
+/* True for copies between registers of equal width, and between an address and the same address in another space. */
 static bool is_copy(const Lowering *lowering, const Inst *inst)
 {
     const Body *body = lowering->out->body;
@@ -40,7 +41,7 @@ static bool is_copy(const Lowering *lowering, const Inst *inst)
     return (inst_op(inst) == OP_MOV && same) || inst_op(inst) == OP_CVTA;
 }
 
-/* Truncation to half a pair, which is its low register. */
+/* True for truncation to half a pair, which is its low register. */
 static bool is_truncation(const Lowering *lowering, const Inst *inst)
 {
     const Body *body = lowering->out->body;
@@ -52,7 +53,7 @@ static bool is_truncation(const Lowering *lowering, const Inst *inst)
     return integers && type_bits(inst->refs[0].type) == 32 && type_bits(inst->refs[1].type) == 64;
 }
 
-/* Extension to 64 bits of which the high half is not used. */
+/* True for an extension to 64 bits whose high half is not used. */
 static bool is_narrow_copy(const Lowering *lowering, const Inst *inst)
 {
     return inst_op(inst) == OP_CVT && inst->ref_count == 2 && ref_writes(&inst->refs[0]) &&
@@ -61,7 +62,7 @@ static bool is_narrow_copy(const Lowering *lowering, const Inst *inst)
            type_bits(inst->refs[1].type) == 32;
 }
 
-/* Extension to 64 bits: the high half, zero or the sign, is computed where it is read. */
+/* True for an extension to 64 bits: the high half, zero or the sign, is computed where it is read. */
 static bool is_extension(const Lowering *lowering, const Inst *inst)
 {
     if (inst_op(inst) != OP_CVT || inst->ref_count != 2 || !ref_writes(&inst->refs[0]))
@@ -78,7 +79,7 @@ bool operand_is_uniform(const Lowering *lowering, RegId reg)
     return lowering->kinds[reg] == VALUE_FREE || lowering->kinds[reg] == VALUE_UNIFORM;
 }
 
-/* Whether what it reads beside registers is the same in all threads of a block. */
+/* True if everything that it reads besides registers is the same in all threads of a block. */
 static bool special_is_uniform(const Inst *inst, bool *launch)
 {
     *launch = true;
@@ -121,7 +122,7 @@ static bool phi_reads(const Lowering *lowering, RegId reg)
     return false;
 }
 
-/* Whether a phi reads it, or a copy of it: phis are in registers, and so is what they are copied from. */
+/* True if a phi reads it, or a copy of it: phis are in registers, and so are the values that they are copied from. */
 static bool is_merged(const Lowering *lowering, RegId reg)
 {
     for (uint32_t u = 0; u < value_use_count(lowering->values, reg); u++) {
@@ -133,7 +134,7 @@ static bool is_merged(const Lowering *lowering, RegId reg)
     return phi_reads(lowering, reg);
 }
 
-/* Whether the uniform datapath computes and holds it. */
+/* True if the uniform datapath computes and holds it. */
 static bool has_uniform_register(const Lowering *lowering, const Inst *inst, RegId reg, bool reads)
 {
     return is_integer(lowering, reg) &&
@@ -184,7 +185,7 @@ static bool is_shared_use(const ValueUse *use)
     return is_address_use(use) && inst_access(use->inst, &access) && access.space == SPACE_SHARED;
 }
 
-/* A sum of a register and the address of a variable. */
+/* True for a sum of a register and the address of a variable. */
 static bool adds_symbol(const Lowering *lowering, const Inst *inst)
 {
     unsigned registers = 0, symbols = 0;
@@ -216,7 +217,7 @@ static bool is_product(const Inst *inst)
     return op == OP_MUL || op == OP_SHL || op == OP_MAD;
 }
 
-/* Accesses to shared memory multiply what they add to their offset by 4, 8 or 16. */
+/* Accesses to shared memory can multiply the register that they add to their offset by 4, 8 or 16. */
 static bool is_scaling(const Inst *inst)
 {
     const Operand *by = inst->operand_count == 3 ? &inst->operands[2] : NULL;
@@ -233,7 +234,7 @@ static bool is_logic(const Inst *inst)
     return op == OP_AND || op == OP_OR || op == OP_XOR || op == OP_NOT;
 }
 
-/* Whether machine code has one instruction for the two. */
+/* True if machine code has one instruction for the two. */
 static bool fuses_into(const Inst *inst, const Inst *reader)
 {
     if (!is_plain(reader))
@@ -242,7 +243,7 @@ static bool fuses_into(const Inst *inst, const Inst *reader)
     return (is_product(inst) && op == OP_ADD) || (is_logic(inst) && (is_logic(reader) || op == OP_SETP));
 }
 
-/* What only addresses shared memory, or becomes part of what does, has 32 bits. */
+/* True if the use needs only 32 bits: it addresses shared memory, or computes a value that only does so. */
 static bool is_narrow_use(const Lowering *lowering, const ValueUse *use)
 {
     if (!use->inst || is_shared_use(use))
@@ -275,7 +276,7 @@ static bool uses_all(const ValueUse *uses, uint32_t count, bool (*test)(const Va
     return count > 0;
 }
 
-/* Machine code adds three registers of 32 bits at once. */
+/* True for additions: machine code adds three 32-bit registers at once. */
 static bool is_sum(const Inst *inst)
 {
     return (inst_op(inst) == OP_ADD || inst_op(inst) == OP_SUB) && type_class(inst->refs[0].type) != CLASS_FLOAT &&
@@ -310,7 +311,7 @@ static bool is_fused(const Lowering *lowering, const Inst *inst, RegId reg)
     return true;
 }
 
-/* An address that is the same in all threads of a block, and stays so as it grows by a constant. */
+/* True for an address that is the same in all threads of a block, and stays so because it grows by a constant. */
 static bool is_uniform_pointer(const Lowering *lowering, const Phi *phi)
 {
     uint32_t count = value_use_count(lowering->values, phi->dst);
@@ -327,7 +328,7 @@ static bool is_uniform_pointer(const Lowering *lowering, const Phi *phi)
     return true;
 }
 
-/* What the copy is one of, if that was seen before it. */
+/* Records the root of a copy, if the copied value has been seen before. */
 static void root_note(Lowering *lowering, const Inst *inst, RegId copy)
 {
     for (unsigned r = 0; r < inst->ref_count; r++)
