@@ -1,24 +1,24 @@
-/* Sectors and bank conflicts of an access, from how its address depends on the thread's index.
+/* Sectors and bank conflicts of an access, derived from the way in which its address depends on the thread's index.
  *
- * The address is taken apart as far as its affine form goes, also through extensions to 64 bits, which are assumed not
- * to wrap here: a figure may be wrong by that, nothing else. */
+ * The address is decomposed as far as its affine form goes, including through extensions to 64 bits, which are assumed
+ * not to wrap here: if one does, a figure is wrong, but nothing else. */
 #include "cost/estimate.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { BANKS = 32, WORD = 4, DEEPEST = 12 };
-static const double gathered = 0.75; /* of the lanes' sectors are distinct where an index is unknown */
+static const double gathered = 0.75; /* the share of the lanes' sectors that are distinct if an index is unknown */
 
 typedef struct Shape {
     double stride[3];  /* bytes between neighbours along x, y, z */
     bool unknown[3];   /* differs along x, y, z in an unknown way */
     bool differs_by_block;
-    double constant;   /* bytes that are added up */
+    double constant;   /* bytes added in total */
     double block_stride; /* bytes between neighbouring blocks along x; 0: none, or unknown */
-    double step;       /* bytes from one iteration of the innermost loop in which it moves to the next; 0: unknown */
+    double step;       /* bytes that it moves in each iteration of the innermost loop in which it moves; 0: unknown */
     BitSet moves;      /* by Loop.index: loops in which the address changes */
-    uint64_t key;      /* of everything that is added up, but constants: a sum, so the order does not matter */
+    uint64_t key;      /* a hash of all terms except constants: a sum, so their order does not matter */
     Map *objects;      /* Estimate.objects */
     const Block *block; /* of the access */
 } Shape;
@@ -34,7 +34,7 @@ static void add_key(Shape *shape, KeyKind kind, uint64_t what, double scale)
     shape->key += hash_mix(hash_mix(hash_mix(kind, what), bits), kind);
 }
 
-/* Special registers and variables are numbered as they come: their addresses differ from run to run. */
+/* Special registers and variables are numbered as they are met: their addresses differ from run to run. */
 static void add_object_key(Shape *shape, const void *object, int64_t offset, double scale)
 {
     if (!map_get(shape->objects, pointer_key(object)))
@@ -73,7 +73,7 @@ static void add_terms(Estimate *estimate, Shape *shape, const AffineForm *form, 
     }
 }
 
-/* A register that cannot be taken apart, times 'scale'; 0: times something unknown. */
+/* Adds a register that cannot be decomposed, times 'scale'; 0: times an unknown factor. */
 static void add_unknown(Estimate *estimate, Shape *shape, RegId reg, double scale)
 {
     add_key(shape, KEY_REGISTER, reg, scale);
@@ -115,7 +115,7 @@ static RegId phi_start(const Estimate *estimate, RegId reg)
     return REG_NONE;
 }
 
-/* The loop that goes on where another has stopped from which the value comes into the block; NULL: none. */
+/* The loop from which the value comes into the block, if it continues another loop; NULL: none. */
 static const Loop *continuing_loop(const Estimate *estimate, RegId reg, const Block *block)
 {
     const LoopForest *loops = analyses_loops(estimate->analyses);
@@ -124,8 +124,8 @@ static const Loop *continuing_loop(const Estimate *estimate, RegId reg, const Bl
     return loop && !loop_contains(loops, loop, block) && estimate_continued(estimate, loop) ? loop : NULL;
 }
 
-/* Where a phi joins a value and what a loop makes of it that goes on where another has stopped, and that few threads
- * come to: the value before that loop.  REG_NONE: the phi joins others. */
+/* The value before a continuing loop, which few threads reach, for a phi that joins it with the loop's values.
+ * REG_NONE: the phi joins others. */
 static RegId phi_before_rest(const Estimate *estimate, RegId reg)
 {
     const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
@@ -151,15 +151,17 @@ static void add_operand(Estimate *estimate, Shape *shape, const Inst *inst, unsi
         add_sreg(shape, operand->sreg, scale);
 }
 
-/* A factor of a product that is not affine: where it differs, the product does, by an unknown amount. */
+/* Adds a factor of a product that is not affine: along the axes in which it differs, the product differs by an unknown
+ * amount. */
 static void add_factor(Estimate *estimate, Shape *shape, const Inst *inst, unsigned index)
 {
     if (inst->operands[index].kind == OPERAND_REG)
         add_unknown(estimate, shape, inst->refs[inst->operands[index].ref].reg, 0);
 }
 
-/* Adds what a right shift divides into so many parts.  Of the thread blocks whose indices it makes equal only one works
- * where they have been merged (opt/coarsen/index.c), so the next to work is as far away as neighbours were. */
+/* Adds the contribution of a right shift, which divides by 'parts'. If thread blocks have been merged
+ * (opt/coarsen/index.c), only one of those whose indices the shift makes equal works, so the next one to work is as far
+ * away as neighbours were. */
 static void add_shifted(Estimate *estimate, Shape *shape, const Inst *inst, double scale, double parts, unsigned depth)
 {
     double before = shape->block_stride;
@@ -167,7 +169,7 @@ static void add_shifted(Estimate *estimate, Shape *shape, const Inst *inst, doub
     shape->block_stride = before + (shape->block_stride - before) * parts;
 }
 
-/* Adds what the instruction that makes a value adds up; false if it does something else. */
+/* Adds the operands that the instruction adds up; false if it does something else. */
 static bool add_definition(Estimate *estimate, Shape *shape, const Inst *inst, double scale, unsigned depth)
 {
     const Operand *last = &inst->operands[inst->operand_count - 1];
@@ -229,7 +231,7 @@ static void add_register(Estimate *estimate, Shape *shape, RegId reg, double sca
     add_register(estimate, shape, start, scale, depth + 1);
 }
 
-/* The lanes of the first warp, as far as the block fills it. */
+/* The number of lanes of the first warp that the block fills. */
 static unsigned warp_lanes(const Estimate *estimate)
 {
     double threads = estimate->block[0] * estimate->block[1] * estimate->block[2];
@@ -253,14 +255,14 @@ static bool insert(int64_t *set, unsigned *count, int64_t value)
     return true;
 }
 
-/* How many rows of the block a warp spans. */
+/* The number of rows of the block that a warp spans. */
 static double warp_rows(const Estimate *estimate)
 {
     return ceil(warp_lanes(estimate) / estimate->block[0]);
 }
 
-/* The pieces of 'size' bytes that the lanes touch, if the first one's address is aligned.  Rows whose distance is
- * unknown share none. */
+/* The pieces of 'size' bytes that the lanes touch, if the first one's address is aligned. Rows at an unknown distance
+ * share none. */
 static double pieces_of(const Estimate *estimate, const Shape *shape, double bytes, double size)
 {
     int64_t pieces[WARP_THREADS * 4];
@@ -280,7 +282,7 @@ static double pieces_of(const Estimate *estimate, const Shape *shape, double byt
     return rows_differ ? count * warp_rows(estimate) : count;
 }
 
-/* Extra cycles: the lanes whose words are different ones of the same bank.  Lanes with wide accesses take turns. */
+/* The extra cycles, for lanes that access different words of the same bank. Lanes with wide accesses take turns. */
 static double conflicts_of(const Estimate *estimate, const Shape *shape, double bytes)
 {
     if (shape->unknown[0])
@@ -301,7 +303,8 @@ static double conflicts_of(const Estimate *estimate, const Shape *shape, double 
     return conflicts;
 }
 
-/* Sectors that a warp of a block that is not surplus touches for the first time, over all executions of the access. */
+/* The sectors that a warp of a working (not surplus) block touches for the first time, over all executions of the
+ * access. */
 static double distinct_of(const Estimate *estimate, const Shape *shape, const Inst *inst, double sectors)
 {
     const LoopForest *loops = analyses_loops(estimate->analyses);
@@ -313,9 +316,9 @@ static double distinct_of(const Estimate *estimate, const Shape *shape, const In
     return sectors * (creeps ? 1 + (executions - 1) * shape->step / SECTOR_BYTES : executions);
 }
 
-/* The sector that the constant of an address leads to, counted from those that other threads, or other rounds of the
- * loop, touch with another constant: addresses that are a multiple of their distance apart meet. 0 where they are
- * dense, or where the places are unknown. */
+/* The sector to which the constant of an address leads, relative to those that other threads or other iterations of the
+ * loop touch with another constant: addresses meet if they are a multiple of that distance apart. 0 if they are dense,
+ * or if the places are unknown. */
 static uint64_t sector_between_threads(const Estimate *estimate, const Shape *shape)
 {
     double row = fabs(shape->stride[0]) * estimate->block[0], apart = fabs(shape->stride[0]);
@@ -347,7 +350,7 @@ static uint64_t sector_between_threads(const Estimate *estimate, const Shape *sh
     return hash_mix((uint64_t)rows, (uint64_t)(int64_t)floor(constant / SECTOR_BYTES));
 }
 
-/* Whether a load, or a store, that touches the same has been estimated; remembers this one. */
+/* True if a load or store that touches the same sectors has been estimated; remembers this one. */
 static bool is_neighbour(Estimate *estimate, uint64_t key)
 {
     if (map_get(&estimate->seen, key | 1))
@@ -376,7 +379,7 @@ AccessShape estimate_access(Estimate *estimate, const Inst *inst, const Access *
                            shape.stride[2] != 0 || (shape.stride[0] != 0 && estimate->block[0] > WARP_THREADS);
     uint64_t key = hash_mix(shape.key, access->kind == ACCESS_LOAD);
     key = hash_mix(key, sector_between_threads(estimate, &shape));
-    /* What the slow side of a test touches, the other side has to touch instead. */
+    /* The other side of a test touches everything that its slow side touches. */
     bool is_repeated = inst->block->is_cold || (address.form.bits && is_neighbour(estimate, key));
     return (AccessShape){
         .sectors = sectors,

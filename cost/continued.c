@@ -1,14 +1,14 @@
-/* Loops that go on where another one has stopped.
+/* Loops that continue another one.
  *
- * Compilers unroll a loop and do what is left in a second one; coarsening runs a loop for all replicas together and
- * then for each of those that stay longer (opt/coarsen/joint.c).  In all, such loops make as many trips as the one
- * that they come from.  One goes on where another has stopped if what decides on its end starts with a value that has
- * decided on the other's. */
+ * Compilers unroll a loop and run the remaining iterations in a second one; coarsening runs a loop for all replicas
+ * together and then for each of those that stay longer (opt/coarsen/joint.c). Such loops together make as many trips as
+ * the original. A loop continues another if a value that decides when it ends starts with a value that decided when the
+ * other ended. */
 #include "cost/estimate.h"
 
 enum { MOST_VALUES = 64, DEEPEST = 4 };
 
-/* The values in a loop that decide on its end, as far as a bounded walk finds them. */
+/* The values in a loop that decide when it ends, as far as a bounded walk finds them. */
 typedef struct Walk {
     RegId values[MOST_VALUES];
     unsigned count;
@@ -28,7 +28,7 @@ static void walk_add(Walk *walk, RegId reg)
         walk->values[walk->count++] = reg;
 }
 
-/* The conditions of the branches that leave the loop. */
+/* Adds the conditions of the branches that leave the loop. */
 static void add_conditions(const Estimate *estimate, const Loop *loop, Walk *walk)
 {
     const LoopForest *loops = analyses_loops(estimate->analyses);
@@ -43,7 +43,7 @@ static void add_conditions(const Estimate *estimate, const Loop *loop, Walk *wal
     }
 }
 
-/* Adds what the value is computed from in this round of the loop. */
+/* Adds the values that it is computed from in this iteration of the loop. */
 static void add_operands(const Loop *loop, const ValueDef *def, Walk *walk)
 {
     for (unsigned i = 0; def->inst && i < def->inst->ref_count; i++)
@@ -66,8 +66,7 @@ static Walk deciding_values(const Estimate *estimate, const Loop *loop)
     return walk;
 }
 
-/* The loop on whose end the value has decided, which may come through phis where paths meet; NULL: none, or it is one
- * of those around 'block'. */
+/* The loop whose end the value decided, possibly through phis; NULL: none, or a loop around 'block'. */
 static const Loop *decided_loop(const Estimate *estimate, RegId reg, const Block *block, unsigned depth)
 {
     const LoopForest *loops = analyses_loops(estimate->analyses);
@@ -93,7 +92,7 @@ static const Loop *decided_loop(const Estimate *estimate, RegId reg, const Block
     return found;
 }
 
-/* The same for the value with which a phi of the loop's header starts. */
+/* The same for the initial value of a phi in the loop's header. */
 static const Loop *start_decided(const Estimate *estimate, const Loop *loop, const ValueDef *def)
 {
     const Phi *phi = &def->block->phis.data[def->phi];

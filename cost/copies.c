@@ -1,10 +1,11 @@
-/* Copies that the register passes hide from the assembler, seen through: opaque copies (opt/registers/moves/opaque.h),
- * and values that a thread keeps in shared memory for a while (opt/registers/moves/demote.h).
+/* Copies that the register passes hide from the assembler, which the estimate must see through: opaque copies
+ * (opt/registers/moves/opaque.h), and values that a thread keeps in shared memory for a while
+ * (opt/registers/moves/demote.h).
  *
- * An address computed from such a copy would look as one from another pointer, or through a table, and the estimate
- * would count its sectors again.  So in the copy of a body that is estimated, all reads of these copies read the
- * original; the instructions that copy stay, and are counted.  Nothing is proved: of shared memory this is right unless
- * another thread has stored there, too. */
+ * An address computed from such a copy would look like one from another pointer, or from a table, and the estimate
+ * would count its sectors again. So, in the clone of the body that is estimated, all reads of these copies read the
+ * original; the copying instructions stay and are counted. Nothing is proved: a copy in shared memory may be wrong if
+ * another thread has stored there too. */
 #include "cost/estimate.h"
 
 enum {
@@ -23,7 +24,7 @@ typedef struct Copies {
     Body *body;
     Analyses *analyses;
     const Values *values;
-    RegId *original; /* by RegId: what it is a copy of; 0: of nothing, else + 1 */
+    RegId *original; /* by RegId: the register that it is a copy of, + 1; 0: none */
     VEC(StoredWord) stored;
 } Copies;
 
@@ -34,8 +35,8 @@ static RegId original_of(const Copies *copies, RegId reg)
     return reg;
 }
 
-/* The instruction that makes the register, which copies nothing, if it is of this kind, with so many operands besides
- * its result, of which the first is a register; else NULL. */
+/* The instruction that makes the register, if it has this opcode and 'operands' operands besides its result, the first
+ * of them a register; else NULL. */
 static const Inst *made_by(const Copies *copies, RegId reg, Opcode op, unsigned operands)
 {
     const Inst *inst = reg == REG_NONE ? NULL : value_inst(copies->values, reg);
@@ -44,7 +45,7 @@ static const Inst *made_by(const Copies *copies, RegId reg, Opcode op, unsigned 
     return is_made ? inst : NULL;
 }
 
-/* What the operand reads; REG_NONE: it is no register. */
+/* The original of the register that the operand reads; REG_NONE if it is not a register. */
 static RegId read_by(const Copies *copies, const Inst *inst, unsigned index)
 {
     const Operand *operand = &inst->operands[index];
@@ -59,14 +60,14 @@ static bool is_constant(const Inst *inst, unsigned index, uint64_t bits)
            operand->constant->bits == bits;
 }
 
-/* What the register is a conversion of, between integers of 32 and 64 bits. */
+/* The source of the conversion between 32-bit and 64-bit integers that makes the register. */
 static RegId converted_from(const Copies *copies, RegId reg)
 {
     const Inst *inst = made_by(copies, reg, OP_CVT, 1);
     return inst ? read_by(copies, inst, 1) : REG_NONE;
 }
 
-/* What the register is made of by one instruction with a constant. */
+/* The first operand of the instruction that makes the register, if its second is the constant. */
 static RegId made_from(const Copies *copies, RegId reg, Opcode op, uint64_t constant)
 {
     const Inst *inst = made_by(copies, reg, op, 2);
@@ -81,7 +82,7 @@ static RegId unmixed(const Copies *copies, const Inst *inst)
     return mixed && mask != REG_NONE && read_by(copies, mixed, 2) == mask ? read_by(copies, mixed, 1) : REG_NONE;
 }
 
-/* The value whose halves are put together again. */
+/* The value whose halves the instruction joins again. */
 static RegId rejoined(const Copies *copies, const Inst *inst)
 {
     RegId low = converted_from(copies, converted_from(copies, read_by(copies, inst, 1)));
@@ -93,7 +94,7 @@ static RegId rejoined(const Copies *copies, const Inst *inst)
     return low == high ? low : REG_NONE;
 }
 
-/* Whether it is a volatile access to one word of shared memory, by a register; the register. */
+/* True for a volatile access to one word of shared memory, with a register, which is stored to *reg. */
 static bool is_volatile_word(const Inst *inst, AccessKind kind, Access *access, RegId *reg)
 {
     if (inst_is_opaque(inst) || inst->guard != REF_NONE || !inst_access(inst, access) || access->kind != kind ||
@@ -122,7 +123,7 @@ static bool comes_before(const Copies *copies, const Inst *a, const Inst *b)
                                 : dominance_has(analyses_dominance(copies->analyses), a->block, b->block);
 }
 
-/* What the thread has stored there last, on every path. */
+/* The value that the thread stored there last, on every path. */
 static RegId stored_last(const Copies *copies, const Inst *load, const AffineForm *form)
 {
     const StoredWord *last = NULL;
@@ -152,7 +153,7 @@ static void stores_collect(Copies *copies, Arena *arena)
     }
 }
 
-/* What the instruction copies to its result; REG_NONE: it does something else. */
+/* The register that the instruction copies to its result; REG_NONE: it does something else. */
 static RegId copied_by(const Copies *copies, const Inst *inst, RegId *result)
 {
     Access access;

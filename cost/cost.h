@@ -1,11 +1,11 @@
-/* cost: how long a launch of a kernel takes, and why.
+/* cost: the predicted time of a kernel's launch, and the reasons for it.
  *
- * A Profile says what one launch executes: which instructions how often, and the memory traffic.  It is counted by the
- * emulator, or estimated where there is no launch.  time_predict() turns a profile into cycles on a device, as
- * docs/time.md describes.  Figures are compared per original thread: a coarsened launch has fewer threads and the same
- * work.
+ * A Profile is the work of one launch: how often each instruction is executed, and the memory traffic. It is counted by
+ * the emulator, or estimated if there is no launch. time_predict() turns a profile into cycles on a device, as
+ * docs/time.md describes. Figures are compared per original thread, because a coarsened launch has fewer threads for
+ * the same work.
  *
- * The model never asks what an instruction means, and the emulator never asks what it costs. */
+ * The model never needs the meaning of an instruction, and the emulator never its cost. */
 #ifndef PTXOPT_COST_H
 #define PTXOPT_COST_H
 
@@ -18,24 +18,24 @@
 /* The pipe that an instruction occupies. */
 typedef enum Pipe {
     PIPE_FP32,
-    PIPE_INTEGER, /* and logic, comparison, selection */
+    PIPE_INTEGER, /* also logic, comparison, selection */
     PIPE_SPECIAL, /* reciprocals, roots, sines, logarithms; divisions are several of these */
     PIPE_FP64,
     PIPE_TENSOR,
     PIPE_SHARED,
-    PIPE_GLOBAL,  /* and generic, textures and surfaces */
+    PIPE_GLOBAL,  /* also generic accesses, textures and surfaces */
     PIPE_LOCAL,
     PIPE_CONSTANT, /* parameters and .const: through the constant cache */
     PIPE_BARRIER,
     PIPE_CONTROL,
-    PIPE_MOVE, /* what assemblers usually remove */
+    PIPE_MOVE, /* instructions that assemblers usually remove */
     PIPE_COUNT
 } Pipe;
 
 /* "FP32", "integer" ... */
 const char *pipe_name(Pipe pipe);
 
-/* How an instruction occupies the machine. */
+/* The units that an instruction occupies. */
 typedef struct UnitUse {
     Pipe pipe;
     bool is_load;  /* waits for memory */
@@ -50,8 +50,8 @@ typedef struct InstProfile {
     UnitUse unit;
     Span span;
     const Loc *loc;       /* the module's; NULL: none */
-    const char *spelling; /* "ld.global.f32": of instructions that access memory; else NULL */
-    size_t first_input;   /* its inputs in Profile.inputs: the instructions, before it in the code, that produce ... */
+    const char *spelling; /* "ld.global.f32": for instructions that access memory; else NULL */
+    size_t first_input;   /* its inputs in Profile.inputs: the earlier instructions that produce ... */
     unsigned input_count; /* ... its operands */
     /* Counts over all warps of the launch. */
     double warps, threads;
@@ -67,7 +67,7 @@ typedef struct RunProfile {
 typedef struct SassStep {
     uint8_t stall;         /* cycles until the warp's next instruction may issue */
     uint8_t wait;          /* set of the scoreboards that it waits for */
-    uint8_t write_barrier; /* the scoreboard that is released when its result is there; MACHINE_STEP_NONE: none */
+    uint8_t write_barrier; /* the scoreboard that is released when its result is available; MACHINE_STEP_NONE: none */
     uint8_t read_barrier;  /* ... when its operands have been read */
     uint8_t pipe;          /* Pipe */
 } SassStep;
@@ -78,7 +78,7 @@ enum { MACHINE_STEP_NONE = 7, MACHINE_SCOREBOARDS = 6 };
 typedef struct SassRun {
     const SassStep *steps;
     size_t count;
-    double warps;  /* how often a warp executes it, over the launch */
+    double warps;  /* executions by warps, over the launch */
     size_t before; /* the block that most often comes before it, which may be itself; SIZE_MAX: none */
 } SassRun;
 
@@ -89,7 +89,7 @@ typedef struct SassProfile {
     double pipe[PIPE_COUNT]; /* of these; the uniform datapath counts as control */
     double spills;           /* loads and stores of registers in local memory */
     double shared_spills;    /* and in shared memory */
-    double residual;         /* how far the counts that it rests on disagree: sass.h */
+    double residual;         /* how far the counts that it is based on disagree: sass.h */
     const SassRun *runs;
     size_t run_count;
 } SassProfile;
@@ -100,16 +100,16 @@ typedef struct Profile {
     bool uneven;             /* estimated, and warps differ in length by an unknown amount */
     bool assumes_trips;      /* estimated, and the trip count of a loop is assumed */
     double blocks;           /* of the grid */
-    double working_blocks;   /* of these, estimated: those that are not left over where blocks have been merged */
-    double block_threads;    /* of the form, so after coarsening */
+    double working_blocks;   /* an estimate of those that are not left without work after blocks were merged */
+    double block_threads;    /* of the form, that is, after coarsening */
     double original_threads; /* of the grid, before coarsening */
     InstProfile *instructions;
     size_t instruction_count;
     uint32_t *inputs;
     RunProfile *runs;
     size_t run_count;
-    /* Totals over the launch: warp instructions, global sectors of 32 bytes, and the passes that the data banks of L1
-     * need for global accesses. */
+    /* Totals over the launch: warp instructions, global sectors of 32 bytes, and the passes of L1's data banks for
+     * global accesses. */
     double warp_instructions, thread_instructions;
     double pipe[PIPE_COUNT];
     double shared_accesses, bank_conflicts;
@@ -126,9 +126,9 @@ static inline double profile_executed(const Profile *profile)
     return profile->sm ? profile->sm->instructions : profile->warp_instructions;
 }
 
-/* Runs a form of the kernel (a NULL body: as written) in the emulator, on 'jobs' cores, and counts.  The launch is the
- * original's, and changed for the form (NULL: not).  The run ends once *stop is not 0 (NULL: never).  NULL, with *error
- * set to a message in the arena, if the kernel cannot be run to its end. */
+/* Counts a run of a form of the kernel (a NULL body: as written) in the emulator, on 'jobs' cores. The launch is the
+ * original's, which 'change' adapts to the form (NULL: no change). The run ends once *stop is not 0 (NULL: never).
+ * NULL, with *error set to a message in the arena, if the kernel cannot be run to its end. */
 Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *launch, const LaunchChange *change,
                        unsigned jobs, const volatile sig_atomic_t *stop, const char **error);
 
@@ -146,12 +146,12 @@ typedef struct AssumedLaunch {
 Profile *profile_estimate(Arena *arena, const FunctionForm *form, const AssumedLaunch *launch,
                           const LaunchChange *change, const char **error);
 
-/* A changed form of a kernel touches the data that the kernel touches: takes over, into an estimate of the form, what
- * the estimate of the original says of the sectors that the grid and the blocks touch.  Merged blocks touch no more
- * than those that they are made of, and no less than the grid.  Counts stay. */
+/* Copies the sectors that the grid and the blocks touch from the estimate of the original to the estimate of a changed
+ * form, which touches the same data. A merged block touches no more than its original blocks together, and no less than
+ * their share of the grid's sectors. Counts stay. */
 void profile_keep_data(const Profile *original, Profile *form);
 
-/* What limits a launch. */
+/* The resource that limits a launch. */
 typedef enum Resource {
     RESOURCE_ISSUE,
     RESOURCE_FP32,
@@ -163,7 +163,7 @@ typedef enum Resource {
     RESOURCE_L1,
     RESOURCE_L2,
     RESOURCE_DRAM,
-    RESOURCE_LAUNCH,  /* how fast the device starts blocks */
+    RESOURCE_LAUNCH,  /* the rate at which the device starts blocks */
     RESOURCE_LATENCY, /* too few warps, or too little independent work in each, to hide latencies */
     RESOURCE_COUNT
 } Resource;
@@ -171,7 +171,7 @@ typedef enum Resource {
 /* "shared memory", "latency" ... */
 const char *resource_name(Resource resource);
 
-/* A prediction. */
+/* The predicted time of a launch. */
 typedef struct Time {
     bool known;          /* false: the kernel cannot be launched like this */
     double cycles;
@@ -181,14 +181,14 @@ typedef struct Time {
     double margin;       /* the binding resource's demand over the next one's */
     double path;         /* cycles of one warp alone */
     double load_latency; /* mean, of a load from global memory, in cycles */
-    double busiest;      /* the share of the launch's work that one SM has */
+    double busiest;      /* the share of the launch's work that the busiest SM has */
     double waves;        /* blocks of the busiest SM over those it holds at once */
     unsigned resident_blocks, resident_warps; /* of an SM */
     double l1_hits;      /* share of load sectors */
     double dram_sectors;
 } Time;
 
-/* 'registers' are of one thread, 'shared' bytes of one block. */
+/* 'registers' is the count of one thread, 'shared' the bytes of one block. */
 Time time_predict(const Profile *profile, const SmLimits *sm, const Device *device, unsigned registers,
                   uint64_t shared);
 

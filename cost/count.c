@@ -1,8 +1,8 @@
 /* Profiles counted by the emulator. */
 #include "cost/internal.h"
 
-/* Gives the counts of one function, in 'counts' up to 'end', to its instructions in the profile, from 'first' on.  Both
- * are in code order; the emulator leaves out what never ran. */
+/* Assigns the counts of one function, in 'counts' up to 'end', to its instructions in the profile, from 'first' on.
+ * Both are in code order; the emulator leaves out instructions that never ran. */
 static void assign_counts(ProfileBuilder *all, size_t first, const EmulatorInst *counts, const EmulatorInst *end)
 {
     for (size_t i = first; i < all->instructions.count && counts < end; i++) {

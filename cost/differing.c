@@ -1,10 +1,11 @@
-/* Which values differ between the lanes of a warp that compute them together.
+/* Finds the values that differ between the lanes of a warp that compute them together.
  *
- * Variance says which values may differ between threads, wherever these are. An access is executed by lanes that are at
- * the same place: where a bounds check decides which lanes those are, a loop's counter or what is computed from it is
- * the same in all of them. So what was found to vary only because of control is looked at again: it differs if it is
- * computed from values that differ, if paths meet that a condition that differs has separated, or if it comes out of a
- * loop that lanes leave at different times. The least solution, found by going over the body until nothing changes. */
+ * Variance finds the values that may differ between any threads. An access, however, is executed by lanes that are at
+ * the same place: even if a bounds check decides which lanes those are, a loop's counter, or a value computed from it,
+ * is the same in all of them. So a value that varies only because of control is examined again: it differs if it is
+ * computed from values that differ, if it joins paths that a differing condition has separated, or if it comes out of a
+ * loop that lanes leave at different times. The result is the least solution, found by repeated passes over the
+ * body. */
 #include "cost/estimate.h"
 
 typedef struct Solver {
@@ -34,7 +35,7 @@ static bool operand_differs(const Solver *solver, RegId reg, const Block *block)
     return differs_in(solver->result, solver->values, solver->loops, reg, block);
 }
 
-/* Whether lanes may part at the end of the block. */
+/* True if lanes may part at the end of the block. */
 static bool branch_differs(const Solver *solver, const Block *block)
 {
     const Inst *last = block->last;
@@ -44,7 +45,7 @@ static bool branch_differs(const Solver *solver, const Block *block)
     return result;
 }
 
-/* Whether the instruction makes different values of equal ones. */
+/* True if the instruction makes different values from equal ones. */
 static bool makes_difference(const Inst *inst)
 {
     for (unsigned i = 0; i < inst->operand_count; i++)
@@ -68,7 +69,8 @@ static bool result_differs(const Solver *solver, const Inst *inst, const Block *
     return result;
 }
 
-/* The branch that decides from where a block is reached is taken to be the one of its immediate dominator. */
+/* True if an argument of the phi differs, or if lanes may reach it from different blocks, which the branch of the
+ * immediate dominator is assumed to decide. */
 static bool phi_differs(const Solver *solver, const Phi *phi, const Block *block)
 {
     for (size_t i = 0; i < phi->args.count; i++)
@@ -104,7 +106,7 @@ static void consider_block(Solver *solver, const Block *block)
                 consider(solver, inst->refs[i].reg, inst, NULL, block);
 }
 
-/* Whether all but the lanes at the end of the data leave the loop at the same time. */
+/* True if all lanes, except those at the end of the data, leave the loop at the same time. */
 static bool is_even(const Estimate *estimate, const Loop *loop)
 {
     const LoopExits *exits = &estimate->exits[loop->index];

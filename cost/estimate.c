@@ -33,7 +33,7 @@ static void estimate_inst(Estimate *estimate, const Inst *inst, InstProfile *pro
     }
 }
 
-/* The share of the blocks that come everywhere: the others exit at once. */
+/* The share of the blocks that reach every place: the others exit at once. */
 static double least_present(const Estimate *estimate)
 {
     double least = 1;

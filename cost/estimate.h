@@ -1,4 +1,4 @@
-/* What the files share that estimate a profile from the code alone. */
+/* The interface between the files that estimate a profile from the code alone. */
 #ifndef PTXOPT_COST_ESTIMATE_H
 #define PTXOPT_COST_ESTIMATE_H
 
@@ -8,7 +8,7 @@
 typedef struct LoopExits {
     unsigned count;
     bool uneven; /* threads take some of them for reasons other than a counted number of trips */
-    bool counted; /* at one of them, threads leave after as many trips, or count to the same bound */
+    bool counted; /* at one of them, threads leave after equally many trips, or count to the same bound */
 } LoopExits;
 
 /* The values that differ between lanes: differing.c. */
@@ -20,7 +20,7 @@ typedef struct Differing {
 
 enum { ALONG_BLOCKS = 3 };
 
-/* A form being estimated: its body in SSA form, and what is known of the launch. */
+/* A form being estimated: its body in SSA form, and the known facts about the launch. */
 typedef struct Estimate {
     Arena *arena;
     const Body *body;
@@ -46,14 +46,14 @@ static inline double estimate_warps(const Estimate *estimate)
 /* frequency.c: fills in 'trips', 'exits', 'present' and 'frequency'. */
 void estimate_frequencies(Estimate *estimate);
 
-/* continued.c: the loop in whose place this one goes on when it has stopped; NULL: it begins anew. */
+/* continued.c: the loop that this one continues; NULL: it begins anew. */
 const Loop *estimate_continued(const Estimate *estimate, const Loop *loop);
 
-/* Whether threads leave some loop for reasons other than a counted number of trips: then warps differ in length, and
- * the estimate does not know by how much.  After estimate_frequencies(). */
+/* True if threads leave some loop for reasons other than a counted number of trips: warps then differ in length, by an
+ * amount that the estimate does not know. After estimate_frequencies(). */
 bool estimate_is_uneven(const Estimate *estimate);
 
-/* differing.c: whether a value differs between the lanes that use it together in the block. 'along' is 0 to 2 for lanes
+/* differing.c: true if a value differs between the lanes that use it together in the block. 'along' is 0 to 2 for lanes
  * whose indices differ in x, y or z, or ALONG_BLOCKS for the threads of different blocks. */
 bool estimate_differs(Estimate *estimate, unsigned along, RegId reg, const Block *block);
 
@@ -63,16 +63,17 @@ typedef struct AccessShape {
     double wavefronts;     /* passes of the data banks */
     double bank_conflicts; /* of these, those beyond one for each group of lanes that is served together */
     double distinct;       /* sectors that the access touches in a block, over all its executions there; 0: those of an
-                            * earlier access, whose address differs by a constant */
-    bool differs_by_block; /* else all blocks touch the same */
+                            * earlier access whose address differs by a constant */
+    bool differs_by_block; /* else all blocks touch the same sectors */
 } AccessShape;
 
 AccessShape estimate_access(Estimate *estimate, const Inst *inst, const Access *access);
 
-/* copies.c: lets what reads copies that are hidden from the assembler, in SSA form, read the originals. */
+/* copies.c: makes the reads of copies that are hidden from the assembler read the originals. The body is in SSA
+ * form. */
 void estimate_see_through_copies(Body *body);
 
-/* values.c: what a value is computed from. */
+/* values.c: the sources that a value is computed from. */
 typedef enum ValueSource {
     SOURCE_THREAD = 1 << 0, /* %tid */
     SOURCE_MEMORY = 1 << 1, /* a load, other than of a parameter */

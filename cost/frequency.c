@@ -1,4 +1,4 @@
-/* How often blocks execute, without a launch.
+/* The frequencies of blocks, estimated without a launch.
  *
  * A loop whose control variable starts at, advances by and is compared with constants has a known trip count; any other
  * has the launch's.  A bounds check, which compares a thread's index with a size, is nearly always passed.  Of a
@@ -51,7 +51,7 @@ static bool induction(const Estimate *estimate, const Loop *loop, RegId reg, int
     return false;
 }
 
-/* The loop's variable that a register is, plus a constant. */
+/* True if the register is a variable of the loop plus a constant. */
 static bool loop_variable(const Estimate *estimate, const Loop *loop, RegId reg, int64_t *start, int64_t *step)
 {
     AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), reg);
@@ -63,7 +63,8 @@ static bool loop_variable(const Estimate *estimate, const Loop *loop, RegId reg,
     return true;
 }
 
-/* How often a comparison of the loop's variable with a constant is made before it ends the loop; 0 if it is not one. */
+/* The number of times that a comparison of the loop's variable with a constant is made before it ends the loop; 0 if it
+ * is not such a comparison. */
 static double comparisons(const Estimate *estimate, const Loop *loop, const Inst *compare)
 {
     int64_t start = 0, step = 0, bound = 0;
@@ -94,7 +95,7 @@ static double loop_trips(Estimate *estimate, const Loop *loop)
     return trips > 0 ? trips : estimate->assumed_trips;
 }
 
-/* Whether a phi of the loop's header advances by an amount that is added to it. */
+/* True if a phi of the loop's header advances by an amount that is added to it. */
 static bool advances(const Estimate *estimate, const Loop *loop, RegId reg)
 {
     const Affine *affine = analyses_affine(estimate->analyses);
@@ -110,7 +111,7 @@ static bool advances(const Estimate *estimate, const Loop *loop, RegId reg)
     return false;
 }
 
-/* Whether the condition compares an induction variable of the loop. */
+/* True if the condition compares an induction variable of the loop. */
 static bool compares_induction(const Estimate *estimate, const Loop *loop, const Inst *compare)
 {
     for (unsigned i = 0; compare && i < compare->ref_count; i++) {
@@ -125,7 +126,7 @@ static bool compares_induction(const Estimate *estimate, const Loop *loop, const
     return false;
 }
 
-/* Whether it does so with a bound that all threads share. */
+/* True if it does so with a bound that all threads share. */
 static bool compares_shared(const Estimate *estimate, const Loop *loop, const Inst *compare)
 {
     const Variance *variance = analyses_variance(estimate->analyses, VARIANCE_ANY, NULL);
@@ -141,7 +142,7 @@ static bool compares_shared(const Estimate *estimate, const Loop *loop, const In
     return is_shared;
 }
 
-/* Judges a condition by which the loop is left, or those that it combines. */
+/* Judges a condition on which the loop is left, or those that it combines. */
 static void judge_condition(const Estimate *estimate, const Loop *loop, const Inst *condition, unsigned depth,
                             LoopExits *exits)
 {
@@ -185,8 +186,8 @@ bool estimate_is_uneven(const Estimate *estimate)
     return uneven;
 }
 
-/* Loops that go on where another one has stopped make the trips that are left of its: where all threads count to the
- * same bound, the last one, if any; half of them where each thread has its own reason to leave. */
+/* Gives loops that continue another one its remaining trips: the last one, if any, if all threads count to the same
+ * bound; half of them if each thread has its own reason to leave. */
 static void share_trips(Estimate *estimate)
 {
     const LoopForest *loops = analyses_loops(estimate->analyses);
@@ -206,7 +207,7 @@ static void share_trips(Estimate *estimate)
 
 /* Branches. */
 
-/* Whether nothing is left to do from this block on. */
+/* True if nothing but the exit follows from this block on. */
 static bool only_leaves(const Block *block)
 {
     const Inst *last = block->last;
@@ -230,7 +231,7 @@ static double guarded_share(const Estimate *estimate, const Block *block)
     return sources & SOURCE_LOOP ? either_side : in_bounds;
 }
 
-/* Whether a register is one special register plus a constant. */
+/* True if a register is one special register plus a constant. */
 static bool is_special(const Estimate *estimate, RegId reg, unsigned role)
 {
     AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), reg);
@@ -251,7 +252,7 @@ static const Inst *made_with_constant(const Estimate *estimate, RegId reg, Opcod
     return inst && inst_op(inst) == op && inst->operands[2].kind == OPERAND_CONSTANT ? inst : NULL;
 }
 
-/* The k of which the register is the thread block's index modulo k: its low bits, or the index less k times something;
+/* The k for which the register is the thread block's index modulo k: its low bits, or the index less a multiple of k;
  * 0: it is anything else. */
 static double block_modulus(const Estimate *estimate, RegId reg)
 {
@@ -263,8 +264,8 @@ static double block_modulus(const Estimate *estimate, RegId reg)
     return low ? (double)constant + 1 : -(double)(int32_t)constant;
 }
 
-/* The share of the thread blocks that go on after a conditional exit.  Where k blocks of the grid are merged into one,
- * of each k blocks one goes on (opt/coarsen/index.c): the one whose index modulo k is what is chosen for them. */
+/* The share of the thread blocks that go on after a conditional exit. If k blocks of the grid are merged into one, one
+ * of each k blocks goes on (opt/coarsen/index.c): the one whose index modulo k equals the chosen number. */
 static double staying_share(const Estimate *estimate, const Block *block)
 {
     const Inst *compare = condition_of(estimate, block);
@@ -278,9 +279,9 @@ static double staying_share(const Estimate *estimate, const Block *block)
     return merged > 1 ? 1 / merged : 1;
 }
 
-/* The share of the warps that go to one side of a test whether replicas agree: as many as each of them would alone.
- * Where data decide, a warp has threads whose replicas agree and others.  A test for equality is one whether something
- * is as is hoped, such as aligned. */
+/* The share of the warps that go to one side of a test whether replicas agree: as many as each of them would alone. If
+ * data decide, a warp has threads whose replicas agree and others. A test for equality checks an assumption, such as
+ * alignment. */
 static double agreement_share(const Estimate *estimate, const Block *block, bool is_agreed)
 {
     unsigned sources = value_sources(estimate, block->last->refs[block->last->guard].reg);
@@ -306,7 +307,7 @@ static double edge_share(const Estimate *estimate, const Block *block, const Blo
     double guarded = staying < 1 ? staying : guarded_share(estimate, block);
     if (only_leaves(other) || dominance_has(postdominance, other, taken))
         return guarded;
-    /* All warps meet again here, those that skipped the guarded part and, by that part's end, the others. */
+    /* All warps meet again here: those that skipped the guarded part and, at its end, the others. */
     if (only_leaves(taken) || dominance_has(postdominance, taken, other))
         return 1 - guarded;
     return guarded == both_sides ? both_sides : either_side;
@@ -319,7 +320,7 @@ static void visit(const Block *block, const Loop *loop, const Estimate *estimate
 {
     const LoopForest *loops = analyses_loops(estimate->analyses);
     double flow = frequency[block->id] * share;
-    /* What enters a loop leaves it: over all trips, an exit is taken once. */
+    /* All that enters a loop leaves it: over all trips, an exit is taken once. */
     for (; loop && !loop_contains(loops, loop, to); loop = loop->parent) {
         unsigned exits = estimate->exits[loop->index].count;
         flow = frequency[loop->header->id] / estimate->trips[loop->index] / (exits ? exits : 1);
@@ -385,7 +386,8 @@ static void flow_out(Estimate *estimate, const Block *block)
     }
 }
 
-/* Where the paths of an if-then meet, all of its warps are there again. */
+/* The frequency of a block at which the paths of an if-then meet: that of the branch, because all of its warps are
+ * there again. */
 static double joined(const Estimate *estimate, const Block *block, double frequency)
 {
     const Block *decider = dominance_parent(analyses_dominance(estimate->analyses), block);

@@ -1,4 +1,4 @@
-/* What the files of cost/ share. */
+/* The interface between the files of cost/. */
 #ifndef PTXOPT_COST_INTERNAL_H
 #define PTXOPT_COST_INTERNAL_H
 
@@ -26,9 +26,9 @@ double warp_path(const Profile *profile, const Device *device, double global_lat
 /* The same for the profile's machine code, which must be known. */
 double sass_path(const Profile *profile, const Device *device, double global_latency, double warps);
 
-/* How a launch uses the caches. */
+/* A launch's use of the caches. */
 typedef struct Traffic {
-    double l2_sectors;   /* read from L2, and twice those written to it */
+    double l2_sectors;   /* those read from L2, plus twice those written to it */
     double dram_sectors;
     double load_latency; /* mean, in cycles */
     double l1_hits;      /* share of load sectors */
@@ -38,9 +38,9 @@ typedef struct Traffic {
 Traffic traffic_predict(const Profile *profile, const Device *device, double blocks, double block_warps);
 
 /* The time at which the last block ends, in units of the mean warp's path, when blocks start in order on whichever of
- * 'slots' places is free first, each 'start' after the one before it on its place has ended. */
+ * 'slots' places is free first, each 'start' after the previous block on that place has ended. */
 double blocks_makespan(const Profile *profile, double slots, double start);
-/* The share of the launch's work that the SM does which gets the most. */
+/* The share of the launch's work that the busiest SM does. */
 double busiest_share(const Profile *profile, const Device *device);
 
 #endif

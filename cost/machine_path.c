@@ -1,9 +1,9 @@
 /* The cycles that one warp alone spends in the machine code.
  *
- * A warp issues in order.  The control word of an instruction says how many cycles its next one waits, which covers
- * results of a known latency, and the six scoreboards do the rest: an instruction of unknown latency takes one for its
- * result and one for its operands, and whatever needs them waits for it.  A block begins with the scoreboards as the
- * block leaves them that most often comes before it, so a loop waits for the loads of its previous round. */
+ * A warp issues in order. An instruction's control word gives the cycles that the next one waits, which covers results
+ * with a known latency. The six scoreboards do the rest: an instruction with an unknown latency takes one for its
+ * result and one for its operands, and whatever needs them waits for it. A block begins with the scoreboards left by
+ * the block that most often comes before it, so a loop waits for the loads of its previous iteration. */
 #include "cost/internal.h"
 
 enum {

@@ -1,11 +1,11 @@
-/* When the last block ends: list scheduling over the places that the device has for blocks, by a heap of the times at
- * which they become free. */
+/* The time at which the last block ends: list scheduling over the device's places for blocks, with a heap of the times
+ * at which they become free. */
 #include "cost/internal.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Sinks the first element of a heap of which only that may be out of place. */
+/* Sinks the first element of a heap, the only one that may be out of place. */
 static void heap_sink(double *heap, size_t count)
 {
     size_t at = 0;

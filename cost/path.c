@@ -1,12 +1,12 @@
 /* The cycles that one warp alone spends in the code.
  *
- * Assemblers order a basic block so that loads come first and what depends on them last; so an instruction issues when
- * its inputs are there, not when its predecessors in the text have issued.  A run ends when its last instruction has
- * issued, and after at least a cycle for each; what is still on its way then is waited for where it is used. */
+ * Assemblers order a basic block so that loads come first and their users last, so an instruction issues when its
+ * inputs are available, not when its predecessors in the text have issued. A run ends when its last instruction has
+ * issued, and after at least one cycle for each; results that are still pending are waited for where they are used. */
 #include "cost/internal.h"
 
 enum {
-    SLOW_PASSES = 4,       /* a division or root: a reciprocal or its like, and a few multiply-adds that depend on it */
+    SLOW_PASSES = 4,       /* a division or root: a reciprocal or the like, and a few multiply-adds that depend on it */
     CONSTANT_LATENCY = 8,  /* a hit in the constant cache */
     BARRIER_LATENCY = 20,
     TENSOR_LATENCY = 32,
@@ -41,11 +41,11 @@ typedef struct Path {
     const Profile *profile;
     const Device *device;
     double global_latency;
-    double *pending; /* for each instruction: cycles from the end of its run until its result is there; 0: it is */
+    double *pending; /* for each instruction: cycles from the end of its run until its result is available; 0: it is */
 } Path;
 
-/* When an input is there, counted from the start of the run.  What another run produces less often than this one
- * executes is waited for only that often. */
+/* The time at which an input is available, from the start of the run. An input from another run that executes less
+ * often than this one is waited for only that often. */
 static double input_ready(const Path *path, const RunProfile *run, const InstProfile *inst, size_t input,
                           const double *finish)
 {

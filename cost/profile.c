@@ -1,7 +1,7 @@
-/* Building profiles: the instructions of a form, the runs they form, and the totals over them. */
+/* Building profiles: the instructions of a form, their runs, and the totals over them. */
 #include "cost/internal.h"
 
-/* Adds a body's instructions.  An instruction's inputs are the latest writers of its registers in code order. */
+/* Adds a body's instructions. An instruction's inputs are the latest writers of its registers in code order. */
 typedef struct Builder {
     ProfileBuilder *profile;
     uint32_t *writer; /* by RegId: its last writer, counted from 1; 0: none yet */
@@ -55,7 +55,7 @@ void profile_add_body(ProfileBuilder *all, const Body *body)
     }
 }
 
-/* Loads and stores of global memory, whether or not the instruction names the space, are what touched sectors. */
+/* Adds an instruction's accesses to shared memory, or to global memory, whether or not it names the space. */
 static void add_access(Profile *profile, const InstProfile *inst)
 {
     if (inst->unit.pipe == PIPE_SHARED)

@@ -1,20 +1,21 @@
 /* The time model: docs/time.md.
  *
- * Each resource of an SM (issue slots, pipes, shared memory, L1) and of the device (L2, DRAM) would be busy for so many
- * cycles; a launch takes about as long as the busiest, and a little more where several are nearly as busy.  Latency is
- * a resource, too: the path of one warp, as often as blocks follow each other on a place of an SM.  It is hidden to the
- * extent that other warps keep the resources busy.  To that come the launch, and the start of each wave of blocks. */
+ * Each resource of an SM (issue slots, pipes, shared memory, L1) and of the device (L2, DRAM) would be busy for some
+ * number of cycles; a launch takes about as long as the busiest, and a little more if several are nearly as busy.
+ * Latency is a resource too: the path of one warp, times the number of blocks that follow each other on a place of an
+ * SM. It is hidden to the extent that other warps keep the resources busy. Launch overhead and the start of each wave
+ * of blocks are added. */
 #include "cost/internal.h"
 
 #include <math.h>
 
-/* Exponents of the norms that join resources, and throughput with latency: infinity would be the maximum. */
+/* The exponents of the norms that combine resources, and throughput with latency; infinity would give the maximum. */
 static const double throughput_norm = 4, latency_norm = 2;
-/* From the calibration in docs/time.md: the share of DRAM's bandwidth that accesses reach; how much longer a warp takes
- * than its path says (fetching code, register banks); the cycles between the end of a block and the first
- * instruction of the one that takes its place. */
+/* From the calibration in docs/time.md: the share of DRAM's bandwidth that accesses reach; the factor by which a warp
+ * takes longer than its path says (fetching code, register banks); the cycles between the end of a block and the first
+ * instruction of its successor. */
 static const double dram_efficiency = 0.9, path_factor = 1.15, block_start_cycles = 550;
-static const double slow_passes = 2; /* of the special function units, for a division or root */
+static const double slow_passes = 2; /* passes of the special function units for a division or root */
 
 const char *resource_name(Resource resource)
 {
@@ -38,7 +39,7 @@ static double special_warps(const Profile *profile)
     return sum;
 }
 
-/* L1 and shared memory are one array of data banks, so the busier of the two waits for the other as well. */
+/* L1 and shared memory are one array of data banks, so the demands of both add up. */
 static void data_bank_demands(const Profile *profile, const Device *device, double share, double *demand)
 {
     double spills = profile->sm ? profile->sm->spills : 0; /* a word for each thread of the warp */

@@ -1,12 +1,13 @@
-/* Where loads hit, from what blocks and the grid touch, and how soon warps come back to a sector.
+/* Cache hits of loads, from the sectors that blocks and the grid touch, and from how soon warps come back to a sector.
  *
  * A warp that loads a sector again after d others needs a cache that keeps d sectors for each of the warps that share
- * it: those of an SM for L1, those of all SMs for L2.  A sector that another warp of the block has loaded is in L1 as
- * long as the sectors of the SM's blocks fit, and beyond that to the share that fits.  Of what several blocks load, L2
- * keeps the share of the grid's sectors that fits.  Stores go through L1 to L2, against the stream of loads. */
+ * it: those of an SM for L1, those of all SMs for L2. A sector that another warp of the block has loaded is in L1 as
+ * long as the sectors of the SM's blocks fit, and beyond that to the share that fits. L2 keeps the share of the grid's
+ * sectors that fits, which serves data that several blocks load. Stores go through L1 to L2, against the stream of
+ * loads. */
 #include "cost/internal.h"
 
-/* Of L2, for a sector that is stored. */
+/* passes of L2 for a sector that is stored */
 static const double store_passes = 2;
 
 static double at_most_one(double value)
@@ -14,7 +15,7 @@ static double at_most_one(double value)
     return value < 1 ? value : 1;
 }
 
-/* The warps' own repeated loads that a cache of 'size' bytes, shared by 'warps' warps, does not serve. */
+/* The warps' own repeated loads that miss in a cache of 'size' bytes that 'warps' warps share. */
 static double own_misses(const Profile *profile, double size, double warps)
 {
     double misses = 0;

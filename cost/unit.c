@@ -1,4 +1,4 @@
-/* Which pipe of an SM an instruction occupies: from its row's category, its types and its state space. */
+/* The pipe of an SM that an instruction occupies, from its row's category, its types and its state space. */
 #include "cost/cost.h"
 
 const char *pipe_name(Pipe pipe)
@@ -56,7 +56,7 @@ static Pipe category_pipe(const Inst *inst)
     case CATEGORY_BF16: return arithmetic_pipe(inst, PIPE_FP32);
     case CATEGORY_MOVE:
         if (inst->sync == SYNC_WARP || inst->sync == SYNC_CONVERGED)
-            return PIPE_SHARED; /* shfl goes through the same crossbar */
+            return PIPE_SHARED; /* shfl uses the same crossbar */
         return inst_op(inst) == OP_MOV ? PIPE_MOVE : arithmetic_pipe(inst, PIPE_INTEGER);
     case CATEGORY_CONTROL: return PIPE_CONTROL;
     case CATEGORY_SYNC: return inst->sync == SYNC_BLOCK_BARRIER || inst->sync == SYNC_BLOCK_COUNT ? PIPE_BARRIER

@@ -1,4 +1,4 @@
-/* What a value is computed from, by a bounded walk over its definitions. */
+/* The sources that a value is computed from, found by a bounded walk over its definitions. */
 #include "cost/estimate.h"
 
 enum { MOST_VALUES = 64 };
