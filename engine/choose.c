@@ -1,4 +1,4 @@
-/* See choose.h. Long, because the steps of a choice, from the first form to the verdict, share its state. */
+/* See choose.h. The file is long because the steps of a choice, from the first form to the verdict, share its state. */
 #include "engine/choose.h"
 
 #include <math.h>
@@ -12,16 +12,16 @@
 
 enum { LARGEST_FACTOR = 16, LEVELS = 2, WARP = 32, PARENTS = 2 };
 enum { FEWEST_COUNTED = 6, MOST_COUNTED = 24, MOST_CONFIRMED = 6, COUNTED_INSTRUCTIONS = 10000000 };
-/* With a boundary to be chosen, too, MOST_SEARCHED of the fastest forms are searched for one. */
+/* If a boundary is to be chosen too, it is searched for the MOST_SEARCHED fastest forms. */
 enum { MOST_SEARCHED = 3, SEARCH_LEVEL = 1 };
-/* A form that coarsening gives. */
+/* A form that coarsening makes. */
 typedef struct Candidate {
     CoarsenTrial *trial;
-    KernelResult result; /* with a body, while the candidate is in the running */
+    KernelResult result; /* has a body while the candidate is in the running */
     Figures figures;     /* once it is assembled */
-    bool is_narrow;      /* its blocks have less than a warp, which the input's have */
+    bool is_narrow;      /* its blocks have less than a warp, while the input's have one */
     bool is_confirmed;   /* its speedup is by machine instructions, */
-    bool is_searched;    /* and with the boundary that is the best for it */
+    bool is_searched;    /* and at the boundary that is best for it */
 } Candidate;
 
 typedef struct Choice {
@@ -29,7 +29,7 @@ typedef struct Choice {
     Function *kernel;
     const KernelRequest *request; /* the kernel's, which does not coarsen yet */
     const PipelineOptions *options;
-    PipelineOptions quiet; /* without an assembler, and without dumps */
+    PipelineOptions quiet; /* without an assembler or dumps */
     AssemblerJudge *judge;
     Progress *progress; /* NULL: not shown */
     /* The bases, three times, from the cheapest figures to the best: */
@@ -41,24 +41,24 @@ typedef struct Choice {
     CoarsenTrial *trials;
     unsigned trial_count;
     Refusal refusal;       /* of the first trial that was refused */
-    Candidate *candidates; /* of those that are sound */
+    Candidate *candidates; /* for the sound forms */
     unsigned candidate_count;
-    unsigned weighed_count; /* the first of them, which are assembled and counted */
+    unsigned weighed_count; /* how many of them, the first ones, are assembled and counted */
     const CoarsenTrial **spilling; /* forms that spill more than the input */
     unsigned spilling_count;
-    double plain_speedup; /* of the input, where it is not coarsened: what registers alone give */
+    double plain_speedup; /* of the input without coarsening: the gain from registers alone */
 } Choice;
 
 static const char interrupted[] = "not coarsened: interrupted before a form was compared";
 
-/* Whether the user wants the end: then the best form until now is taken. */
+/* True if the user wants the search to end; the best form so far is then taken. */
 static bool is_over(const Choice *choice)
 {
     const Judge *judge = choice->options->judge;
     return judge->is_over && judge->is_over(judge->context);
 }
 
-/* The bases: what the forms are compared for. */
+/* The bases on which the forms are compared. */
 
 const Launch *choice_launch(const ChoiceContext *context, const char *kernel)
 {
@@ -78,7 +78,8 @@ static void set_bases(Choice *choice, const ChoiceContext *context, const BlockS
         choice->bases.of[i].basis.stop = context->judge ? context->judge->interrupted : NULL;
 }
 
-/* Whether there is enough to merge on every basis: blocks that the factors divide, or a grid that is as large. */
+/* True if there is enough to merge on every basis: blocks that the factors divide, or a grid at least as large as the
+ * factors. */
 static bool fits(const Choice *choice, CoarsenLevel level, const unsigned factor[3])
 {
     for (unsigned i = 0; i < choice->bases.count; i++) {
@@ -147,7 +148,7 @@ static unsigned factor_total(const unsigned factor[3])
     return factor[0] * factor[1] * factor[2];
 }
 
-/* How many threads of the original one of the trial's does the work of. */
+/* The number of original threads whose work one thread of the trial does. */
 static unsigned trial_merged(const CoarsenTrial *trial)
 {
     return factor_total(trial->factor) * (has_factor(trial->merged) ? factor_total(trial->merged) : 1);
@@ -159,7 +160,7 @@ static bool is_narrow(const CostBasis *basis, const unsigned factor[3])
     return before >= WARP && before / factor_total(factor) < WARP;
 }
 
-/* The request that coarsens as the trial says. */
+/* The request for the trial's coarsening. */
 static KernelRequest trial_request(const Choice *choice, const CoarsenTrial *trial)
 {
     KernelRequest request = *choice->request;
@@ -221,7 +222,7 @@ static CoarsenTrial *trial_new(Choice *choice, const CoarsenTrial *like)
     return trial;
 }
 
-/* Makes the form with this factor and stride and, where it has fast paths, the one without; true if that is sound. */
+/* Makes the form with this factor and stride and, if it has fast paths, the one without; true if the form is sound. */
 static bool make_pair(Choice *choice, const ChoiceContext *context, const CoarsenTrial *wanted)
 {
     CoarsenTrial *trial = trial_new(choice, wanted);
@@ -254,7 +255,7 @@ static bool is_along_any(const unsigned factor[3], const bool axes[3])
     return (factor[0] > 1 && axes[0]) || (factor[1] > 1 && axes[1]) || (factor[2] > 1 && axes[2]);
 }
 
-/* Makes every form of a level.  A dimension that is refused alone is not tried together with others. */
+/* Makes every form of a level. A dimension that is refused alone is not tried together with others. */
 static void make_level(Choice *choice, const ChoiceContext *context, CoarsenLevel level)
 {
     const Stride strides[] = {{.kind = STRIDE_BLOCK}, {.kind = STRIDE_UNIT}};
@@ -288,7 +289,7 @@ static void make_forms(Choice *choice, const ChoiceContext *context)
             make_level(choice, context, levels[i]);
 }
 
-/* Whether two blocks next to each other along the axis can be merged. */
+/* True if two blocks next to each other along the axis can be merged. */
 static bool merges_along(const Choice *choice, unsigned axis)
 {
     for (unsigned i = 0; i < choice->trial_count; i++) {
@@ -299,7 +300,7 @@ static bool merges_along(const Choice *choice, unsigned axis)
     return false;
 }
 
-/* Makes the forms that merge blocks of what the trial makes of them. */
+/* Makes the forms that also merge blocks of the trial's form. */
 static void make_products_of(Choice *choice, const CoarsenTrial *parent)
 {
     unsigned factors[FACTORS][3];
@@ -320,7 +321,7 @@ static void make_products_of(Choice *choice, const CoarsenTrial *parent)
     }
 }
 
-/* Products of both levels, of the forms that are the fastest with threads merged alone. */
+/* Makes products of both levels from the forms that are the fastest with only threads merged. */
 static void make_products(Choice *choice, const ChoiceContext *context)
 {
     unsigned made = 0;
@@ -331,7 +332,7 @@ static void make_products(Choice *choice, const ChoiceContext *context)
         }
 }
 
-/* The speedup that a form has to promise. */
+/* The speedup that a form must promise. */
 static double gain_asked(const Choice *choice, const Candidate *candidate)
 {
     bool is_doubtful = choice->bases.of[0].before.profile->uneven || candidate->is_narrow;
@@ -343,7 +344,8 @@ static bool is_worthwhile(const Choice *choice, const Candidate *candidate)
     return candidate->trial->speedup >= choice->plain_speedup * gain_asked(choice, candidate);
 }
 
-/* By what is left of their speedups when those of narrow blocks are doubted, and products have to pay. */
+/* The speedup to rank by: less for narrow blocks, whose speedup is doubtful, and for products, which have to pay for
+ * themselves. */
 static double worth(const Candidate *candidate)
 {
     const double doubt = threshold(THRESHOLD_COARSEN_GAIN) / threshold(THRESHOLD_COARSEN_DOUBTFUL);
@@ -359,15 +361,15 @@ static int compare_candidates(const void *a, const void *b)
     return x->trial < y->trial ? -1 : x->trial > y->trial;
 }
 
-/* From small factors to large ones. */
+/* Orders trials from small factors to large ones. */
 static int compare_trials(const void *a, const void *b)
 {
     const Candidate *x = a, *y = b;
     return x->trial < y->trial ? -1 : x->trial > y->trial;
 }
 
-/* Drops, among the forms not weighed yet, all but the first 'most' of each level: estimates compare forms of one
- * level better than levels.  Merged blocks get half as many where the grid stays, which pays less often. */
+/* Drops, among the forms not weighed yet, all but the first 'most' of each level: estimates compare forms of one level
+ * better than levels. Half as many merged blocks are kept if the grid stays, which pays less often. */
 static void take_first(Choice *choice, unsigned most)
 {
     const bool halves = !choice->request->shrinks_grid;
@@ -386,7 +388,7 @@ static void take_first(Choice *choice, unsigned most)
     choice->candidate_count = kept;
 }
 
-/* How many forms of a level can be assembled and counted: fewer where the launch executes much. */
+/* The number of forms of a level that can be assembled and counted: fewer if the launch executes much. */
 static unsigned most_weighed(const Choice *choice)
 {
     const double each = choice->bases.of[0].before.profile->warp_instructions;
@@ -400,7 +402,7 @@ static unsigned most_weighed(const Choice *choice)
     return affordable < FEWEST_COUNTED ? FEWEST_COUNTED : affordable;
 }
 
-/* Of the forms that are not weighed yet, those beyond the ones that estimates rank first are not assembled and
+/* Drops the forms that are not weighed yet and not among those that estimates rank first: they are not assembled and
  * counted. */
 static void prune(Choice *choice)
 {
@@ -425,7 +427,7 @@ static bool is_within(const unsigned part[3], const unsigned whole[3])
     return part[0] <= whole[0] && part[1] <= whole[1] && part[2] <= whole[2];
 }
 
-/* A form that spills and makes up a part of this one, which then spills, too; NULL if there is none. */
+/* A form that spills and is a part of this one, which therefore spills too; NULL if there is none. */
 static const CoarsenTrial *spilling_part(const Choice *choice, const CoarsenTrial *trial)
 {
     for (unsigned i = 0; i < choice->spilling_count; i++) {
@@ -490,7 +492,7 @@ static void confirm(Choice *choice, Candidate *candidate)
         choice->exact.of[i].before = machine_cost(choice->judge, &choice->exact.of[i].basis, &input,
                                                &choice->bases.of[i].before.figures, NULL, NULL);
     }
-    /* If that is not known, because the user wants the end, what PTX instructions say is still true. */
+    /* If that is unknown, because the user wants the search to end, the verdict by PTX instructions remains true. */
     const char *verdict = candidate->trial->verdict;
     bool is_compared = candidate_compare(choice, candidate, &choice->exact, choice->judge, &candidate->figures,
                                          THRESHOLD_COARSEN_ELSEWHERE);
@@ -499,7 +501,7 @@ static void confirm(Choice *choice, Candidate *candidate)
     candidate->is_confirmed = !candidate->trial->is_forbidden;
 }
 
-/* Lets the judge begin with as many of the forms from 'first' on as it can assemble at once. */
+/* Makes the judge start assembling the forms from 'first' on, as many as it can at once. */
 static void prepare(const Choice *choice, unsigned first)
 {
     const Judge *judge = choice->options->judge;
@@ -513,7 +515,7 @@ static void prepare(const Choice *choice, unsigned first)
     }
 }
 
-/* Prunes the forms that are not weighed yet, weighs the rest, and ranks all that are left. */
+/* Prunes the forms that are not weighed yet, weighs the rest, and ranks all remaining ones. */
 static void weigh_all(Choice *choice)
 {
     prune(choice);
@@ -541,8 +543,8 @@ static void weigh_all(Choice *choice)
     qsort(choice->candidates, kept, sizeof *choice->candidates, compare_candidates);
 }
 
-/* The fastest form by machine code, of those that PTX instructions rank first among what merges threads, blocks, and
- * both. */
+/* The fastest form by machine code, among those that PTX instructions rank first of the forms that merge threads,
+ * blocks, or both. */
 static Candidate *fastest(Choice *choice)
 {
     Candidate *best = NULL;
@@ -562,8 +564,8 @@ static Candidate *fastest(Choice *choice)
     return is_unconfirmed && !choice->candidates[0].trial->is_forbidden ? &choice->candidates[0] : best;
 }
 
-/* Looks for the boundary at which the form is the fastest, briefly, and predicts its time there; 0: nothing is changed,
- * or the time is unknown. */
+/* Briefly searches for the boundary at which the form is the fastest, and predicts its speedup there; 0: nothing is
+ * changed, or the time is unknown. */
 static double searched_speedup(Choice *choice, const KernelRequest *request, const char **verdict)
 {
     PipelineOptions options = *choice->options;
@@ -593,7 +595,7 @@ static double searched_speedup(Choice *choice, const KernelRequest *request, con
     return speedup;
 }
 
-/* The fastest of the confirmed forms that are not searched yet; NULL if there is none. */
+/* The fastest of the confirmed forms that have not been searched yet; NULL if there is none. */
 static Candidate *next_searched(const Choice *choice)
 {
     Candidate *next = NULL;
@@ -605,8 +607,8 @@ static Candidate *next_searched(const Choice *choice)
     return next;
 }
 
-/* Factor and boundary are chosen together: which form is the fastest may depend on what its registers can be brought
- * to, and coarsening has to pay against the input at its own best boundary. */
+/* Factor and boundary are chosen together: the fastest form may depend on how far its registers can be reduced, and
+ * coarsening has to beat the input at its own best boundary. */
 static Candidate *fastest_with_boundary(Choice *choice, Candidate *best)
 {
     const KernelRequest *plain = choice->request;
@@ -632,7 +634,7 @@ static Candidate *fastest_with_boundary(Choice *choice, Candidate *best)
     return best;
 }
 
-/* Without a launch, the grid's size is assumed: of the forms that are about as fast as the best, the one that merges
+/* Without a launch, the grid's size is assumed: among the forms that are about as fast as the best, the one that merges
  * the least needs the fewest threads to be so. */
 static const Candidate *thriftiest(const Choice *choice, const Candidate *best)
 {
@@ -649,7 +651,7 @@ static const Candidate *thriftiest(const Choice *choice, const Candidate *best)
     return found;
 }
 
-/* Nothing is coarsened, for the reason in words. */
+/* The choice not to coarsen, with the reason in words. */
 static FactorChoice stay(const Choice *choice, const char *words)
 {
     return (FactorChoice){.request = *choice->request,
@@ -658,7 +660,7 @@ static FactorChoice stay(const Choice *choice, const char *words)
                           .trial_count = choice->trial_count};
 }
 
-/* Nothing can be coarsened, which the result is to say. */
+/* The choice if nothing can be coarsened, which the result must report. */
 static FactorChoice refuse(const Choice *choice, Refusal refusal, const char *words)
 {
     FactorChoice refused = stay(choice, words);
@@ -666,7 +668,7 @@ static FactorChoice refuse(const Choice *choice, Refusal refusal, const char *wo
     return refused;
 }
 
-/* Why even the best form is not worthwhile. */
+/* The reason why even the best form is not worthwhile. */
 static const char *reluctance(const Choice *choice, const Candidate *best, const char *name, const char *basis)
 {
     const char *doubt = choice->bases.of[0].before.profile->uneven ? ", while threads make different numbers of trips"
@@ -736,7 +738,7 @@ static FactorChoice decide(const Choice *choice, const Candidate *best, bool is_
     return chosen;
 }
 
-/* The input's cost on every basis; if one is unknown, returns why, else NULL. */
+/* The input's cost on every basis; returns the reason if one is unknown, else NULL. */
 static const char *weigh_input(Choice *choice)
 {
     const FunctionForm input = {.function = choice->kernel};
@@ -776,7 +778,7 @@ static unsigned candidate_pays_from(const Choice *choice, const Candidate *candi
 
 static FactorChoice choose(Choice *choice, const ChoiceContext *context)
 {
-    /* Two strides and two forms of guards; then blocks of what is merged already. */
+    /* Two strides and two forms of guards; then blocks merged on top of them. */
     enum { FORMS = (LEVELS * 4 + PARENTS) * FACTORS };
     choice->trials = ARENA_ARRAY(choice->arena, CoarsenTrial, FORMS);
     choice->candidates = ARENA_ARRAY(choice->arena, Candidate, FORMS);

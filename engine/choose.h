@@ -10,7 +10,7 @@ typedef struct ChoiceContext {
     Device device;
     const Launch *const *launches; /* -launch; those of other kernels are ignored */
     size_t launch_count;
-    struct Progress *progress;    /* to be shown; NULL: not shown */
+    struct Progress *progress;    /* NULL: not shown */
     struct AssemblerJudge *judge; /* for machine instructions; NULL: PTX instructions decide */
     bool launch_decides; /* the original stays beside the form, and each launch runs one of them */
     bool level_given;  /* only the request's level is tried */

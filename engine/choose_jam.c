@@ -11,18 +11,18 @@ typedef struct JamChoice {
     Arena *arena;
     Function *kernel;
     const KernelRequest *request;
-    PipelineOptions quiet; /* without an assembler, and without dumps */
+    PipelineOptions quiet; /* without an assembler or dumps */
     const PipelineOptions *options;
     AssemblerJudge *judge;
     CostBasis basis;
     UnrollJam *jams;       /* those of the request, then those that were chosen */
     unsigned jam_count;
-    FormCost best;         /* with these */
+    FormCost best;         /* the cost with these */
     JamTrial *trials;
     unsigned trial_count;
 } JamChoice;
 
-/* The kernel with the first 'jam_count' jams, assembled, and its cost.  False, with the verdict, if it is out of the
+/* The kernel with the first 'jam_count' jams, assembled, and its cost. False, with the verdict, if it is out of the
  * running. */
 static bool form_weigh(JamChoice *choice, unsigned jam_count, FormCost *cost, const char **verdict)
 {
@@ -51,7 +51,7 @@ static bool form_weigh(JamChoice *choice, unsigned jam_count, FormCost *cost, co
     return cost->known;
 }
 
-/* Tries one factor; true if it is sound. */
+/* Tries one factor; true if the form is sound. */
 static bool factor_try(JamChoice *choice, JamTrial *trial, FormCost *cost)
 {
     choice->jams[choice->jam_count] = trial->jam;
@@ -78,7 +78,7 @@ static bool is_better(const JamTrial *a, const FormCost *a_cost, const JamTrial 
     return profile_executed(a_cost->profile) < profile_executed(b_cost->profile);
 }
 
-/* Whether the user wants the end: then what was chosen until now is taken. */
+/* True if the user wants the search to end; the loops chosen so far are then taken. */
 static bool is_over(const JamChoice *choice)
 {
     const Judge *judge = choice->options->judge;
@@ -127,7 +127,7 @@ static const char *choice_text(const JamChoice *choice, unsigned loops, const Fo
     return taken;
 }
 
-/* Nothing is chosen; the loops that were given stay. */
+/* The decision not to add loops; those that were given stay. */
 static LoopsChoice decline(const KernelRequest *request, const char *words)
 {
     return (LoopsChoice){.jams = request->jams, .jam_count = request->jam_count, .words = words};

@@ -1,4 +1,5 @@
-/* engine: a run from the text of a module to its products: what is decided, measured, verified and reported. */
+/* engine: a run from the text of a module to its products, with all decisions, measurements, verification and
+ * reports. */
 #ifndef PTXOPT_ENGINE_H
 #define PTXOPT_ENGINE_H
 

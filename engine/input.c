@@ -1,5 +1,5 @@
-/* Files that are easily taken for PTX, and are named instead of being parsed: binaries are recognized by the magic
- * numbers at their beginning, other languages by what no PTX begins with. */
+/* Recognizes files that are easily mistaken for PTX, so that a message can name their kind: binaries by their magic
+ * numbers, other languages by beginnings that PTX cannot have. */
 #include <stdio.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ static bool contains(const Source *source, const char *word)
     return memmem(source->text, source->size, word, strlen(word)) != NULL;
 }
 
-/* PTX begins with a directive, or a line marker before it. */
+/* The language of the text, if it is not PTX, which begins with a directive, or with a line marker before it. */
 static const char *language(const Source *source)
 {
     size_t offset = skip_comments(source);

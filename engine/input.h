@@ -6,10 +6,10 @@
 
 #include "support/support.h"
 
-/* False after a message: the text is of another kind that is known.  A NUL byte at its end, as NVRTC's buffer has it,
- * is dropped. */
+/* False, after a message, if the text is of another known kind. A NUL byte at its end, as in NVRTC's buffer, is
+ * dropped. */
 bool input_is_ptx(Source *source, FILE *messages);
-/* Reads the PTX of a file, or of standard input for "-".  NULL after a message: it cannot be read, or is not PTX. */
+/* Reads the PTX of a file, or of standard input for "-". NULL, after a message, if it cannot be read or is not PTX. */
 Source *input_read(Arena *arena, const char *path);
 
 #endif

@@ -53,7 +53,7 @@ static json_t *line_json(const Source *source, Span span)
     return has_place(span) ? json_integer(source_position(source, span.begin).line) : json_null();
 }
 
-/* Null if no barrier or loop head needs any. */
+/* The registers that barriers and loop heads need; null if none needs any. */
 static json_t *needed_json(const RegistersNeeded *needed, const Source *source)
 {
     if (!needed->registers)

@@ -6,11 +6,11 @@
 
 #include "opt/opt.h"
 
-/* The estimate for a form of a kernel: its body, or with NULL the function as it was parsed.  Not known where the body
- * form cannot express it, or without a machine. */
+/* The estimate for a form of a kernel: its body, or, with NULL, the function as it was parsed. Unknown if the body form
+ * cannot express it, or without the SM's limits. */
 RegisterEstimate kernel_estimate(Arena *arena, Function *function, const Body *body, const SmLimits *sm);
 
-/* Prints where pressure peaks and what is live there, on one line. */
+/* Prints the place at which pressure peaks and the values that are live there, on one line. */
 void estimate_print_peak(const RegisterEstimate *estimate, const Source *source, Buf *out);
 json_t *estimate_json(const RegisterEstimate *estimate, const Source *source);
 

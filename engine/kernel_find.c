@@ -17,7 +17,7 @@ static Names kernel_names(Arena *arena, const Module *module)
     return names;
 }
 
-/* The one that is meant: as in C++, the only one whose mangled name has the word in it, or one spelled alike. */
+/* The kernel that is meant: the only one whose mangled C++ name contains the word, or one with a similar spelling. */
 static const char *closest_name(const Names *names, const char *word)
 {
     const char *within = NULL;

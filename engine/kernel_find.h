@@ -1,4 +1,4 @@
-/* Kernels that a module does not have: what may have been meant. */
+/* Messages about kernels that a module does not have, with those that may have been meant. */
 #ifndef PTXOPT_ENGINE_KERNEL_FIND_H
 #define PTXOPT_ENGINE_KERNEL_FIND_H
 
@@ -6,7 +6,7 @@
 
 /* "; did you mean 'saxpy'?", or "; it has 'saxpy', 'scale'", in the arena. */
 const char *kernel_hint(Arena *arena, const Module *module, const char *name);
-/* The kernel that a launch file names, with the file's line: "L.json:2:15: k.ptx has no kernel 'x'; ...". NULL: the
+/* The kernel that a launch file names, with the file's line: "L.json:2:15: k.ptx has no kernel 'x'; ...". NULL if the
  * module has it. */
 const char *launch_kernel_missing(Arena *arena, const Module *module, const Launch *launch);
 

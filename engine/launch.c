@@ -28,7 +28,7 @@ unsigned launch_jobs(const Launch *launch)
     for (unsigned i = 0; i < 3; i++)
         threads *= (uint64_t)(launch->grid[i] ? launch->grid[i] : 1) * (launch->block[i] ? launch->block[i] : 1);
     cpu_set_t cores;
-    /* In a thread of its own, the emulator could not be left. */
+    /* A guarded run could not leave the emulator if it ran in a thread of its own. */
     if (threads < FEWEST_THREADS || guard_active() || sched_getaffinity(0, sizeof cores, &cores) != 0)
         return 1;
     return (unsigned)CPU_COUNT(&cores);

@@ -1,16 +1,16 @@
-/* Launches as the launch contract of a module wants them. */
+/* Launches adapted to the launch contract of a module. */
 #ifndef PTXOPT_ENGINE_LAUNCH_H
 #define PTXOPT_ENGINE_LAUNCH_H
 
 #include "emulator/emulator.h"
 #include "opt/opt.h"
 
-/* Adapts a launch of the original kernel to the module: if the module has a launch contract for the kernel, it
- * is changed as that says, and *has_contract is set.  NULL with *error set if the launch does not meet the contract. */
+/* Adapts a launch of the original kernel to the module: if the module has a launch contract for the kernel, the launch
+ * is changed accordingly, and *has_contract is set. NULL with *error set if the launch does not meet the contract. */
 Launch *launch_by_contract(Arena *arena, const Module *module, const Launch *launch, bool *has_contract,
                            const char **error);
 
-/* How many cores pay off for a launch: all that the process may use, or one for a small launch. */
+/* The number of cores that pay off for a launch: all that the process may use, or one for a small launch. */
 unsigned launch_jobs(const Launch *launch);
 
 #endif

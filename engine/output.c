@@ -37,7 +37,7 @@ static bool is_link(const char *path)
     return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
 }
 
-/* /dev/stdout, /dev/fd/3 ...: a file that the caller has opened.  It is written to, never replaced. */
+/* /dev/stdout, /dev/fd/3 ...: a file that the caller has opened, which is written to, never replaced. */
 static bool is_open_file(const char *path)
 {
     return is_link(path) && (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0);
@@ -62,7 +62,7 @@ static const char *write_through(const char *path, const char *bytes, size_t len
     return error;
 }
 
-/* A symbolic link stays: the file that it points to is replaced. */
+/* The file to replace: a symbolic link stays, and the file that it points to is replaced. */
 static const char *link_target(Arena *arena, const char *path)
 {
     char *target = is_link(path) ? realpath(path, NULL) : NULL;

@@ -4,7 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Seconds: until the first line, and between two of them. */
+/* Seconds until the first line, and between lines. */
 static const double first_shown = 1, terminal_pause = 0.2, log_pause = 10;
 
 static double now(void)

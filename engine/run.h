@@ -10,31 +10,31 @@ typedef enum ExitStatus {
     EXIT_DONE = 0,
     EXIT_INPUT = 1,    /* the input is wrong, or a file cannot be read or written */
     EXIT_USAGE = 2,
-    EXIT_REFUSED = 3,  /* what was asked for by kernel name, or fewer registers where there is no assembler; the PTX is
-                          written */
+    EXIT_REFUSED = 3,  /* a request by kernel name was refused, or fewer registers were requested without an assembler;
+                        * the PTX is written */
     EXIT_REJECTED = 4, /* by the assembler; nothing is written */
-    EXIT_DIFFERENT = 5, /* -verify found a difference, and nothing is written; "run": the kernel did something wrong */
+    EXIT_DIFFERENT = 5, /* -verify found a difference, and nothing is written; "run": the kernel has a fault */
     EXIT_UNVERIFIED = 6, /* the emulator could not run it, so -verify can say nothing; nothing is written */
 } ExitStatus;
 
 typedef struct Products {
     const char *ptx; /* NULL unless the status is EXIT_DONE or EXIT_REFUSED */
     size_t ptx_length;
-    const void *cubin; /* NULL unless asked for */
+    const void *cubin; /* NULL unless requested */
     size_t cubin_size;
-    const char *knobs; /* the options of ptxas that 'ptx' is for, with spaces between them; "": none; NULL with 'ptx' */
-    Buf printed;       /* what 'ptx' points into, if not the source */
-    Buf launch, report; /* if asked for; the report also with EXIT_DIFFERENT and EXIT_UNVERIFIED */
+    const char *knobs; /* the ptxas options that 'ptx' is for, separated by spaces; "": none; NULL with 'ptx' */
+    Buf printed;       /* the text that 'ptx' points into, if not the source */
+    Buf launch, report; /* if requested; the report also with EXIT_DIFFERENT and EXIT_UNVERIFIED */
     const struct Report
         *kernels;         /* engine/report/report.h; with a report only; NULL before the options have been checked */
     Assembler *assembler; /* during the run */
-    Arena *assemblies[2]; /* what 'cubin' points into, if they are there */
+    Arena *assemblies[2]; /* the arenas that 'cubin' points into, if any */
 } Products;
 
-/* Does what the options ask for, apart from reading and writing files of PTX: the source is the input. What the run
- * makes is in the arena, in *products, which may refer to the source, and goes with products_free. */
+/* Does everything that the options request, except reading and writing PTX files: the source is the input. The results
+ * are in the arena and in *products, which may refer to the source and is freed by products_free. */
 ExitStatus run_source(Arena *arena, const Options *options, Source *source, FILE *messages, Products *products);
-/* May be called at any point of a run that was left. */
+/* Frees the products; may be called wherever a run was left. */
 void products_free(Products *products);
 
 #endif

@@ -1,5 +1,5 @@
-/* What a run says about each kernel, in the report, as JSON, as a launch contract and in the exit status, is what is in
- * the PTX that it writes: checked at the end of every run. */
+/* The check at the end of every run that the report, its JSON, the launch contract and the exit status say of each
+ * kernel what is true of the written PTX. */
 #include <ctype.h>
 #include <string.h>
 
@@ -49,7 +49,7 @@ static PointerMap find_symbols(const Run *run, const char *text, size_t size)
     return symbols;
 }
 
-/* Symbols that the input mentions already may be anywhere in the text. */
+/* Checks the contracts' symbols in the text; those that the input already mentions may be anywhere. */
 static void check_text(const Run *run, const Products *products)
 {
     const Source *source = run->report.source;
@@ -84,7 +84,7 @@ static void check_name(const json_t *entry, const KernelResult *result)
     json_decref(name);
 }
 
-/* -launch-out lists the kernels with contracts, in order. */
+/* Checks that -launch-out lists the kernels with contracts, in order. */
 static void check_contracts(const Run *run, const Buf *text)
 {
     json_t *root = read_json(text), *kernels = json_object_get(root, "kernels");
@@ -96,7 +96,7 @@ static void check_contracts(const Run *run, const Buf *text)
     json_decref(root);
 }
 
-/* The report's outcomes are the results'. */
+/* Checks that the report's outcomes are those of the results. */
 static void check_report(const Run *run, const Buf *text)
 {
     json_t *root = read_json(text), *kernels = json_object_get(root, "kernels");

@@ -29,8 +29,8 @@ static void warn_losses(Run *run, const KernelReport *kernel)
         diag_note(&run->diag, function->span, "%s", kernel->advice);
 }
 
-/* Factors along x cut the rows of a 2-D block into pieces, which multiplies sectors.  Says so if the same factor along
- * y would not. */
+/* Factors along x cut the rows of a 2-D block into pieces, which multiplies sectors. Advises the same factor along y if
+ * that would not. */
 static const char *advise_rows(const Run *run, const KernelReport *kernel)
 {
     const unsigned *factor = kernel->result.contract.factor, along_y[3] = {1, factor[0], 1};
@@ -58,7 +58,7 @@ static const char *advise_rows(const Run *run, const KernelReport *kernel)
     return advice;
 }
 
-/* Says so if most of the time goes into starting blocks, and fewer of them can be launched. */
+/* Advises fewer blocks if most of the time goes into starting them, and fewer can be launched. */
 static const char *advise_grid(const KernelReport *kernel)
 {
     bool is_bound = kernel->cost_after.time.binding == RESOURCE_LAUNCH && !kernel->request.shrinks_grid;
@@ -66,7 +66,8 @@ static const char *advise_grid(const KernelReport *kernel)
                       "launches fewer" : NULL;
 }
 
-/* With the machine code, if the assembler gave figures; the search may have predicted the same form. */
+/* The cost of a form, by its machine code if the assembler gave figures; the search may have predicted the same
+ * form. */
 static FormCost form_costs(Run *run, const KernelReport *kernel, const FunctionForm *form, const Figures *figures,
                            const LaunchChange *change)
 {
@@ -87,7 +88,7 @@ void predict_costs(Run *run, KernelReport *kernel)
         return;
     const FunctionForm input = {.function = result->kernel};
     const FunctionForm output = kernel_form(result);
-    /* The form is chosen: after an interrupt, only its report waits for this. */
+    /* The form has been chosen; after an interrupt, only its report waits for this. */
     if (run->options->interrupt)
         kernel->basis.stop = &run->options->interrupt->seen;
     Figures before = {0}, after = {0};

@@ -7,7 +7,7 @@
 #include "options/options.h"
 #include "parser/parser.h"
 
-/* If nothing changes, the code is checked while it is read, and not kept. */
+/* False if nothing is to change: the code is then checked while it is read, and not kept. */
 static bool wants_bodies(const Options *options)
 {
     bool wanted = options->coarsen.count || options->jams.count || options->registers.count ||
@@ -41,7 +41,7 @@ bool read_module(Run *run)
     return run->module != NULL;
 }
 
-/* False, with a message that helps to find the right name, if the module has no such kernel. */
+/* False, with a message that suggests the right name, if the module has no such kernel. */
 static bool kernel_exists(Run *run, const char *option, const char *name)
 {
     if (!name)
@@ -80,7 +80,7 @@ bool kernel_has_label(const Function *kernel, const char *label)
     return false;
 }
 
-/* Every label of -uj is in a selected kernel. */
+/* True if every label of -uj is in a selected kernel. */
 static bool loops_exist(Run *run)
 {
     const Options *options = run->options;
@@ -124,7 +124,7 @@ bool names_exist(Run *run)
     return loops_exist(run);
 }
 
-/* The architecture to assemble for: -arch, else the .target.  PTX runs on its target and on newer ones; with a suffix,
+/* The architecture to assemble for: -arch, else the .target. PTX runs on its target and on newer ones; with a suffix,
  * on that architecture only (PTX ISA, chapter 11.1.2). */
 bool choose_arch(Run *run)
 {
@@ -158,7 +158,7 @@ bool choose_arch(Run *run)
     return true;
 }
 
-/* Rewriting without a change needs no assembler, so it is started only if some option needs it. */
+/* True if some option needs the assembler, which rewriting without a change does not. */
 static bool wants_assembler(const Options *options)
 {
     return option_given(options, OPTION_ASSEMBLER) || options->coarsen.count || options->jams.count ||

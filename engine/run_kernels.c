@@ -8,7 +8,7 @@
 #include "engine/kernel_estimate.h"
 #include "engine/run_steps.h"
 
-/* Factors of blocks alone are those of the level 'block'. */
+/* Sets the factors; those of blocks alone become those of the level 'block'. */
 static void set_factors(KernelReport *report, const CoarsenOption *coarsen)
 {
     KernelRequest *request = &report->request;
@@ -26,7 +26,7 @@ static void set_factors(KernelReport *report, const CoarsenOption *coarsen)
     request->coarsen = has_factor(first);
 }
 
-/* Coarsening is refused before it is tried. */
+/* Records that coarsening is refused before it is tried. */
 static void refuse_request(KernelReport *report, Refusal refusal)
 {
     report->is_auto = report->request.coarsen = false;
@@ -41,7 +41,7 @@ static bool follows_source(const Options *options)
     return false;
 }
 
-/* A directive says more about its kernel than an option for all kernels, and less than one that names it. */
+/* A directive prevails over an option for all kernels, but not over one that names its kernel. */
 static void follow_directive(const Run *run, KernelReport *report)
 {
     const Directive directive = directive_find(run->arena, report->result.kernel);
@@ -60,7 +60,7 @@ static void follow_directive(const Run *run, KernelReport *report)
     request->coarsen_named = true;
 }
 
-/* The loops that options and directives name. */
+/* Sets the loops that options and directives name. */
 static void set_jams(const Run *run, KernelReport *report)
 {
     const Options *options = run->options;
@@ -129,7 +129,8 @@ static void set_request(const Run *run, KernelReport *report)
     }
 }
 
-/* -block gives what the module leaves open; where it contradicts the module, the module prevails. */
+/* Warns if -block, which gives the block size that the module leaves open, contradicts the module, which then
+ * prevails. */
 static void check_block(Run *run, const KernelReport *report)
 {
     const Function *kernel = report->result.kernel;
@@ -185,7 +186,7 @@ static void warn_refusals(Run *run, const KernelReport *report)
     }
 }
 
-/* Whether coarsening is requested for a kernel that already has a launch contract. */
+/* True if coarsening is requested for a kernel that already has a launch contract. */
 static bool is_coarsened_already(Run *run, const KernelReport *report)
 {
     return (report->request.coarsen || report->is_auto) &&
@@ -202,7 +203,7 @@ static bool is_interrupted(const Run *run)
     return run->options->interrupt && run->options->interrupt->seen;
 }
 
-/* From here on an interrupt ends searches, not the process: what they have found is written. */
+/* From here on, an interrupt ends searches, not the process: their results so far are written. */
 static void search_begin(Run *run, const KernelReport *kernel)
 {
     Interrupt *interrupt = run->options->interrupt;
@@ -249,8 +250,8 @@ static size_t count_selected(const Run *run)
     return kernels;
 }
 
-/* The options of the assembler that may be tried: none that the user has set, and none that would apply to other
- * kernels, too. */
+/* The options of the assembler that may be tried: none that the user has set, and none that would also apply to other
+ * kernels. */
 static unsigned find_knobs(Run *run)
 {
     unsigned open = knobs_open(run->options->ptxas_options.data);
@@ -266,8 +267,8 @@ static unsigned find_knobs(Run *run)
     return obstacle ? 0 : open;
 }
 
-/* Whether iterations side by side in the kernel as it is are faster than in its coarsened form, as they were chosen for
- * each; then they take the form's place. */
+/* Takes interleaved iterations of the kernel as it is in place of its coarsened form, if they are faster than those
+ * chosen for the form. */
 static void prefer_loops_alone(Run *run, KernelReport *kernel, const KernelRequest *plain)
 {
     const LoopsChoice *with = &kernel->loops_choice;
@@ -285,7 +286,7 @@ static void prefer_loops_alone(Run *run, KernelReport *kernel, const KernelReque
     kernel->loops_choice = alone;
 }
 
-/* Puts what is best into the request, which is all that remains of what is tried. */
+/* Puts the best choices into the request, which is all that remains of the trials. */
 static void complete_request(Run *run, KernelReport *kernel)
 {
     Function *function = kernel->result.kernel;
@@ -323,7 +324,7 @@ static void run_kernel(Run *run, KernelReport *kernel)
     kernel->tuning = result->kernel->tuning;
     if (run->options->report)
         kernel->estimate_before = kernel_estimate(run->arena, result->kernel, NULL, run->sm);
-    /* The figures that are reported are those of the whole files. */
+    /* The reported figures are those of the whole files. */
     PipelineOptions pipeline = run->pipeline;
     pipeline.no_figures = true;
     if (run->assembler)

@@ -9,8 +9,8 @@
 #include "engine/spilled.h"
 #include "parser/parser.h"
 
-/* The original of a coarsened kernel, under a name of its own, so that a program can launch it where the contract does
- * not allow the coarsened one. */
+/* The original of a coarsened kernel, under a name of its own, so that a program can launch it if the contract does not
+ * allow the coarsened one. */
 static void print_original(const Function *kernel, const Source *source, Buf *out)
 {
     Span text = kernel->text;
@@ -72,7 +72,7 @@ static bool note_assembly(Run *run, const Assembly *assembly)
     return assembly->failure == ASSEMBLY_DONE;
 }
 
-/* Only a module's only kernel has some. */
+/* Only the only kernel of a module can have knobs. */
 unsigned output_knobs(const Run *run)
 {
     unsigned knobs = 0;
@@ -81,7 +81,7 @@ unsigned output_knobs(const Run *run)
     return knobs;
 }
 
-/* If only whether it assembles matters, on all cores. */
+/* All cores are used if the result matters only in whether it assembles. */
 static AssemblyRequest output_request(const Run *run, const Products *products)
 {
     AssemblyRequest request = assembly_request(products->ptx, products->ptx_length);
@@ -98,7 +98,7 @@ static bool assemble_output_alone(Run *run, const Products *products)
     return note_assembly(run, &run->assembly);
 }
 
-/* A report compares it with the input, which is assembled at the same time. */
+/* Assembles the output, and at the same time the input, with which a report compares it. */
 static bool assemble_output_and_input(Run *run, Products *products)
 {
     enum { BOTH = COUNT_OF(products->assemblies) };
@@ -131,7 +131,7 @@ static bool assemble_input(Run *run)
     return note_assembly(run, &run->of_input);
 }
 
-/* An output that nothing changed is assembled only on request. */
+/* True if the output is to be assembled even though nothing changed. */
 static bool wants_unchanged(const Options *options)
 {
     return options->cubin || options->report || option_given(options, OPTION_ASSEMBLER);
@@ -193,13 +193,13 @@ static void set_standing(const Run *run, const Tuning *tuning, Standing *standin
     standing->next_boundary = sm_boundary_below(run->sm, threads, shared, figures->registers);
     if (standing->next_boundary)
         standing->next_blocks = sm_occupancy(run->sm, threads, standing->next_boundary, shared).blocks;
-    /* Dynamic shared memory mostly grows with the block. */
+    /* Dynamic shared memory usually grows with the block. */
     if (!tuning->reqntid_count && !standing->dynamic_shared)
         standing->better_block =
             sm_block_better(run->sm, threads, figures->registers, shared, &standing->better_warps);
 }
 
-/* 'text' is what was assembled. */
+/* Sets the figures; 'text' is the text that was assembled. */
 static void set_figures(Standing *standing, const Assembly *assembly, const char *text, size_t size,
                         const char *kernel)
 {
@@ -211,7 +211,7 @@ static void set_figures(Standing *standing, const Assembly *assembly, const char
         spills_count(assembly, kernel, &standing->figures);
 }
 
-/* Figures come from assembling the two whole files, as a user of them would. */
+/* Completes the report with figures from assembling the two whole files, as their user would. */
 static void complete_report(Run *run, const Assembly *before, const Assembly *after, const Products *products)
 {
     const Source *source = run->report.source;
@@ -281,7 +281,7 @@ void complete_figures(Run *run, const Products *products)
     run->report.assembler_seconds += run->judge.seconds;
 }
 
-/* A report on standard error has the same lines. */
+/* Prints the summary, unless a report on standard error has the same lines. */
 void print_summary(const Run *run)
 {
     const Options *options = run->options;
@@ -355,8 +355,8 @@ static void note_launch(Run *run, const KernelResult *result)
     buf_free(&text);
 }
 
-/* The user must launch the kernel differently. A report or a launch file says so in more detail, and originals are kept
- * for a program that adapts its launches itself. */
+/* Notes that the user must launch the kernel differently, unless a report or a launch file says so in more detail, or
+ * originals are kept for a program that adapts its launches itself. */
 void note_launches(Run *run)
 {
     const Options *options = run->options;
@@ -370,7 +370,8 @@ void note_launches(Run *run)
     }
 }
 
-/* The PTX alone does not have the figures that were found for it.  A file that ptxas reads says so, too. */
+/* Notes that the PTX needs assembler options to have the figures that were found for it. A file that ptxas reads
+ * contains them too. */
 void note_knobs(Run *run)
 {
     const unsigned knobs = output_knobs(run);

@@ -1,8 +1,8 @@
-/* The way out when the assembler breaks down on the output: the kernels at fault are left as they were written, and the
- * others stay as they are. */
+/* The way out if the assembler crashes on the output: the kernels at fault are restored to what was written, and the
+ * others stay changed. */
 #include "engine/run_steps.h"
 
-/* Whether the assembler breaks down on this kernel alone. */
+/* True if the assembler crashes on this kernel alone. */
 static bool breaks(Run *run, KernelResult *result)
 {
     const Judge *judge = &run->judge.judge;

@@ -24,13 +24,13 @@ typedef struct Run {
     PipelineOptions pipeline;
     ChoiceContext choice;
     Assembly assembly; /* of the output */
-    Assembly of_input; /* all zero: not made yet */
+    Assembly of_input; /* of the input; all zero: not made yet */
     Report report;
     unsigned knobs;     /* options of the assembler that searches may try: opt/registers/moves/knobs.h */
-    bool skips;         /* an interrupt has ended searches already, before this kernel's */
-    unsigned skipped;   /* kernels of which that is so */
+    bool skips;         /* an interrupt ended the searches before this kernel's */
+    unsigned skipped;   /* the number of kernels for which that is so */
     bool changed;       /* some kernel differs from the input */
-    bool lacks_assembler; /* and fewer registers were asked for: exit status 3 */
+    bool lacks_assembler; /* there is none although fewer registers were requested: exit status 3 */
 } Run;
 
 static inline bool is_kernel(const Item *item)
@@ -38,10 +38,10 @@ static inline bool is_kernel(const Item *item)
     return item->kind == ITEM_FUNCTION && item->function->is_entry && item->function->has_body;
 }
 
-/* run_input.c: each prints what is wrong and returns false if the run must end. */
+/* run_input.c: each prints an error and returns false if the run must end. */
 bool read_module(Run *run);
 bool names_exist(Run *run);
-/* Whether the label is in the kernel, as it was written. */
+/* True if the label is in the kernel, as it was written. */
 bool kernel_has_label(const Function *kernel, const char *label);
 bool choose_arch(Run *run);
 bool open_assembler(Run *run);
@@ -57,18 +57,18 @@ void predict_costs(Run *run, KernelReport *kernel);
 /* run_kernels.c */
 void run_kernels(Run *run);
 
-/* run_restore.c: puts back the kernels on which the assembler breaks down, with a warning. False if there are none. */
+/* run_restore.c: restores the kernels on which the assembler crashes, with a warning. False if there are none. */
 bool restore_broken_kernels(Run *run);
 
 /* run_check.c */
-/* Whether something that was requested by a name, of a kernel or of a loop, was refused: exit status 3. */
+/* True if something requested by the name of a kernel or a loop was refused: exit status 3. */
 bool is_refused_by_name(const Run *run);
 /* Calls bug() if results, module and products disagree about what was done to a kernel. */
 void check_products(const Run *run, const Products *products);
 
 /* run_output.c */
-/* Where the input is assembled for the report or to be written, that is done here, and the judge learns what it says of
- * the only kernel in it. */
+/* If the input is to be assembled anyway, for the report or because it is written, assembles it now and hands the
+ * figures of its only kernel to the judge. */
 void answer_input(Run *run, const Function *kernel);
 void print_module(const Run *run, Products *products);
 ExitStatus assemble_output(Run *run, Products *products);
@@ -78,7 +78,7 @@ void complete_figures(Run *run, const Products *products);
 void make_report(Run *run, Products *products);
 void print_summary(const Run *run);
 void note_launches(Run *run);
-/* The options of the assembler that the output is for, as in opt/registers/moves/knobs.h. */
+/* The assembler options that the output is for, as in opt/registers/moves/knobs.h. */
 unsigned output_knobs(const Run *run);
 void note_knobs(Run *run);
 

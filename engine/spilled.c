@@ -9,7 +9,7 @@ static bool has_text(const char *ptx, size_t size, const char *text)
     return memmem(ptx, size, text, strlen(text)) != NULL;
 }
 
-/* Accesses to local memory of the kernel's own are no spills, and look alike. */
+/* Accesses to the kernel's own local memory are not spills but look the same. */
 bool spills_need_counting(const char *ptx, size_t size)
 {
     return has_text(ptx, size, "\"" SMEM_SPILLING "\"") && !has_text(ptx, size, ".local");

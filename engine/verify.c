@@ -22,7 +22,7 @@ static bool not_done(Verifier *verifier, const char *message)
     return false;
 }
 
-/* The text of a line of the source, without the blanks around it. */
+/* The text of a line of the source, without surrounding blanks. */
 static const char *source_line(Arena *arena, const Source *source, unsigned line)
 {
     size_t at = 0;
@@ -48,7 +48,7 @@ static void set_fault(Verifier *verifier, const EmulatorResult *run, const Modul
         result->fault_line = source_line(verifier->arena, module->source, run->fault.position.line);
 }
 
-/* Drops the check for a fault that the input itself has: the output may have it too.  False if there is no such check.
+/* Drops the check for a fault that the input itself has: the output may have it too. False if there is no such check.
  */
 static bool weaken(Verifier *verifier, const EmulatorFault *fault)
 {

@@ -15,7 +15,7 @@ typedef struct Verification {
     const char *path;
     const char *kernel; /* NULL: the file could not be read */
     VerifyOutcome outcome;
-    const char *message; /* what is wrong, in one line; NULL if equal */
+    const char *message; /* the difference or error, in one line; NULL if equal */
     unsigned grid[2][3], block[2][3]; /* of the input and of the output; all 0: not run */
     bool has_difference;
     EmulatorDifference difference;
@@ -25,16 +25,16 @@ typedef struct Verification {
     const EmulatorFault *fault;   /* of the run that failed; NULL: none */
     bool fault_in_output;
     const char *fault_line; /* the text of its line, if it is in the output; else NULL */
-    const char *weakened;   /* faults of the input itself, which the output was not checked for; or NULL */
+    const char *weakened;   /* faults of the input itself, for which the output was not checked; or NULL */
     EmulatorCounters counters[2];
 } Verification;
 
 /* Runs 'input' as the launch file says and 'output' by its launch contract and compares all buffers and variables. Both
  * are checked for races, reads of unwritten memory, undefined registers and divisions by zero, except for faults that
- * the input itself has.  Results live in 'arena'; both modules must outlive them. */
+ * the input itself has. Results live in 'arena'; both modules must outlive them. */
 void verify_launch(Arena *arena, const Module *input, const Module *output, const char *path, Verification *result);
 
-/* Prints it as a diagnostic of some lines; nothing if equal. */
+/* Prints the verification as a diagnostic of several lines; nothing if equal. */
 void verification_print(const Verification *verification, const Module *input, FILE *out);
 
 #endif

@@ -19,11 +19,12 @@ static uint64_t hash_words(const char *text, size_t length)
     return hash;
 }
 
-/* All that decides about an assembler's figures beside the text: the assembler itself and its options. */
+/* A hash of everything besides the text that determines an assembler's figures: the assembler itself and its
+ * options. */
 static uint64_t hash_setting(const AssemblerJudge *judge)
 {
     Buf setting = {0};
-    static const char figures[] = "2"; /* another number where what is kept of an assembly means something else */
+    static const char figures[] = "2"; /* increment this when the meaning of the stored figures changes */
     const char *path = assembler_path(judge->assembler);
     struct stat file = {0};
     if (stat(path, &file) != 0)
@@ -53,7 +54,7 @@ TextKey text_key_of(AssemblerJudge *judge, const char *text, size_t length, cons
     return key;
 }
 
-/* Never 0, which no key of a map may be. */
+/* A hash that is never 0, which a map does not allow as a key. */
 static uint64_t key_hash(const TextKey *key)
 {
     return hash_mix(key->first, key->second) | 1;

@@ -10,12 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The name changes whenever the record does. */
+/* The name must change whenever the record does. */
 #define FILE_NAME "figures-1"
 
 enum { SLOTS = 1 << 16 };
 
-/* As it is in the file, in this machine's byte order. */
+/* A record as it is in the file, in this machine's byte order. */
 typedef struct Record {
     TextKey key;
     uint64_t spill_stores, spill_loads, stack, shared, constant, instructions;
@@ -33,7 +33,7 @@ static off_t place_of(const TextKey *key)
     return (off_t)((key->first ^ key->second) % SLOTS * sizeof(Record));
 }
 
-/* The folder, made if it does not exist; false if none is wanted. */
+/* Finds the folder, or makes it if it does not exist; false if none is wanted. */
 static bool folder_find(char path[PATH_MAX])
 {
     const char *given = getenv("PTXOPT_CACHE"), *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -121,5 +121,5 @@ void figures_cache_store(const FiguresCache *cache, const TextKey *key, const Fi
     };
     record.checksum = checksum(&record);
     if (pwrite(cache->file, &record, sizeof record, place_of(key)) != (ssize_t)sizeof record)
-        return; /* a full disk costs only the next run's time */
+        return; /* a full disk only costs the next run time */
 }

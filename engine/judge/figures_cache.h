@@ -4,20 +4,20 @@
 
 #include "opt/opt.h"
 
-/* A text, with all that decides what an assembler makes of it, is identified by its length and two 64-bit hashes; a
- * false match would need all three. */
+/* The identity of a text and everything else that determines an assembler's result: its length and two 64-bit hashes,
+ * all three of which a false match would need. */
 typedef struct TextKey {
     uint64_t length, first, second;
 } TextKey;
 
-/* A table of fixed size in one file; a figure that is stored may replace another.  Processes may share it: a record
- * carries a checksum, and one that is torn or foreign is not found. */
+/* A table of fixed size in one file; storing a figure may replace another. Processes may share it: each record has a
+ * checksum, and a torn or foreign one is not found. */
 typedef struct FiguresCache {
     int file; /* -1: there is none */
 } FiguresCache;
 
 /* The file is figures-N in $PTXOPT_CACHE, or in ptxopt/ below $XDG_CACHE_HOME or ~/.cache; "none" or an empty variable
- * means no cache.  If the file cannot be made, there is no cache: nothing depends on it. */
+ * means no cache. If the file cannot be made, there is no cache, on which nothing depends. */
 FiguresCache figures_cache_open(void);
 void figures_cache_close(FiguresCache *cache);
 

@@ -113,7 +113,7 @@ static Resource cause_of(const FormCost *before, const FormCost *after, bool is_
     return cause;
 }
 
-/* Whether exposed latency is that of lost warps, and not that of more instructions. */
+/* True if exposed latency is due to fewer warps, and not to more instructions. */
 static bool loses_warps(const FormCost *before, const FormCost *after)
 {
     double warps = (double)before->time.resident_warps / after->time.resident_warps;

@@ -7,7 +7,7 @@
 #include "cost/cost.h"
 #include "opt/opt.h"
 
-/* The conditions that costs are computed for. */
+/* The conditions for which costs are computed. */
 typedef struct CostBasis {
     Arena *arena;
     const SmLimits *sm;
@@ -21,38 +21,38 @@ typedef struct CostBasis {
     const volatile sig_atomic_t *stop; /* once it is not 0, counting ends, and costs are unknown; NULL: never */
 } CostBasis;
 
-/* For a launch of the kernel, or without one (NULL) for a block size and bytes of dynamic shared memory; block[0] is 0
- * if that is unknown, too. */
+/* The basis for a launch of the kernel or, without one (NULL), for a block size and bytes of dynamic shared memory;
+ * block[0] is 0 if the block size is unknown too. */
 CostBasis cost_basis(Arena *arena, const SmLimits *sm, const Device *device, const Launch *launch,
                      const unsigned block[3], uint64_t dynamic_shared);
 
 typedef struct FormCost {
     bool known;
-    const char *error; /* why not */
+    const char *error; /* why it is unknown */
     Figures figures;
     LaunchChange change; /* of the original's launch */
     Profile *profile;
     Time time;
 } FormCost;
 
-/* The cost of a form that the assembler gave 'figures', and that is launched with this change (NULL: none); unknown
- * figures count as no limit on occupancy. */
+/* The cost of a form for which the assembler gave 'figures', launched with this change (NULL: none); unknown figures do
+ * not limit occupancy. */
 FormCost form_cost(const CostBasis *basis, const FunctionForm *form, const Figures *figures,
                    const LaunchChange *change);
 
-/* The time by the cost's profile and figures. */
+/* The time predicted from the cost's profile and figures. */
 Time form_time(const CostBasis *basis, const FormCost *cost);
 
 /* "1.31x faster: 0.50 times the shared memory accesses", or "0.82x: 16 warps on an SM instead of 32"; in the arena. */
 const char *cost_verdict(Arena *arena, const FormCost *before, const FormCost *after);
 double cost_speedup(const FormCost *before, const FormCost *after);
-/* The global sectors after over those before; beyond THRESHOLD_SECTORS_WARNING, that is a warning. */
+/* The ratio of the global sectors after to those before; a value above THRESHOLD_SECTORS_WARNING is worth a warning. */
 double cost_sectors(const FormCost *before, const FormCost *after);
 /* A warning about the form after, such as lost warps, blocks below a warp or multiplied sectors; NULL if there is none.
  * 'index' counts from 0. */
 const char *cost_warning(Arena *arena, const FormCost *before, const FormCost *after, unsigned index);
 
-/* A table of the figures per original thread; 'before' may be NULL. Its words are explained where that is wanted. */
+/* A table of the figures per original thread; 'before' may be NULL. Its words are explained if requested. */
 void cost_print_text(const CostBasis *basis, const FormCost *before, const FormCost *after, bool explains,
                      Buf *out);
 json_t *cost_json(const FormCost *cost);

@@ -42,8 +42,8 @@ typedef struct Order {
     unsigned knobs;
 } Order;
 
-/* If times are predicted, lines are numbered, so that a prediction needs no assembly of its own; the code is the
- * same without them. */
+/* If times are predicted, lines are numbered, so that a prediction does not have to assemble again; the numbers do not
+ * change the code. */
 static AssemblyRequest order_request(const AssemblerJudge *judge, Arena *arena, const Order *order)
 {
     AssemblyRequest request = assembly_request(buf_text(&order->text), order->text.length);
@@ -106,11 +106,11 @@ typedef struct JudgeRun {
     AssemblyRequest request;
     Assembly result;
     AssemblyRun *run;    /* NULL: it is done */
-    bool is_answered;    /* its figures are known; only the code with numbered lines is wanted */
+    bool is_answered;    /* its figures are known; only the code with numbered lines is needed */
     struct JudgeRun *next;
 } JudgeRun;
 
-/* Messages are about the text without numbers, whose lines they name. */
+/* Assembles the text without numbers, so that messages name its lines. */
 static void assemble_plainly(AssemblerJudge *judge, JudgeRun *run)
 {
     run->request.ptx = buf_text(&run->order.text);
@@ -121,7 +121,7 @@ static void assemble_plainly(AssemblerJudge *judge, JudgeRun *run)
     judge->calls++;
 }
 
-/* Takes the order's text over. */
+/* Makes a run that takes over the order's text. */
 static JudgeRun *run_new(const AssemblerJudge *judge, const Order *order)
 {
     Arena *arena = arena_new();
@@ -136,7 +136,7 @@ static void run_free(JudgeRun *run)
     arena_free(run->arena);
 }
 
-/* Waits for the run, and keeps what it says. */
+/* Waits for the run, and keeps its results. */
 static void run_finish(AssemblerJudge *judge, JudgeRun *run)
 {
     double begin = now();
@@ -177,7 +177,7 @@ static void run_now(AssemblerJudge *judge, JudgeRun *run)
     run_finish(judge, run);
 }
 
-/* Assembles beside the caller, who has to wait first if as many are running as can. */
+/* Assembles in parallel with the caller, who first has to wait if the maximum number is running. */
 static void run_start(AssemblerJudge *judge, JudgeRun *run)
 {
     unsigned running = 0;
@@ -201,7 +201,7 @@ static Order order_of(AssemblerJudge *judge, const FunctionForm *form)
     return order;
 }
 
-/* Whether the figures are known already, here or on disk; then they are in judge->entries. */
+/* True if the figures are known already, from this run or from disk; they are then in judge->entries. */
 static bool is_answered(AssemblerJudge *judge, const TextKey *key)
 {
     Figures figures;
@@ -260,7 +260,7 @@ static void form_prepare(void *context, const FunctionForm *form)
         run_start(judge, run_new(judge, &order));
 }
 
-/* The run to be assembled for the prediction of a form, whose text is taken over; NULL: nothing. */
+/* The run to be assembled for the prediction of a form, whose text it takes over; NULL: none is needed. */
 static JudgeRun *prediction_run(const AssemblerJudge *judge, Order *order)
 {
     const JudgeEntry *entry = judge_entry_find(judge, &order->key);
@@ -322,7 +322,8 @@ FormCost assembler_judge_cost(AssemblerJudge *judge, const FunctionForm *form, c
 {
     Order order = order_of(judge, form);
     FormCost cost;
-    /* What a form executes does not depend on how many registers it takes; many counts of one form are compared. */
+    /* The instructions that a form executes do not depend on its register count, and searches compare many counts of
+     * one form. */
     const PredictedForm *known = predicted_find(judge, &order.key);
     *is_new = !known;
     if (known) {
@@ -331,7 +332,8 @@ FormCost assembler_judge_cost(AssemblerJudge *judge, const FunctionForm *form, c
         cost.time = form_time(judge->basis, &cost);
         cost.known = cost.time.known;
     } else {
-        /* Were it the user who wanted the end, signals would be held until all runs have seen that. */
+        /* The other runs end first: after an interrupt by the user, signals would be held until all of them have
+         * noticed it. */
         assembler_judge_settle(judge);
         JudgeRun *run = prediction_run(judge, &order);
         order.text = (Buf){0};

@@ -1,4 +1,4 @@
-/* The judge of the program: forms are printed by emit/ and measured by assembler/. */
+/* The program's judge: forms are printed by emit/ and measured by assembler/. */
 #ifndef PTXOPT_ENGINE_JUDGE_JUDGE_H
 #define PTXOPT_ENGINE_JUDGE_JUDGE_H
 
@@ -9,30 +9,30 @@
 #include "engine/judge/form_cost.h"
 #include "opt/opt.h"
 
-/* A Judge over one Assembler.  Equal texts are assembled once, so a candidate that prints like an earlier one, or like
- * one of an earlier run (engine/judge/figures_cache.h), costs nothing. */
+/* A Judge over one Assembler. Equal texts are assembled once, so a candidate with the same text as an earlier one, or
+ * as one of an earlier run (engine/judge/figures_cache.h), costs nothing. */
 typedef struct AssemblerJudge AssemblerJudge;
 struct AssemblerJudge {
-    const CostBasis *basis; /* what times are predicted for; NULL: they are unknown */
+    const CostBasis *basis; /* the conditions for which times are predicted; NULL: times are unknown */
     Judge judge; /* judge.context is this structure: it must not move while in use */
     Assembler *assembler;
     const char *arch;    /* NULL: the one that the assembler was opened for */
-    int opt_level;       /* of the assembler, 0..3; 3 unless changed after assembler_judge_init */
+    int opt_level;       /* of the assembler, 0 to 3; 3 unless changed after assembler_judge_init */
     unsigned timeout_ms; /* 0: ASSEMBLY_TIMEOUT_MS */
     Arena *arena;        /* the cache and the messages */
     Map entries;         /* figures by the text that was assembled: entries.c */
     unsigned calls;      /* runs of the assembler */
     unsigned repeats;    /* answers from the cache */
     double seconds;      /* spent in the assembler */
-    struct JudgeRun *running; /* what is being assembled, the oldest first */
-    struct JudgeEntry *kept;  /* what machine code is kept of */
+    struct JudgeRun *running; /* the texts being assembled, the oldest first */
+    struct JudgeEntry *kept;  /* the texts whose machine code is kept */
     size_t kept_bytes;
-    struct PredictedForm *predicted; /* the forms that predict() has been asked about, the last one first */
+    struct PredictedForm *predicted; /* the forms that predict() was called for, the last one first */
     FiguresCache cache;
     uint64_t setting; /* a hash of the assembler and its options; 0: not computed yet */
-    double end;       /* of the time for the search that is going on, on the monotonic clock; 0: it is not limited */
-    bool ended;       /* that time was over when last asked */
-    const volatile sig_atomic_t *interrupted; /* not 0 there: the user wants the search's end.  NULL: no such request */
+    double end;       /* of the time for the current search, on the monotonic clock; 0: no limit */
+    bool ended;       /* that time was over at the last check */
+    const volatile sig_atomic_t *interrupted; /* not 0: the user wants the search to end. NULL: no such requests */
 };
 
 /* 'assembler' and 'arena' are not owned and must outlive the judge; messages of its Figures live in 'arena'. */
@@ -41,11 +41,12 @@ void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assemb
 void assembler_judge_close(AssemblerJudge *judge);
 /* Limits the next search to 'seconds'; infinity: no limit. */
 void assembler_judge_limit(AssemblerJudge *judge, double seconds);
-/* Waits for what is being assembled.  Until then signals that would end the process stay pending. */
+/* Waits for all texts being assembled. Until then, signals that would end the process stay pending. */
 void assembler_judge_settle(AssemblerJudge *judge);
-/* Does so, and frees the machine code that is kept; the figures stay. */
+/* The same, and also frees the machine code that is kept; the figures stay. */
 void assembler_judge_forget(AssemblerJudge *judge);
-/* The form has been assembled elsewhere, as the judge would, except for what does not change the code. */
+/* Records a form that has been assembled elsewhere as the judge would, apart from differences that do not change the
+ * code. */
 void assembler_judge_answer(AssemblerJudge *judge, const FunctionForm *form, const Assembly *assembly);
 /* Machine code that belongs to the judge. */
 typedef struct JudgeCubin {
@@ -53,15 +54,16 @@ typedef struct JudgeCubin {
     size_t size;
     bool is_numbered; /* it was made of ptx_numbered() text */
 } JudgeCubin;
-/* entries.c: that of a text that was measured for the kernel, with its knobs. */
+/* entries.c: the machine code of a text that was measured for the kernel, with its knobs. */
 JudgeCubin assembler_judge_cubin(AssemblerJudge *judge, const Source *text, const Function *kernel);
-/* What judge->basis, which must be set, predicts for a form with these figures; *is_new: it had to be computed. */
+/* The cost on judge->basis, which must be set, that is predicted for a form with these figures; *is_new: it had to be
+ * computed. */
 FormCost assembler_judge_cost(AssemblerJudge *judge, const FunctionForm *form, const Figures *figures,
                               const LaunchChange *change, bool *is_new);
 
-/* text.c: appends the module with the form in it, and with the functions that it needs. */
+/* text.c: appends the module with the form in it and the functions that it needs. */
 void judge_print_form(const FunctionForm *form, Buf *text);
-/* The module that such a text is, named so in messages; NULL if it has an error, which is not reported. */
+/* Parses such a text into a module, which messages call 'name'; NULL if it has an error, which is not reported. */
 Module *judge_parse_text(Arena *arena, const char *name, const Buf *text);
 
 /* The assembler's figures in the form that passes see. */

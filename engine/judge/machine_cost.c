@@ -3,8 +3,8 @@
 #include "parser/parser.h"
 #include "sass/sass.h"
 
-/* Counts of machine instructions that disagree more with those of PTX are not used: then the evidence behind them
- * cannot be right (docs/machine-code.md). */
+/* Counts of machine instructions that disagree more than this with those of PTX are not used, because the evidence
+ * behind them cannot be right (docs/machine-code.md). */
 static const double most_residual = 0.25;
 
 static Pipe class_pipe(SassClass class)
@@ -20,7 +20,7 @@ static Pipe class_pipe(SassClass class)
     return pipes[class];
 }
 
-/* The body's instructions but jumps, which printing adds and drops: it keeps all others, in order. */
+/* Walks the body's instructions except jumps, which printing adds and drops: it keeps all others, in order. */
 typedef struct Walk {
     const Body *body;
     size_t block;
@@ -43,8 +43,8 @@ static const Inst *walk_next(Walk *walk)
     }
 }
 
-/* Text does not say which blocks are the slow sides of tests, and estimates want to know: the parsed body gets that
- * from the body that was printed. */
+/* Copies the marks of blocks that are slow sides of tests, which the text does not contain but estimates need, from the
+ * printed body to the parsed one. */
 static void carry_cold(const Body *printed, Body *parsed)
 {
     Walk from = {.body = printed}, to = {.body = parsed};
@@ -54,7 +54,7 @@ static void carry_cold(const Body *printed, Body *parsed)
     }
 }
 
-/* The form as a module of its own: instructions have places in its text. */
+/* The form as a module of its own, in which instructions have places in the text. */
 static Module *print_and_parse(Arena *arena, const FunctionForm *form)
 {
     Buf text = {0};
@@ -74,8 +74,7 @@ static const PtxCount *ptx_counts(Arena *arena, const Profile *profile)
     return counts;
 }
 
-/* Control may come to block 'to' from block 'from': of those where that holds, the one that is executed most often is
- * kept. */
+/* Notes that control may reach block 'to' from block 'from'; the predecessor that is executed most often is kept. */
 static void note_edge(const SassExecutions *executions, SassRun *runs, uint32_t from, uint32_t to)
 {
     double warps = executions->block_warps[from];
@@ -187,7 +186,7 @@ FormCost machine_cost(AssemblerJudge *judge, const CostBasis *basis, const Funct
     FormCost cost = {0};
     if (kernel) {
         const char *reason;
-        kernel->tuning.knobs = form_tuning(form)->knobs; /* which the text does not say */
+        kernel->tuning.knobs = form_tuning(form)->knobs; /* which the text does not contain */
         FunctionForm parsed = {.function = kernel};
         Body *body = clone && !basis->launch ? body_build(kernel, &reason) : NULL;
         if (body)

@@ -4,14 +4,14 @@
 
 #include "engine/judge/judge.h"
 
-/* As form_cost(), and where the judge's assembler can tell which PTX instruction each machine instruction comes from,
- * the executed machine instructions and the time are those of the machine code (sass/).  'listing' (may be NULL) then
- * receives the annotated machine code. */
+/* Like form_cost(), but if the judge's assembler reveals the PTX instruction of each machine instruction, the executed
+ * instructions and the time are those of the machine code (sass/). 'listing' (may be NULL) then receives the annotated
+ * machine code. */
 FormCost machine_cost(AssemblerJudge *judge, const CostBasis *basis, const FunctionForm *form, const Figures *figures,
                       const LaunchChange *change, Buf *listing);
 
-/* Makes the costs of a kernel and of a changed form of it comparable: where machine instructions are known of only one,
- * both are by PTX instructions, and where they are estimated, both touch the same data. */
+/* Makes the costs of a kernel and of a changed form of it comparable: if machine instructions are known of only one,
+ * both are costed by PTX instructions, and if they are estimated, both touch the same data. */
 void costs_align(const CostBasis *basis, FormCost *before, FormCost *after);
 
 #endif

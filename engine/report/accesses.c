@@ -9,7 +9,7 @@ static bool is_access(const InstProfile *inst)
     return (inst->unit.pipe == PIPE_GLOBAL || inst->unit.pipe == PIPE_SHARED) && inst->spelling;
 }
 
-/* "k.cu:12", or "" where the PTX has no line information; in the arena. */
+/* "k.cu:12", or "" if the PTX has no line information; in the arena. */
 static const char *source_place(Arena *arena, const Module *module, const Loc *loc)
 {
     const char *path = loc ? module_file_path(module, loc->file) : NULL, *slash = path ? strrchr(path, '/') : NULL;

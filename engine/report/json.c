@@ -61,7 +61,7 @@ static void print_compact(const char *text, Buf *out)
 {
     bool in_string = false;
     for (const char *at = text; *at; at++) {
-        if (in_string && *at == '\\') { /* and what it escapes */
+        if (in_string && *at == '\\') { /* and the character that it escapes */
             buf_write(out, at++, 2);
             continue;
         }

@@ -7,7 +7,7 @@
 #include "emulator/emulator.h"
 #include "opt/opt.h"
 
-/* A string, or null for NULL.  Text that is not UTF-8 has '?' for each byte above 127. */
+/* A string, or null for NULL. Each byte above 127 of a text that is not UTF-8 becomes '?'. */
 json_t *json_text(const char *text);
 /* [x, y, z]. */
 json_t *json_triple(const unsigned values[3]);
@@ -22,7 +22,7 @@ void json_set_number(json_t *object, const char *key, uint64_t number);
 /* {"warp_instructions": ...}; docs/formats.md, "Counters". */
 json_t *counters_json(const EmulatorCounters *counters);
 
-/* Prints with an indentation of two and a line end, and releases the value. */
+/* Prints the value, with an indentation of two and a line end, and releases it. */
 void json_print(json_t *value, Buf *out);
 
 #endif

@@ -4,7 +4,8 @@
 
 enum { VERSION_BLOCK = 1, VERSION_GRID = 2 };
 
-/* Readers that know only the first version must not launch a kernel by a contract that needs the second. */
+/* The version of the format: readers that know only the first must not launch a kernel by a contract that needs the
+ * second. */
 static int version_of(const Report *report)
 {
     int version = VERSION_BLOCK;

@@ -18,18 +18,18 @@ typedef struct CoarsenTrial {
     GuardForm guards;
     bool shrinks_grid;   /* where blocks are merged: fewer are launched */
     bool sound;          /* false: refused, or not tried at all */
-    bool is_compared;    /* assembled, and its time is that of what the assembler made of it */
+    bool is_compared;    /* assembled, and its time is that of the machine code */
     double speedup;      /* predicted; 0: unknown */
     bool is_forbidden;   /* it loses in a launch that a build cannot rule out: */
     double elsewhere;    /* its speedup there, */
     const char *where;   /* and which launch that is: "where the grid has one block for each SM" */
     bool chosen;
-    const char *verdict; /* why it was chosen or not */
+    const char *verdict; /* the reason why it was or was not chosen */
 } CoarsenTrial;
 
-/* The decision of -coarsen auto.  Trials end here: only the request goes on to the form that is installed. */
+/* The decision of -coarsen auto. Trials end here: only the request is used to make the form that is installed. */
 typedef struct FactorChoice {
-    KernelRequest request; /* the kernel's, but coarsening as was chosen, or not at all, or refused, with the reason */
+    KernelRequest request; /* the kernel's, with the chosen coarsening, or with none, or refused with the reason */
     const char *words;     /* the outcome */
     unsigned pays_from;    /* threads of the original launch for each SM; launches of fewer run the original */
     CoarsenTrial *trials;
@@ -56,10 +56,10 @@ typedef struct LoopsChoice {
 
 /* A kernel's figures and occupancy, before or after. */
 typedef struct Standing {
-    Figures figures;       /* of the whole file's assembly; known only with an assembler */
+    Figures figures;       /* from the assembly of the whole file; known only with an assembler */
     BlockSize block;
-    bool occupancy_known;  /* figures and block are */
-    uint64_t dynamic_shared; /* bytes of a block at launch, as far as that is known */
+    bool occupancy_known;  /* the figures and the block are known */
+    uint64_t dynamic_shared; /* bytes of a block at launch, as far as known */
     Occupancy occupancy;
     unsigned free_up_to;   /* the most registers that cost no block */
     unsigned next_boundary; /* with this many registers more blocks fit; 0: fewer registers gain nothing */
@@ -69,7 +69,7 @@ typedef struct Standing {
 } Standing;
 
 typedef struct KernelReport {
-    KernelRequest request; /* that made the result: with what was chosen */
+    KernelRequest request; /* the request that made the result, including all choices */
     KernelResult result;
     Tuning tuning; /* as it was written */
     Standing before, after;
@@ -78,14 +78,14 @@ typedef struct KernelReport {
     FactorChoice choice;
     LoopDirective *loop_directives; /* -uj source */
     unsigned loop_directive_count;
-    unsigned jams_named; /* of the request's, those that options and directives name, which are its first */
+    unsigned jams_named; /* how many of the request's, its first ones, options and directives name */
     bool is_jam_auto; /* -uj auto */
     LoopsChoice loops_choice;
     bool has_basis; /* 'basis' is known */
-    bool has_cost; /* the two below it are known: the kernel was changed, and the model can predict its time */
+    bool has_cost; /* the two below are known: the kernel was changed, and the model can predict its time */
     CostBasis basis;
     FormCost cost_before, cost_after;
-    const char *advice; /* a better request, as far as the costs tell; NULL: none is known */
+    const char *advice; /* a better request, going by the costs; NULL: none is known */
     const char *conditions[MOST_CONDITIONS]; /* of the launch contract */
     unsigned condition_count;
 } KernelReport;
@@ -95,18 +95,18 @@ typedef struct Report {
     const char *arch;
     const char *assembler; /* "nvJitLink"; NULL: none */
     const char *assembler_version, *assembler_path;
-    const char *assembler_missing; /* why there is none */
+    const char *assembler_missing; /* the reason why there is none */
     unsigned assemblies;           /* runs of it, for candidates and for whole files */
     double assembler_seconds;      /* wall time of those runs */
-    KernelReport *kernels;         /* those that -entry selects, in module order */
+    KernelReport *kernels;         /* those that -entry selects, in the module's order */
     size_t kernel_count;
-    bool device_is_assumed;        /* the user named none: that of the architecture's usual product */
+    bool device_is_assumed;        /* the user named none, so it is the architecture's usual product */
     bool lists_all;                /* every form that was tried */
     Verification *verifications; /* -verify, in command-line order */
     size_t verification_count;
 } Report;
 
-/* Appended to 'out'. */
+/* Appends the report to 'out'. */
 void report_print_text(const Report *report, Buf *out);
 void report_print_json(const Report *report, Buf *out);
 /* The launch contract (docs/formats.md): the kernels that were coarsened. */
@@ -122,7 +122,7 @@ enum { TRIAL_TEXT = 96 };
 const char *trial_text(const CoarsenTrial *trial, char text[TRIAL_TEXT]);
 /* "block", "unit", "16". */
 const char *stride_text(const Stride *stride, char text[16]);
-/* ", sequential guards", or "" where no form of guards was chosen. */
+/* ", sequential guards", or "" if no form of guards was chosen. */
 const char *guards_text(const CoarsenTrial *trial);
 
 #endif

@@ -63,7 +63,7 @@ static const char *outcome_word(Outcome outcome)
     return "unknown";
 }
 
-/* Lines are those of the source; a value that several places leave has none. */
+/* The classes of reuse. Lines are those of the source; a value that comes from several places has none. */
 static json_t *reuse_json(const Report *report, const ReuseList *list)
 {
     json_t *values = json_array();
@@ -160,7 +160,7 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
     return value;
 }
 
-/* The loops whose iterations were to be put side by side. */
+/* The loops whose iterations were to be interleaved. */
 static json_t *jams_json(const Report *report, const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
@@ -261,7 +261,7 @@ static json_t *registers_json(const KernelReport *kernel)
     return value;
 }
 
-/* null where nothing was changed, or the time is unknown. */
+/* The comparison of times; null if nothing was changed or the time is unknown. */
 static json_t *cost_comparison_json(const KernelReport *kernel)
 {
     if (!kernel->has_cost)

@@ -1,4 +1,4 @@
-/* -report: what was done to each kernel, with its figures before and after in two columns. */
+/* -report: the changes to each kernel, with its figures before and after in two columns. */
 #include "engine/kernel_estimate.h"
 #include "engine/report/report.h"
 #include "engine/report/report_trials.h"
@@ -117,7 +117,7 @@ static void print_place(Buf *out, const Report *report, const Refusal *refusal)
     }
 }
 
-/* How many loads the classes of reuse have saved, and between how many pairs of replicas. */
+/* Prints the number of loads that the classes of reuse have saved, and of the pairs of replicas between which. */
 static void print_reuse(Buf *out, const ReuseList *list)
 {
     for (unsigned class = 0; class < REUSE_CLASSES; class++) {
@@ -134,7 +134,7 @@ static void print_reuse(Buf *out, const ReuseList *list)
     }
 }
 
-/* Words that the report has explained already: each is, where it appears first. */
+/* The words that the report has explained already; each is explained where it first appears. */
 typedef struct Explained {
     bool stride, conditions, costs;
 } Explained;
@@ -156,7 +156,8 @@ static void explain_stride(Buf *out, const LaunchContract *contract, Explained *
                    of);
 }
 
-/* Each condition of coarsening: whether it held, what it says, and for how many instructions, from which line on. */
+/* Prints each condition of coarsening: its text, whether it held, the number of instructions that it concerns, and the
+ * first line. */
 static void print_legality(Buf *out, const Report *report, const KernelResult *result, Explained *explained)
 {
     const Legality *legality = &result->legality;
@@ -255,7 +256,8 @@ static bool figures_differ(const Figures *a, const Figures *b)
            (a->registers != b->registers || a->stack != b->stack || figures_spills(a) != figures_spills(b));
 }
 
-/* An assembler may treat a kernel differently among others, for instance if it calls functions by address. */
+/* Notes that an assembler may treat a kernel differently in a module with others, for instance if it calls functions by
+ * address. */
 static void note_module(Buf *out, const KernelReport *kernel)
 {
     const RegistersResult *reduction = &kernel->result.reduction;

@@ -11,7 +11,7 @@ static void print_trial(const CoarsenTrial *trial, Buf *out)
                stride_text(&trial->stride, stride), guards_text(trial), trial->verdict);
 }
 
-/* The chosen one first, then from fast to slow, then what was never compared. */
+/* Orders the chosen form first, then the others from fast to slow, then those that were never compared. */
 static int compare(const void *a, const void *b)
 {
     const CoarsenTrial *x = *(const CoarsenTrial *const *)a, *y = *(const CoarsenTrial *const *)b;
@@ -24,7 +24,7 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Where none was compared, why is what people want to know, and the first forms say it. */
+/* If no form was compared, the reason is of interest, and the first forms give it. */
 void coarsen_trials_print(const FactorChoice *choice, bool all, Buf *out)
 {
     const unsigned count = choice->trial_count;

@@ -37,7 +37,7 @@ static void print_block(Buf *out, const LaunchContract *contract)
         }
 }
 
-/* How the launch changes beyond the block. */
+/* Prints the changes of the launch besides the block. */
 static void print_grid(Buf *out, const LaunchContract *contract)
 {
     char factor[32];
@@ -59,7 +59,8 @@ void launch_words_print(const LaunchContract *contract, Buf *out)
     print_grid(out, contract);
 }
 
-/* Between two things that were done; what was not done ends in a reason, which may have commas. */
+/* Separates two outcomes: by a comma after a change; by a semicolon after a reason for no change, which may contain
+ * commas. */
 static void separate(Buf *out, const KernelReport *kernel)
 {
     if (out->length)
@@ -97,7 +98,7 @@ static void print_jams(Buf *out, const KernelReport *kernel)
     }
 }
 
-/* Those of the whole files, or else those that the register search found. */
+/* Finds the figures of the whole files, or else those that the register search found. */
 static bool find_figures(const KernelReport *kernel, const Figures **before, const Figures **after)
 {
     const KernelResult *result = &kernel->result;
@@ -131,7 +132,7 @@ static void print_figures(Buf *out, const KernelReport *kernel)
         buf_printf(out, ", warps on an SM %u -> %u", kernel->before.occupancy.warps, kernel->after.occupancy.warps);
 }
 
-/* The outcome of the search for registers, beside their number. */
+/* Prints the outcome of the register search, besides the number of registers. */
 static void print_search(Buf *out, const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
@@ -173,7 +174,7 @@ static void print_launch(Buf *out, const KernelResult *result)
     launch_words_print(&result->contract, out);
 }
 
-/* Empty: nothing was asked for. */
+/* Prints the outcome for a kernel; nothing if nothing was requested. */
 static void print_kernel(Buf *out, const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
@@ -186,7 +187,7 @@ static void print_kernel(Buf *out, const KernelReport *kernel)
     print_launch(out, result);
 }
 
-/* As in C++ without parameters, unless several kernels are then called alike. */
+/* The kernels' C++ names without parameters, unless two would then be the same. */
 static const char **short_names(Arena *arena, const Report *report)
 {
     const char **names = ARENA_ARRAY(arena, const char *, report->kernel_count + 1);
