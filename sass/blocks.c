@@ -1,5 +1,5 @@
-/* Basic blocks of machine code. Branches, exits, returns and calls end them; what only makes the threads of a warp wait
- * for each other (BSSY, BSYNC, WARPSYNC) does not, since each thread continues with the next instruction. */
+/* Basic blocks of machine code. Branches, exits, returns and calls end them; instructions that only make the threads of
+ * a warp wait for each other (BSSY, BSYNC, WARPSYNC) do not, since each thread continues with the next instruction. */
 #include "sass/internal.h"
 
 static void mark_leaders(const SassCode *code, const BranchTable *tables, size_t table_count, bool *leads)

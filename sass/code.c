@@ -1,6 +1,6 @@
-/* Reads the code of a kernel and of the functions it may call from a cubin: an ELF file in which kernel and function K
- * has its code in the section .text.K. Functions and helpers that belong to one kernel are inside its section, each
- * with a symbol of its own. .nv.info.K lists the targets of indirect branches. */
+/* Reads the code of a kernel and of the functions it may call from a cubin: an ELF file in which each kernel or
+ * function K has its code in the section .text.K. Functions and helpers that belong to one kernel are inside its
+ * section, each with a symbol of its own. .nv.info.K lists the targets of indirect branches. */
 #include "sass/internal.h"
 
 #include <gelf.h>
@@ -39,7 +39,7 @@ typedef struct Reader {
     uint32_t unknown;
 } Reader;
 
-/* Opens a cubin, which libelf may change, from a copy. NULL if it is not an ELF file. */
+/* Opens a copy of a cubin, because libelf may change it. NULL if it is not an ELF file. */
 static Elf *open_elf(Arena *arena, const void *cubin, size_t size)
 {
     if (elf_version(EV_CURRENT) == EV_NONE || !cubin)
@@ -114,7 +114,7 @@ static Section *find_read(Reader *reader, size_t index)
     return NULL;
 }
 
-/* Unless a function starts there already. */
+/* Adds a function unless one starts there already. */
 static void add_function(Reader *reader, const char *name, const Section *section, uint32_t first)
 {
     for (size_t i = 0; i < reader->functions.count; i++)
@@ -147,7 +147,8 @@ static Section *read_section(Reader *reader, size_t index)
     return &VEC_LAST(reader->sections);
 }
 
-/* A relocation names a function of another section: the call leads there, or the function's address is taken. */
+/* Follows a relocation that names a function of another section: a call leads there, or the function's address is
+ * taken. */
 static void follow_relocation(Reader *reader, size_t from, uint64_t offset, const GElf_Sym *symbol)
 {
     if (GELF_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == from)
@@ -202,7 +203,7 @@ static void read_reachable(Reader *reader)
     }
 }
 
-/* A symbol inside a section that has been read starts a function. */
+/* Adds the function that a symbol inside a section starts, if the section has been read. */
 static void add_inner_function(Reader *reader, const char *name, const GElf_Sym *symbol)
 {
     const Section *section = find_read(reader, symbol->st_shndx);
@@ -241,7 +242,7 @@ static void read_functions(Reader *reader)
     }
 }
 
-/* One list of branch tables: for each its instruction's address, 0, the number of targets, and their addresses. */
+/* Reads a list of branch tables: for each its instruction's address, 0, the number of targets, and their addresses. */
 static void read_tables(Reader *reader, const Section *section, const unsigned char *bytes, size_t length)
 {
     size_t words = length / 4, at = 0;
@@ -286,7 +287,7 @@ static void read_attributes(Reader *reader, const Section *section)
     }
 }
 
-/* The architecture is in the flags: since CUDA 13 in bits 8-15, before in bits 0-7. */
+/* The architecture is in the flags: in bits 8-15 since CUDA 13, in bits 0-7 before. */
 static Arch cubin_arch(Elf *elf)
 {
     GElf_Ehdr header;

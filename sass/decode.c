@@ -2,7 +2,7 @@
  *
  * Bits 0-11 are opcode and form, 12-15 the guard, 105-125 the control word: stall cycles, yield, write and read
  * scoreboard, mask of scoreboards to wait for (Jia et al., "Dissecting the NVIDIA Volta GPU architecture via
- * microbenchmarking", 2018, chapter 2). Where branches lead, and the sizes of accesses, were read off nvdisasm's
+ * microbenchmarking", 2018, chapter 2). The targets of branches and the sizes of accesses were derived from nvdisasm's
  * listings, like sass/opcodes.def. */
 #include "sass/internal.h"
 
@@ -86,7 +86,7 @@ static int64_t sign_extend(uint64_t value, unsigned width)
 }
 
 /* A displacement in words of four bytes from the next instruction: bits 34-81; since sm_90, branches and calls have 8
- * lower bits more, in bits 16-23. */
+ * more low bits, in bits 16-23. */
 static int64_t displacement(Arch arch, const uint64_t words[2])
 {
     uint64_t high = bits(words, 34, 48);
@@ -95,7 +95,7 @@ static int64_t displacement(Arch arch, const uint64_t words[2])
     return sign_extend(high << 8 | bits(words, 16, 8), 56) * 4;
 }
 
-/* How many bytes a thread moves, by the access's size field. */
+/* The number of bytes that a thread moves, by the access's size field. */
 static uint8_t access_bytes(const SassInstruction *instruction, const uint64_t words[2])
 {
     static const char *const plain[] = {"LD", "LDG", "LDC", "LDL", "LDS", "ST", "STG", "STL", "STS"};
@@ -106,7 +106,7 @@ static uint8_t access_bytes(const SassInstruction *instruction, const uint64_t w
     return 0;
 }
 
-/* Whether a branch, exit or return may continue with the next instruction. */
+/* True if a branch, exit or return may continue with the next instruction. */
 static bool is_conditional(const SassInstruction *instruction, const uint64_t words[2])
 {
     if (instruction->guard != NO_PREDICATE || instruction->guard_inverted)
@@ -116,7 +116,7 @@ static bool is_conditional(const SassInstruction *instruction, const uint64_t wo
         return false;
     if (bits(words, 87, 4) != NO_PREDICATE) /* a second predicate */
         return true;
-    /* BRA.DIV and BRA.CONV ask whether the warp has diverged; form 2 has a uniform predicate. */
+    /* BRA.DIV and BRA.CONV test whether the warp has diverged; form 2 has a uniform predicate. */
     return instruction->flow == MACHINE_BRANCH && (bits(words, 32, 2) >= 2 || instruction->code >> 9 == FORM_UNIFORM);
 }
 

@@ -1,5 +1,6 @@
-/* What only nvdisasm tells: the text of instructions, and how many registers are live. It prints for each section of
- * code a line ".section .text.NAME", and for each instruction "/<*ADDRESS*>/ TEXT ; // | LIVE | ..." (without <>). */
+/* The facts that only nvdisasm tells: the text of instructions, and the number of live registers. For each section of
+ * code, it prints a line ".section .text.NAME", and for each instruction "/<*ADDRESS*>/ TEXT ; // | LIVE | ..."
+ * (without <>). */
 #include "sass/internal.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-/* What the counts of PTX instructions say about machine blocks.
+/* The evidence that the counts of PTX instructions give about machine blocks.
  *
  * Only one machine opcode is evidence for a PTX instruction. If it expands to several instructions, that is the one
- * that occurs in most blocks and least often in each; if the assembler has unrolled a loop, each copy has one. What the
- * statement is worth depends on the opcode: accesses, barriers and floating-point arithmetic stay where they are in the
- * flow of control, while address arithmetic and moves are hoisted, shared and made again. */
+ * that occurs in most blocks and least often in each; if the assembler has unrolled a loop, each copy has one. The
+ * weight of the evidence depends on the opcode: accesses, barriers and floating-point arithmetic stay where they are in
+ * the flow of control, while address arithmetic and moves are hoisted, shared and duplicated. */
 #include "sass/internal.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static int compare_copies(const void *a, const void *b)
     return 0;
 }
 
-/* What a class is worth as a statement on its block. */
+/* The weight of a class as evidence about its block. */
 static double class_weight(unsigned class)
 {
     static const double weights[MACHINE_CLASS_COUNT] = {
@@ -45,8 +45,9 @@ static double class_weight(unsigned class)
     return weights[class];
 }
 
-/* How much of one execution of the PTX instruction a machine instruction does: a wide access may become several. If the
- * machine instruction accesses more, it serves several PTX instructions, or several executions of one: 2. */
+/* The part of one execution of the PTX instruction that a machine instruction does: a wide access may become several.
+ * It is 2 if the machine instruction accesses more, because it then serves several PTX instructions, or several
+ * executions of one. */
 static double part_of(const SassInstruction *machine, const Inst *inst)
 {
     Access access;
@@ -55,7 +56,7 @@ static double part_of(const SassInstruction *machine, const Inst *inst)
     return machine->bytes > access.bytes ? 2 : (double)machine->bytes / access.bytes;
 }
 
-/* The statement through one opcode, of the copies [0, count). */
+/* The evidence from the copies [0, count), which have one opcode. */
 static Evidence evidence_through(Arena *arena, const SassMap *map, const Copy *copies, size_t count,
                                  const PtxExecution *executions)
 {
@@ -78,7 +79,7 @@ static Evidence evidence_through(Arena *arena, const SassMap *map, const Copy *c
         most = ++here > most ? here : most;
         evidence.weight = class_weight(machine->class);
     }
-    /* Two of a kind may be copies, or the halves of a 64-bit operation. */
+    /* Two equal instructions may be copies, or the halves of a 64-bit operation. */
     if (unclear || (most > 1 && map->code->instructions[copies->instruction].class == MACHINE_INTEGER))
         evidence.weight *= 0.1;
     return evidence;
@@ -92,7 +93,7 @@ static double most_copies(const Evidence *evidence)
     return most;
 }
 
-/* Whether 'a' says more than 'b' about the same PTX instruction. */
+/* True if 'a' says more than 'b' about the same PTX instruction. */
 static bool says_more(const Evidence *a, const Evidence *b)
 {
     if (a->weight != b->weight)
@@ -113,9 +114,9 @@ bool is_spill(const SassInstruction *machine, const Inst *inst)
     return !inst || space == SPACE_LOCAL || !(inst->effects & (EFFECT_READ | EFFECT_WRITE));
 }
 
-/* A spill says nothing about the instruction that it spills for, nor does what the assembler adds: to a branch a vote
- * on whether the warp has diverged, and anywhere what makes diverged threads wait for each other (BSSY, BSYNC) and
- * branches of its own. */
+/* A spill says nothing about the instruction that it spills for. Nor do instructions that the assembler adds: to a
+ * branch, a vote on whether the warp has diverged; anywhere, branches of its own, and instructions that make diverged
+ * threads wait for each other (BSSY, BSYNC). */
 bool is_evidence(const SassInstruction *machine, const Inst *inst)
 {
     bool is_control = (inst->effects & EFFECT_CONTROL) != 0;
@@ -129,7 +130,7 @@ bool is_evidence(const SassInstruction *machine, const Inst *inst)
     return !is_control;
 }
 
-/* Whether the opcode stays where the instruction is. */
+/* True if the opcode stays where the instruction is. */
 static bool is_strong(const Evidence *evidence)
 {
     return evidence->weight >= 2;
@@ -154,8 +155,8 @@ static int compare_shares(const void *a, const void *b)
 }
 
 /* All instructions of a run are copied together, so the shares that most of them have are right. The others have been
- * shared among the copies of a loop's body, merged, expanded or moved: where they are strong they keep a little weight.
- * Sorts the evidence. */
+ * shared among the copies of a loop's body, merged, expanded or moved: strong ones keep a little weight. Sorts the
+ * evidence. */
 static void outvote(Evidence *evidence, size_t count)
 {
     const Evidence *winner = evidence;

@@ -1,9 +1,9 @@
-/* How often each block of machine code is executed, from the counts of PTX instructions.
+/* The executions of each block of machine code, from the counts of PTX instructions.
  *
  * The unknowns are the threads that take each edge of the flow graph. They are conserved: as many enter a block as
  * leave it. Evidence says what the counts of blocks should be; the sum of its weighted deviations is minimised by a
- * linear program. Where that leaves a choice, as between an unrolled loop and its remainder, the fewest bodies are
- * executed. A block's warps follow from its threads and from how many threads of a warp are active in the PTX that it
+ * linear program. If that leaves a choice, as between an unrolled loop and its remainder, the fewest bodies are
+ * executed. A block's warps follow from its threads and from the number of active threads of a warp in the PTX that it
  * comes from: threads are conserved, warps are not, because a warp that diverges executes both sides. */
 #include "sass/internal.h"
 
@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What it costs to execute a block once more that has copies of what other blocks have too: less than any evidence,
- * and the same however many copies it has, so that one execution of an unrolled body is better than several of what
- * remains. Blocks without such copies cost a hundredth, and a little more if they are longer. */
+/* The cost of one more execution of a block that shares copies with other blocks: less than any evidence, and the same
+ * for any number of copies, so that one execution of an unrolled body is better than several of the remainder. Blocks
+ * without such copies cost a hundredth, and a little more if they are longer. */
 #define PARSIMONY 1e-3
-/* What it costs to run a loop more often than its trips suggest. */
+/* The cost of running a loop more often than its trips suggest. */
 #define UNLIKELY (20 * PARSIMONY)
 
 typedef struct Flow {
@@ -30,7 +30,7 @@ typedef struct Flow {
     double *estimates; /* of each block's threads, from evidence of its own; -1: none */
     double unit;       /* the largest count: the program computes in multiples of it */
     LinearProgram program;
-    uint32_t *first_out; /* of each block its first variable for a way out; there are outs[] of them */
+    uint32_t *first_out; /* for each block, the first of its outs[] variables for paths out of it */
     uint32_t *outs;
 } Flow;
 
@@ -46,7 +46,7 @@ static int compare_values(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-/* Sorts the values. -1 if there are none. */
+/* Sorts the values; -1 if there are none. */
 static double weighted_median(WeightedVec *values)
 {
     double total = 0, passed = 0;
@@ -62,7 +62,7 @@ static double weighted_median(WeightedVec *values)
     return -1;
 }
 
-/* The median of what evidence says that concerns one block only. */
+/* Takes the median of the evidence that concerns only one block. */
 static void estimate_blocks(Flow *flow)
 {
     WeightedVec *values = ARENA_ARRAY(flow->arena, WeightedVec, flow->code->block_count + 1);
@@ -77,8 +77,9 @@ static void estimate_blocks(Flow *flow)
         flow->estimates[b] = weighted_median(&values[b]);
 }
 
-/* Deviations count relative to the block's own count, or to the evidence's if that is higher, so that code moved out of
- * a loop does not outweigh what is around it. Evidence that disagrees with its block's estimate has been moved. */
+/* The weight of a deviation, relative to the block's own count, or to the evidence's if that is higher, so that code
+ * moved out of a loop does not outweigh the code around it. Evidence that disagrees with its block's estimate comes
+ * from code that was moved. */
 static double relative_weight(const Flow *flow, const Evidence *evidence)
 {
     double scale = fmax(evidence->threads, flow->unit * 1e-4), weight = evidence->weight;
@@ -103,15 +104,15 @@ static bool is_whole(double trips)
     return trips > 0 && fabs(trips - nearbyint(trips)) < 1e-3;
 }
 
-/* Whether the block is in a function that comes from no PTX, such as the slow path of a division. */
+/* True if the block is in a function that comes from no PTX, such as the slow path of a division. */
 static bool is_helper(const SassCode *code, uint32_t block)
 {
     static const char prefix[] = HELPER_PREFIX;
     return strncmp(code->functions[code->blocks[block].function].name, prefix, sizeof prefix - 1) == 0;
 }
 
-/* What an execution of each block costs beside what evidence says. A block with more copies of a loop's body than the
- * loop makes trips is hardly executed at all, nor is a slow path. */
+/* The costs of an execution of each block besides the evidence. A block with more copies of a loop's body than the loop
+ * makes trips is hardly ever executed, nor is a slow path. */
 static double *find_costs(const Flow *flow)
 {
     const SassCode *code = flow->code;
@@ -135,7 +136,7 @@ static double *find_costs(const Flow *flow)
     return costs;
 }
 
-/* A variable for each way out of each block: its successors, and the end of the thread or function. */
+/* Adds a variable for each path out of each block: its successors, and the end of the thread or function. */
 static void add_edges(Flow *flow)
 {
     const SassCode *code = flow->code;
@@ -150,7 +151,7 @@ static void add_edges(Flow *flow)
     }
 }
 
-/* A row with two variables for its deviations from the value. */
+/* Adds a row with two variables for its deviations from the value. */
 static uint32_t add_row(Flow *flow, double value, double below, double above)
 {
     uint32_t row = program_row(&flow->program, value);
@@ -159,7 +160,8 @@ static uint32_t add_row(Flow *flow, double value, double below, double above)
     return row;
 }
 
-/* What enters each block leaves it. 'force' is a cost that outweighs all evidence on a block. */
+/* Adds the rows that make as many threads leave each block as enter it. 'force' is a cost that outweighs all evidence
+ * about a block. */
 static void add_conservation(Flow *flow, double force)
 {
     const SassCode *code = flow->code;
@@ -178,7 +180,7 @@ static void add_conservation(Flow *flow, double force)
             called[block->callee] = true;
         }
     }
-    /* Functions that only indirect calls enter. */
+    /* functions that only indirect calls enter */
     for (uint32_t f = 1; f < code->function_count; f++) {
         uint32_t entry = code->instructions[code->functions[f].first].block;
         if (!called[entry])
@@ -197,8 +199,8 @@ static int compare_evidence(const void *a, const void *b)
     return (int)first->may_exceed - (int)second->may_exceed;
 }
 
-/* One row for all evidence that says the same; there are few different ones. Returns the largest sum of weights on a
- * block. */
+/* Adds one row for all evidence that says the same; there are few different ones. Returns the largest sum of weights on
+ * a block. */
 static double add_evidence(Flow *flow)
 {
     double *pull = ARENA_ARRAY(flow->arena, double, flow->code->block_count + 1), most = 1;
@@ -222,8 +224,8 @@ static double add_evidence(Flow *flow)
     return most;
 }
 
-/* The smallest loop of the PTX that contains what a machine loop consists of; MACHINE_NONE if there is none. Code that
- * moves easily does not count. */
+/* For each machine loop, the smallest loop of the PTX that contains its instructions; MACHINE_NONE if there is none.
+ * Code that moves easily does not count. */
 static uint32_t *match_loops(const Flow *flow)
 {
     const PtxLoops *ptx = &flow->ptx_loops;
@@ -250,7 +252,7 @@ static uint32_t *match_loops(const Flow *flow)
     return match;
 }
 
-/* What a block has of the PTX loop that its machine loop matches. */
+/* The copies that a block has of instructions of the PTX loop that its machine loop matches. */
 typedef struct LoopCopies {
     double most;       /* copies of one instruction; 0: none */
     bool elsewhere;    /* other blocks have copies of the same instructions */
@@ -272,16 +274,16 @@ static LoopCopies *count_copies(const Flow *flow, const uint32_t *match)
     return copies;
 }
 
-/* How often a loop's header is executed for each time the loop is entered. Without a limit, threads might circulate in
- * a loop that they never enter. */
+/* The executions of a loop's header for each entry of the loop. Without a limit, threads might circulate in a loop that
+ * they never enter. */
 typedef struct TripLimit {
-    double most;   /* cannot be more; 0: not known */
-    double likely; /* is hardly more; negative: not known */
+    double most;   /* an upper bound; 0: not known */
+    double likely; /* rarely exceeded; negative: not known */
 } TripLimit;
 
-/* By a block with copies of a PTX loop that makes so many trips each time it is entered. If the number is whole,
- * probably all threads make as many, and those that are not enough for all copies of the body are made elsewhere.
- * Otherwise some threads may make many more than the mean. */
+/* The limit from a block with copies of a PTX loop that makes 'trips' trips per entry. If the number is whole, probably
+ * all threads make as many, and those too few for all copies of the body are made elsewhere. Otherwise some threads may
+ * make many more than the mean. */
 static TripLimit trip_limit(double trips, LoopCopies copies)
 {
     TripLimit limit = {0, -1};
@@ -311,7 +313,8 @@ static TripLimit *find_limits(const Flow *flow)
     return limits;
 }
 
-/* A row that says: a header is executed at most 'trips' times for each entry of its loop. Once more has the cost. */
+/* Adds a row for: a header is executed at most 'trips' times for each entry of its loop. Each further time has the
+ * cost. */
 static void limit_trips(Flow *flow, uint32_t header, double trips, double cost)
 {
     uint32_t row = add_row(flow, 0, 1e-6, cost);
@@ -336,8 +339,8 @@ static void add_trip_limits(Flow *flow, double force)
     }
 }
 
-/* Blocks without evidence, such as those that choose between the bodies of an unrolled loop, are executed
- * rather than passed by, but not more often than the PTX that is in them. */
+/* Prefers executing blocks without evidence, such as those that choose between the bodies of an unrolled loop, to
+ * bypassing them, but not more often than their PTX. */
 static void prefer_passing(Flow *flow)
 {
     const SassCode *code = flow->code;
@@ -395,7 +398,8 @@ static double *find_activity(Flow *flow)
     return activity;
 }
 
-/* Whether the neighbour has an activity, and more nearly as many threads as the block than the best so far. */
+/* True if the neighbour has an activity, and its number of threads is closer to the block's than that of the best so
+ * far. */
 static bool is_nearer(const double *threads, const double *activity, uint32_t block, uint32_t neighbour, uint32_t best)
 {
     if (!(activity[neighbour] > 0) || !(threads[neighbour] > 0))
@@ -404,8 +408,8 @@ static bool is_nearer(const double *threads, const double *activity, uint32_t bl
            fabs(log(threads[neighbour] / threads[block])) < fabs(log(threads[best] / threads[block]));
 }
 
-/* Blocks without evidence take the activity of the block before or after them that has most nearly as many threads:
- * what most threads pass by, only some lanes of a warp execute. The others take that of the kernel's start. */
+/* Gives blocks without evidence the activity of the block before or after them whose number of threads is closest: only
+ * some lanes of a warp execute code that most threads bypass. The others take that of the kernel's start. */
 static void spread_activity(const Flow *flow, const double *threads, double *activity)
 {
     const SassCode *code = flow->code;
@@ -454,7 +458,7 @@ static void add_totals(const Flow *flow, SassExecutions *result)
     }
 }
 
-/* How far the result is from what the evidence says, and how much of the result rests on evidence. */
+/* Rates the result: its distance from the evidence, and the share of it that is based on evidence. */
 static void rate(const Flow *flow, SassExecutions *result)
 {
     double deviation = 0, whole = 0, known = 0;

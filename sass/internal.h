@@ -1,24 +1,25 @@
-/* What the files of this folder share; no other folder includes it.
+/* The interface between the files of this folder; no other folder includes it.
  *
- * In the order of their calls, each file calling only those above it: decode.c; blocks.c; code.c; disassemble.c;
+ * In the order of their calls, each file calling only those before it: decode.c; blocks.c; code.c; disassemble.c;
  * lines.c, line_table.c; map.c; ptx_counts.c; loops.c; ptx_loops.c; evidence.c; program.c; execute.c; list.c. */
 #ifndef PTXOPT_SASS_INTERNAL_H
 #define PTXOPT_SASS_INTERNAL_H
 
 #include "sass/sass.h"
 
-/* How the names of functions begin that the assembler adds. */
+/* The beginning of the names of functions that the assembler adds. */
 #define HELPER_PREFIX "$__internal_"
 
 enum { MACHINE_BYTES = 16, NO_PREDICATE = 7, NO_SCOREBOARD = 7 };
 
 /* decode.c */
 
-/* Decodes 16 bytes at 'address'. Fills everything but block, target, ptx and what nvdisasm tells. *destination is the
- * address where a direct branch or call leads; INT64_MAX if it is neither. False if the opcode is not in the table. */
+/* Decodes 16 bytes at 'address'. Fills everything except block, target, ptx and the facts that only nvdisasm tells.
+ * *destination is the target address of a direct branch or call; INT64_MAX if it is neither. False if the opcode is not
+ * in the table. */
 bool sass_decode(Arch arch, const unsigned char *bytes, uint32_t address, SassInstruction *instruction,
                     int64_t *destination);
-/* Class, flow and name of an opcode by what nvdisasm calls it. False if no row has that name. */
+/* Sets class, flow and name of an opcode by its name in nvdisasm. False if no row has that name. */
 bool sass_name_lookup(const char *name, size_t length, SassInstruction *instruction);
 
 /* blocks.c */
@@ -30,7 +31,7 @@ typedef struct BranchTable {
     uint32_t count;
 } BranchTable;
 
-/* Divides the instructions of the functions into blocks and links these. */
+/* Divides the instructions of the functions into blocks and links them. */
 void sass_blocks(Arena *arena, SassCode *code, const BranchTable *tables, size_t table_count);
 
 /* line_table.c */
@@ -38,32 +39,32 @@ void sass_blocks(Arena *arena, SassCode *code, const BranchTable *tables, size_t
 /* Sets the 'ptx' of the instructions from the line table of a cubin with the same code, made from ptx_numbered() text
  * of 'line_count' instructions. NULL when done, else a message in the arena. */
 const char *line_table_read(Arena *arena, const void *cubin, size_t size, SassCode *code, uint32_t line_count);
-/* The name of the file that the numbered copy says it comes from. */
+/* The name of the source file that the numbered copy states. */
 #define NUMBERED_FILE "ptxopt-numbered"
 
 /* code.c */
 
-/* Whether both cubins have the same code sections. */
+/* True if both cubins have the same code sections. */
 bool same_code(Arena *arena, const void *a, size_t a_size, const void *b, size_t b_size);
 
 /* ptx_counts.c */
 
-/* What the counts say about one PTX instruction. */
+/* The counts of one PTX instruction. */
 typedef struct PtxExecution {
-    double warps;   /* how often a warp executes it */
-    double threads; /* how many threads do, whether or not its guard holds */
-    double taken;   /* how many of them its guard lets execute it */
+    double warps;   /* executions by warps */
+    double threads; /* executions by threads, whether or not its guard holds */
+    double taken;   /* those of 'threads' for which its guard holds */
     bool known;     /* false: the number of threads is not known */
     uint32_t run;   /* the number of the first instruction of its run, a stretch without labels and branches */
 } PtxExecution;
 
-/* By number. */
+/* The counts of all PTX instructions, by number. */
 PtxExecution *ptx_executions(Arena *arena, const PtxLines *lines, const Function *kernel, const PtxCount *counts,
                              size_t count, PtxExecution *start);
 
 /* loops.c */
 
-/* Which loops the blocks of machine code are in. Only what is reachable is in any. */
+/* The loops that the blocks of machine code are in. Only reachable blocks are in any. */
 typedef struct SassLoops {
     bool *reached;    /* from the kernel's entry, or from a function's */
     bool *is_header;  /* of a loop */
@@ -75,7 +76,7 @@ typedef struct SassLoops {
 SassLoops sass_loops(Arena *arena, const SassCode *code);
 /* The header of the innermost loop that a block is in, which may be the block itself; MACHINE_NONE: in none. */
 uint32_t sass_loop_of(const SassLoops *loops, uint32_t block);
-/* Whether the block is in the loop of that header, or in a loop inside it. */
+/* True if the block is in the loop of that header, or in a loop inside it. */
 bool sass_loop_contains(const SassLoops *loops, uint32_t header, uint32_t block);
 
 /* ptx_loops.c */
@@ -93,7 +94,7 @@ typedef struct PtxLoops {
 } PtxLoops;
 
 PtxLoops ptx_loops(Arena *arena, const PtxLines *lines, const PtxExecution *executions);
-/* Whether the instruction is in the loop, or in a loop inside it. */
+/* True if the instruction is in the loop, or in a loop inside it. */
 bool ptx_loop_contains(const PtxLoops *loops, uint32_t loop, uint32_t number);
 
 /* evidence.c */
@@ -104,25 +105,25 @@ typedef struct Share {
     double copies;
 } Share;
 
-/* One statement about the executions of blocks: those of the copies add up to the threads of a PTX instruction. */
+/* A statement about the executions of blocks: those of the copies add up to the threads of a PTX instruction. */
 typedef struct Evidence {
     uint32_t ptx;
     Share *shares;
     uint32_t share_count;
     double threads;
-    double weight;    /* how much the statement is worth */
+    double weight;    /* the weight of the statement */
     bool may_exceed;  /* the copies are guarded: they may be executed more often */
 } Evidence;
 
 typedef VEC(Evidence) EvidenceVec;
 
 /* 'reached' says which blocks can be executed at all. */
-/* Whether a machine instruction stores or loads a register in local or shared memory, which the PTX instruction that it
+/* True if a machine instruction stores or loads a register in local or shared memory, which the PTX instruction that it
  * comes from, if any (NULL: none), does not access. */
 bool is_spill(const SassInstruction *machine, const Inst *inst);
-/* Whether a machine instruction says anything about the PTX instruction that it comes from. */
+/* True if a machine instruction says anything about the PTX instruction that it comes from. */
 bool is_evidence(const SassInstruction *machine, const Inst *inst);
-/* Orders by shares: 0 if both name the same blocks with as many copies in each. */
+/* Orders by shares; 0 if both name the same blocks with equally many copies in each. */
 int shares_compare(const Evidence *a, const Evidence *b);
 EvidenceVec evidence_collect(Arena *arena, const SassMap *map, const PtxExecution *executions,
                              const bool *reached);
@@ -136,9 +137,9 @@ typedef struct Term {
 
 typedef VEC(Term) TermVec;
 
-/* Minimise the sum of cost * variable such that each row's terms add up to its value and no variable is negative. All
- * costs must be positive, and each row must have two variables of its own, with factors 1 and -1: then there is a
- * solution, and the rows are independent. */
+/* A linear program: minimise the sum of cost * variable such that each row's terms add up to its value and no variable
+ * is negative. All costs must be positive, and each row must have two variables of its own, with factors 1 and -1: then
+ * there is a solution, and the rows are independent. */
 typedef struct LinearProgram {
     Arena *arena;
     VEC(double) values;   /* of the rows */

@@ -1,6 +1,6 @@
 /* The line table of a cubin, by libdw. A cubin is a relocatable file: all code sections start at address 0, and
- * relocations of .debug_line say to which section a sequence of lines belongs. So each code section gets an address of
- * its own, where it is in the file, and the relocations are applied to a copy. */
+ * relocations of .debug_line say to which section a sequence of lines belongs. So each code section gets its offset in
+ * the file as an address of its own, and the relocations are applied to a copy. */
 #include "sass/internal.h"
 
 #include <elfutils/libdw.h>
@@ -9,7 +9,7 @@
 
 enum { RELOCATION_32 = 1, RELOCATION_64 = 2 };
 
-/* Adds the symbol's address to what the table has at 'offset'. */
+/* Adds the symbol's address to the table's entry at 'offset'. */
 static void relocate(Elf *elf, Elf_Data *table, uint64_t type, uint64_t offset, uint64_t addend, const GElf_Sym *symbol)
 {
     GElf_Shdr target;
@@ -89,7 +89,7 @@ static Place *find_places(Arena *arena, Elf *elf, const SassCode *code, size_t *
         return places;
     for (uint32_t f = 0; f < code->function_count; f++) {
         if (code->instructions[code->functions[f].first].address != 0)
-            continue; /* inside a section that is there already */
+            continue; /* inside a section that has been added already */
         GElf_Shdr header;
         for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
             const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
@@ -103,7 +103,7 @@ static Place *find_places(Arena *arena, Elf *elf, const SassCode *code, size_t *
     return places;
 }
 
-/* Gives the instructions of [begin, end) that line. */
+/* Assigns the line to the instructions in [begin, end). */
 static void set_lines(SassCode *code, const Place *places, size_t place_count, uint64_t begin, uint64_t end,
                       uint32_t ptx)
 {
@@ -138,8 +138,8 @@ static void read_table(SassCode *code, const Place *places, size_t place_count, 
     }
 }
 
-/* Helpers of the assembler, such as divisions, come from no PTX: what the table says of them continues the function
- * before. */
+/* Drops the lines of the assembler's helpers, such as divisions, which come from no PTX: their entries in the table
+ * continue those of the preceding function. */
 static void forget_helpers(SassCode *code)
 {
     static const char prefix[] = HELPER_PREFIX;

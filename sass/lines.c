@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Functions whose statements are known, in the order of the text. */
+/* The function of an item if its statements are known, else NULL. */
 static const Function *body_of(const Item *item)
 {
     return item->kind == ITEM_FUNCTION && item->function->has_body && !item->function->is_text ? item->function : NULL;
@@ -72,7 +72,7 @@ const char *ptx_numbered(Arena *arena, const Module *module, const PtxLines *lin
 {
     Copy copy = {.source = module->source};
     uint32_t file = 1, number = 0;
-    /* Functions that are only text keep their line directives, and so the module its files. */
+    /* functions that are only text keep their line directives, so the module keeps its files */
     for (size_t i = 0; i < module->items.count; i++)
         if (module->items.data[i].kind == ITEM_FILE && module->items.data[i].file.index >= file)
             file = module->items.data[i].file.index + 1;

@@ -1,7 +1,7 @@
 /* The annotated listing. */
 #include "sass/internal.h"
 
-/* "wait 0,3" of the scoreboards in the mask; nothing for none. */
+/* Prints "wait 0,3" for the scoreboards in the mask; nothing if there are none. */
 static void print_control(const SassInstruction *instruction, Buf *out)
 {
     char wait[7] = "------";
@@ -14,7 +14,7 @@ static void print_control(const SassInstruction *instruction, Buf *out)
                instruction->yield ? 'y' : '-', instruction->stall);
 }
 
-/* Whether nvdisasm was asked for live registers: one at least is live at the first instruction of every kernel. */
+/* True if nvdisasm was asked for live registers: at least one is live at the first instruction of every kernel. */
 static bool has_live_registers(const SassCode *code)
 {
     return code->count && code->instructions[0].live;

@@ -12,7 +12,8 @@ typedef struct Graph {
     uint32_t *first_in, *in; /* predecessors of block b: in[first_in[b]] to in[first_in[b + 1] - 1] */
 } Graph;
 
-/* Postorder of what is reachable from 'root', appended to graph->order. 'next' says which successor is due. */
+/* Appends the blocks reachable from 'root' to graph->order, in postorder. 'next' is, by block, the next successor to
+ * visit. */
 static void walk(Graph *graph, uint32_t root, uint32_t *stack, uint32_t *next, bool *seen)
 {
     uint32_t depth = 0;
@@ -46,7 +47,7 @@ static void number_blocks(Arena *arena, Graph *graph)
     graph->number = ARENA_ARRAY(arena, uint32_t, blocks + 1);
     uint32_t *stack = ARENA_ARRAY(arena, uint32_t, blocks + 1), *next = ARENA_ARRAY(arena, uint32_t, blocks + 1);
     bool *seen = ARENA_ARRAY(arena, bool, blocks + 1);
-    /* Functions do not share blocks, so each is walked by itself. */
+    /* functions do not share blocks, so each is walked separately */
     for (uint32_t f = 0; f < graph->code->function_count; f++)
         if (!seen[function_entry(graph->code, f)])
             walk(graph, function_entry(graph->code, f), stack, next, seen);
@@ -138,8 +139,8 @@ static uint32_t outermost(const SassLoops *loops, uint32_t block)
     return block;
 }
 
-/* Puts the blocks from which a latch of 'header' is reached without passing the header into its loop. The loops inside
- * have been found before and are taken as a whole: what enters one enters its header. */
+/* Puts the blocks that reach a latch of 'header' without passing the header into its loop. The loops inside have been
+ * found before and are taken as a whole: whatever enters one enters its header. */
 static void fill_loop(const Graph *graph, SassLoops *loops, uint32_t header, uint32_t *stack)
 {
     uint32_t depth = 0, root = header;

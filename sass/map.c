@@ -1,5 +1,5 @@
-/* Which PTX instruction each machine instruction comes from: the assembler is given a copy of the PTX with numbered
- * lines, and its line table is believed if the code is the same, to the byte, as without. */
+/* Finds the PTX instruction that each machine instruction comes from: the assembler gets a copy of the PTX with
+ * numbered lines, and its line table is trusted if the code is byte for byte the same as without numbers. */
 #include "sass/internal.h"
 
 #include <string.h>
@@ -16,14 +16,14 @@ static double now(void)
 enum { PLAIN, NUMBERED, TEXTS };
 
 typedef struct Text {
-    const char *ptx; /* NULL: its cubin is there, or not needed */
+    const char *ptx; /* NULL: its cubin exists already or is not needed */
     size_t size;
-    const char *problem; /* why the assembler made nothing of it; NULL: it made the cubin */
+    const char *problem; /* the reason why the assembler made no cubin; NULL: it made one */
     const void *cubin;
     size_t cubin_size;
 } Text;
 
-/* Both at once, where there are cores for it. */
+/* Assembles both texts, at once if there are cores for it. */
 static void assemble(Arena *arena, const SassRequest *request, SassMap *map, Text texts[TEXTS])
 {
     Arena *arenas[TEXTS];
@@ -58,7 +58,8 @@ static void assemble(Arena *arena, const SassRequest *request, SassMap *map, Tex
     }
 }
 
-/* Makes the map's cubins, after its lines have been set. Returns NULL, or why there is no machine code to read. */
+/* Makes the map's cubins, after its lines have been set. Returns NULL, or the reason why there is no machine code to
+ * read. */
 static const char *make_cubins(Arena *arena, const SassRequest *request, SassMap *map)
 {
     Text texts[TEXTS] = {[PLAIN] = {.cubin = request->cubin, .cubin_size = request->cubin_size},
@@ -82,7 +83,7 @@ static const char *make_cubins(Arena *arena, const SassRequest *request, SassMap
     return texts[PLAIN].problem;
 }
 
-/* NULL when done, else why the instructions cannot be mapped. */
+/* NULL if done, else the reason why the instructions cannot be mapped. */
 static const char *map_lines(Arena *arena, SassMap *map)
 {
     if (!same_code(arena, map->cubin, map->cubin_size, map->numbered, map->numbered_size))

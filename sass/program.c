@@ -73,8 +73,8 @@ static void remove_member(IndexVec *set, uint32_t value)
     }
 }
 
-/* Eliminates the rows by ascending degree. What a row's set holds when it is eliminated is its column of L. The buckets
- * hold rows by a degree that they may have outgrown. */
+/* Eliminates the rows by ascending degree. A row's set at its elimination is its column of L. The buckets hold rows by
+ * a degree that they may have outgrown. */
 static uint32_t *order_rows(Arena *arena, IndexVec *sets, uint32_t n)
 {
     uint32_t *position = ARENA_ARRAY(arena, uint32_t, n + 1), done = 0;
@@ -210,7 +210,7 @@ typedef struct State {
     uint32_t m, n; /* rows, variables */
     Factor factor;
     double *x, *y, *s, *dx, *dy, *ds;
-    double *primal, *dual, *complementary; /* residuals b - Ax, c - A'y - s, and what x*s is to become less x*s */
+    double *primal, *dual, *complementary; /* residuals b - Ax, c - A'y - s, and the target of x*s less x*s */
     double *weights, *work;
 } State;
 

@@ -1,5 +1,5 @@
-/* What the counts of PTX instructions say about threads: how many reach an instruction, whatever its guard says, and
- * how many start the kernel. */
+/* The numbers of threads that follow from the counts of PTX instructions: those that reach an instruction, whatever its
+ * guard says, and those that start the kernel. */
 #include "sass/internal.h"
 
 static bool is_guarded(const Inst *inst)
@@ -54,8 +54,8 @@ static size_t find_runs(const Function *function, size_t number, const PtxCount 
     return run.end;
 }
 
-/* What starts the kernel: as often as its first instruction is executed, or, if a branch may lead there, as often as
- * threads leave the kernel. */
+/* The threads that start the kernel: the executions of its first instruction, or, if a branch may lead there, the
+ * threads that leave the kernel. */
 static PtxExecution find_start(const Function *kernel, const PtxLines *lines, const PtxCount *const *counts,
                                const PtxExecution *executions)
 {

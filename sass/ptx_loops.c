@@ -1,7 +1,7 @@
-/* The loops of the PTX, and how many trips they make each time they are entered.
+/* The loops of the PTX, and their trips for each entry.
  *
- * They are the natural loops of each function's flow graph (analysis/loops.h). Its text would not do: compilers place
- * code that hardly runs after everything else, and its branches back into a loop are not branches back to a header. */
+ * They are the natural loops of each function's flow graph (analysis/loops.h). The text would not do: compilers place
+ * rarely executed code after everything else, whose branches back into a loop are not branches back to a header. */
 #include "sass/internal.h"
 
 #include "analysis/analysis.h"
@@ -21,7 +21,7 @@ static uint32_t number_of(const Finder *finder, const Inst *inst)
     return number ? (uint32_t)*number : MACHINE_NONE;
 }
 
-/* NULL if there is no instruction, or how often it is executed is not known. */
+/* NULL if there is no instruction, or its executions are not known. */
 static const PtxExecution *execution_of(const Finder *finder, const Inst *inst)
 {
     uint32_t number = inst ? number_of(finder, inst) : MACHINE_NONE;

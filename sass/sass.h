@@ -1,15 +1,15 @@
-/* sass: the machine code of a kernel, which PTX instruction each machine instruction comes from, and how often each is
- * executed. docs/machine-code.md describes the methods and their errors.
+/* sass: the machine code of a kernel, the PTX instruction that each machine instruction comes from, and the executions
+ * of each. docs/machine-code.md describes the methods and their errors.
  *
  * Everything is computed from the arguments and returned in the arena. The machine code of sm_75 and later is decoded
- * here; nvdisasm is asked only for text, live registers and opcodes that the table lacks. */
+ * here; nvdisasm is needed only for text, live registers and opcodes that the table lacks. */
 #ifndef PTXOPT_SASS_H
 #define PTXOPT_SASS_H
 
 #include "assembler/assembler.h"
 #include "ir/ir.h"
 
-/* What executes an instruction; sass/opcodes.def says which is which. */
+/* The unit that executes an instruction, as sass/opcodes.def says. */
 typedef enum SassClass {
     MACHINE_FP32,
     MACHINE_INTEGER,
@@ -34,7 +34,7 @@ typedef enum SassClass {
 /* "fp32", "integer" ... */
 const char *sass_class_name(SassClass class);
 
-/* What follows an instruction. */
+/* The instruction that follows an instruction. */
 typedef enum SassFlow {
     MACHINE_NEXT,     /* the next one */
     MACHINE_BRANCH,   /* its target, and the next one if it is conditional */
@@ -46,7 +46,7 @@ typedef enum SassFlow {
 
 #define MACHINE_NONE UINT32_MAX
 
-/* Indices are into the arrays of MachineCode. */
+/* Indices are into the arrays of SassCode. */
 typedef struct SassInstruction {
     const char *mnemonic; /* "IMAD.WIDE"; most modifiers are left out. "?" if the opcode is not known */
     const char *text;     /* as nvdisasm prints it, with guard and operands; NULL unless asked for */
@@ -57,12 +57,12 @@ typedef struct SassInstruction {
     uint32_t ptx;    /* the PTX instruction it comes from, an index into PtxLines; MACHINE_NONE if not known */
     uint16_t code;   /* the low 12 bits: opcode and form */
     uint16_t live;   /* registers that hold values here; 0 unless asked for */
-    uint8_t class;   /* MachineClass */
-    uint8_t flow;    /* MachineFlow */
-    bool conditional; /* whether control also continues with the next instruction, or the instruction may do nothing */
+    uint8_t class;   /* SassClass */
+    uint8_t flow;    /* SassFlow */
+    bool conditional; /* control may also continue with the next instruction, or the instruction may do nothing */
     uint8_t guard;    /* predicate register 0..6; 7: none */
     bool guard_inverted;
-    uint8_t bytes; /* that a thread loads or stores; 0: not a plain load or store */
+    uint8_t bytes; /* the bytes that a thread loads or stores; 0: not a plain load or store */
     /* The control word. */
     uint8_t stall;         /* cycles until the next instruction of the warp may issue */
     bool yield;            /* the scheduler prefers another warp next */
@@ -95,7 +95,7 @@ typedef struct SassCode {
     uint32_t block_count;
     SassFunction *functions; /* the kernel is the first */
     uint32_t function_count;
-    uint32_t unknown; /* instructions whose opcode is not known */
+    uint32_t unknown; /* the number of instructions with an unknown opcode */
 } SassCode;
 
 /* The code of a kernel and of the functions it may call, decoded. NULL with *error in the arena if the cubin cannot be
@@ -103,7 +103,7 @@ typedef struct SassCode {
 SassCode *sass_code_read(Arena *arena, const void *cubin, size_t size, const char *kernel, const char **error);
 
 /* Adds nvdisasm's text to the instructions, names those that are not known, and, if asked, counts live registers. NULL
- * when done, else a message in the arena. */
+ * if done, else a message in the arena. */
 const char *sass_code_disassemble(Arena *arena, SassCode *code, const Disassembler *disassembler,
                                      const void *cubin, size_t size, bool live_registers);
 
@@ -121,12 +121,12 @@ const char *ptx_numbered(Arena *arena, const Module *module, const PtxLines *lin
 
 typedef struct SassRequest {
     Assembler *assembler;
-    const Module *module;      /* parsed; its source is what is assembled */
+    const Module *module;      /* parsed; its source is assembled */
     const char *kernel;
     AssemblyRequest assembly;  /* options of the assembler; ptx, size, want_cubin and line_info are set here */
-    const void *cubin;         /* what the assembler made of the module with the same options, if it is at hand: the */
-    size_t cubin_size;         /* 'cubin' of a MachineMap of another kernel, for example. NULL: it is assembled here */
-    const void *numbered;      /* the same for the numbered copy, MachineMap.numbered */
+    const void *cubin;         /* the assembler's result for the module with the same options, if available: the */
+    size_t cubin_size;         /* 'cubin' of a SassMap of another kernel, for example. NULL: it is assembled here */
+    const void *numbered;      /* the same for the numbered copy, SassMap.numbered */
     size_t numbered_size;
     const Disassembler *disassembler; /* adds text, if it works; NULL: none */
     bool live_registers;              /* needs a disassembler */
@@ -138,14 +138,14 @@ typedef struct SassMap {
     const Source *source; /* of the PTX */
     PtxLines lines;
     bool mapped;           /* the numbered copy assembles to the same code, so the instructions' 'ptx' are set */
-    const char *unmapped;  /* why not; NULL if mapped */
-    const char *no_text;   /* why the disassembler added nothing; NULL if it did, or was not asked */
+    const char *unmapped;  /* the reason why not; NULL if mapped */
+    const char *no_text;   /* the reason why the disassembler added no text; NULL if it did or was not asked */
     uint32_t mapped_count; /* instructions that have a PTX instruction */
-    const void *cubin; /* of the module, in the arena unless it came with the request */
+    const void *cubin; /* of the module; in the arena unless it came with the request */
     size_t cubin_size;
     const void *numbered; /* of the numbered copy; NULL if that cannot be assembled */
     size_t numbered_size;
-    double seconds; /* in all, and of that in the assembler */
+    double seconds; /* in total, and those of them in the assembler */
     double assembler_seconds;
 } SassMap;
 
@@ -153,27 +153,27 @@ typedef struct SassMap {
  * *error in the arena if there is no code to read. */
 SassMap *sass_map(Arena *arena, const SassRequest *request, const char **error);
 
-/* How often a PTX instruction was executed, over all warps. */
+/* The executions of a PTX instruction, over all warps. */
 typedef struct PtxCount {
     Span span;        /* of the instruction, in the module that was mapped */
     uint64_t warps;   /* warp instructions, whatever the guard says */
     uint64_t threads; /* threads for which the guard held */
 } PtxCount;
 
-/* How often each part of the machine code is executed, summed over the warps of the launch. */
+/* The executions of each part of the machine code, summed over the warps of the launch. */
 typedef struct SassExecutions {
-    double *block_warps;   /* of each block: how often a warp executes it */
-    double *block_threads; /* and how many threads do */
-    double warps;          /* that start the kernel */
+    double *block_warps;   /* by block: its executions by warps */
+    double *block_threads; /* by block: its executions by threads */
+    double warps;          /* the warps that start the kernel */
     double total;          /* warp instructions */
-    double looped;         /* of these, in loops, and in functions, which may be called from there */
+    double looped;         /* those of them in loops, and in functions, which loops may call */
     double by_class[MACHINE_CLASS_COUNT];
     double spills;         /* loads and stores of local memory that the PTX does not contain */
     double bytes_spilled;  /* by threads */
     double shared_spills;  /* loads and stores of shared memory that the PTX does not contain */
-    double residual; /* how far the counts disagree: the weighted mean of |executed - PTX count| over the weighted mean
-                        of the PTX counts; 0 is perfect */
-    double evidence; /* share of the executed instructions in blocks whose count follows from PTX counts of their own */
+    double residual; /* the disagreement of the counts: the weighted mean of |executed - PTX count| over the weighted
+                      * mean of the PTX counts; 0 is perfect */
+    double evidence; /* the share of executed instructions in blocks whose count follows from PTX counts of their own */
 } SassExecutions;
 
 /* Distributes the counts over the code (docs/machine-code.md). Instructions that were not executed may be left out.
@@ -181,7 +181,7 @@ typedef struct SassExecutions {
 SassExecutions *sass_execute(Arena *arena, const SassMap *map, const PtxCount *counts, size_t count);
 
 /* Appends the code to *out: address, executions, PTX line, class, stall cycles, scoreboards and text of each
- * instruction, blocks apart. 'executions' may be NULL. */
+ * instruction, with a gap between blocks. 'executions' may be NULL. */
 void sass_list(const SassMap *map, const SassExecutions *executions, Buf *out);
 
 #endif
