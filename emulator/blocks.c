@@ -1,4 +1,4 @@
-/* Blocks and clusters: how they start, take turns, and end. */
+/* Blocks and clusters: their start, their turns, and their end. */
 #include "emulator/run.h"
 
 static void special_fill(Warp *warp, unsigned row, uint32_t value)
@@ -223,7 +223,7 @@ static void cluster_start(Emulator *emulator, Cluster *cluster, uint64_t index)
     }
 }
 
-/* Gives each block a turn.  The cluster ends with its last block, because a block's shared memory serves the others. */
+/* Gives each block a turn. The cluster ends with its last block, because a block's shared memory serves the others. */
 static bool cluster_run_turn(Emulator *emulator, Cluster *cluster, bool *moved)
 {
     bool active = false;
@@ -245,7 +245,7 @@ static bool cluster_run_turn(Emulator *emulator, Cluster *cluster, bool *moved)
 
 static bool cluster_stuck(Emulator *emulator, Cluster *cluster)
 {
-    /* Whoever waits for registers may be what the others wait for. */
+    /* A warp that waits for registers may be the one that the others wait for. */
     for (unsigned i = 0; i < cluster->count; i++) {
         Exec x = {.emulator = emulator, .block = cluster->blocks[i]};
         if (cluster->blocks[i]->active && pool_stuck(&x))
@@ -269,7 +269,7 @@ static bool always_repeats(Emulator *emulator, Warp *warp)
     return warp_repeats(emulator, warp);
 }
 
-/* True if lanes that wait to reconverge were released. */
+/* Releases the lanes of the warp that wait to reconverge; true if there were none. */
 static bool keeps_lanes(Emulator *emulator, Warp *warp)
 {
     bool released = false;

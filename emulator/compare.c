@@ -1,4 +1,4 @@
-/* The buffers of two runs beside one another. */
+/* Compares the buffers of two runs. */
 #include "emulator/state/state.h"
 
 #include <inttypes.h>
@@ -158,7 +158,7 @@ void element_print(Type type, const uint8_t *bytes, Buf *out)
     }
 }
 
-/* Says that a launch does not fulfil the contract; NULL if it does. */
+/* A message if a launch does not fulfil the contract, else NULL. */
 static const char *undivided(Arena *arena, const unsigned size[3], const unsigned factor[3], const char *what)
 {
     for (unsigned i = 0; i < 3; i++)

@@ -1,16 +1,16 @@
 /* emulator: a functional SIMT machine for PTX, the oracle for every transformation.
  *
- * A kernel runs on a grid of blocks of warps of 32 lanes; every access is checked for bounds and alignment.  A warp is
+ * A kernel runs on a grid of blocks of warps of 32 lanes; every access is checked for bounds and alignment. A warp is
  * a tree of splits: lanes that diverge at a branch reconverge at its immediate post-dominator (computed here, not by
- * analysis/).  Splits that wait or spin give way to their siblings, so lanes of a warp may wait for each other.  Blocks
+ * analysis/). Splits that wait or spin give way to their siblings, so lanes of a warp may wait for each other. Blocks
  * run one after another, interleaved (EmulatorOptions.resident_blocks), or on several cores (EmulatorOptions.jobs).
  * Everything is deterministic.
  *
- * A kernel with an instruction that cannot be executed is refused before the run, with the line.  Floating point is
- * exact where PTX requires it.  Approximate functions are computed in double precision and rounded, so they agree with
- * hardware only within their documented error.  Asynchronous copies complete at once.
+ * A kernel with an instruction that cannot be executed is refused before the run, with the line. Floating point is
+ * exact where PTX requires it. Approximate functions are computed in double precision and rounded, so they agree with
+ * hardware only within their documented error. Asynchronous copies complete at once.
  *
- * The layers below this header: docs/emulator.md.  A run's results belong to the arena it was given. */
+ * The layers below this header: docs/emulator.md. A run's results belong to the arena it was given. */
 #ifndef PTXOPT_EMULATOR_H
 #define PTXOPT_EMULATOR_H
 
@@ -25,7 +25,7 @@ typedef enum FillKind {
     FILL_UNIFORM, /* see launch_fill */
     FILL_IOTA,    /* low + step * index */
     FILL_FILE,    /* raw elements, little endian */
-    FILL_BYTES,   /* from memory */
+    FILL_BYTES,   /* given in memory */
 } FillKind;
 
 #define POISON_BYTE 0xcb
@@ -42,7 +42,7 @@ typedef enum ArgumentKind {
 
 typedef enum AddressMode { ADDRESS_CLAMP, ADDRESS_WRAP, ADDRESS_MIRROR, ADDRESS_BORDER } AddressMode;
 
-/* The shape of a texture's or surface's memory, dense in the order channel, x, y, z, layer, and how it is sampled. */
+/* The shape of a texture's or surface's memory, dense in the order channel, x, y, z, layer, and its sampling. */
 typedef struct LaunchImage {
     uint64_t width, height, depth, layers; /* at least 1; a cube has six layers */
     unsigned channels;                     /* 1, 2 or 4 */
@@ -78,17 +78,17 @@ typedef struct Tolerance {
     double relative, absolute; /* x is accepted for y if |x - y| <= absolute + relative * |y| */
 } Tolerance;
 
-/* Memory that exists before the launch and after it, such as a device's. Kernels access 'bytes' themselves. */
+/* Memory that exists before the launch and after it, such as a device's. Kernels access 'bytes' directly. */
 typedef struct EmulatorMemory {
     const char *name; /* in messages */
     uint64_t address, size;
     uint8_t *bytes;
-    const Variable *variable; /* of the module, which is here, with its value; NULL: none */
+    const Variable *variable; /* the module's variable that is here, with its value; NULL: none */
 } EmulatorMemory;
 
 /* A texture or surface that exists before the launch. */
 typedef struct EmulatorImage {
-    const char *name; /* in messages; NULL: there is none at this place */
+    const char *name; /* in messages; NULL: the place is empty */
     LaunchImage shape;
     Type type; /* of a channel */
     uint8_t *bytes;
@@ -99,17 +99,17 @@ typedef struct EmulatorHeap {
     uint64_t address, size, used;
 } EmulatorHeap;
 
-/* What a device has, apart from a launch. */
+/* The properties of a device that do not depend on a launch. */
 typedef struct EmulatorDevice {
     const EmulatorMemory *memories; /* by ascending address; they do not overlap */
     size_t memory_count;
     const EmulatorImage *images; /* image i has the handle emulator_image_handle(i), however a kernel gets it */
     unsigned image_count;
     EmulatorHeap *heap;      /* NULL: each launch has its own */
-    uint64_t grid_workspace; /* the address of the words by which a cooperative grid synchronizes; 0: none */
+    uint64_t grid_workspace; /* the address of the words with which a cooperative grid synchronizes; 0: none */
 } EmulatorDevice;
 
-/* Where a launch file has what may not fit the kernel; 0, 0: nowhere. */
+/* The places in a launch file of the members that may not fit the kernel; 0, 0: none. */
 typedef struct LaunchPlaces {
     Position kernel, grid, block, cluster, args;
 } LaunchPlaces;
@@ -129,11 +129,11 @@ typedef struct Launch {
     unsigned ignore_count;
     Tolerance tolerance;           /* a kernel and its transformed form */
     Tolerance reference_tolerance; /* a kernel and a reference program */
-    const EmulatorDevice *device;  /* NULL: the launch has only what its arguments make */
+    const EmulatorDevice *device;  /* NULL: the launch has only the memory that its arguments create */
 } Launch;
 
-/* Reads a launch file (docs/formats.md).  Paths in it are relative to the file.  NULL, with *error set to a message in
- * the arena, if the file cannot be read or is invalid.  An entry of "args" is one of
+/* Reads a launch file (docs/formats.md). Paths in it are relative to the file. NULL, with *error set to a message in
+ * the arena, if the file cannot be read or is invalid. An entry of "args" is one of
  *     {"buffer": NAME, "type": T, "count": N, "init": "uniform" | "iota" | "zero" | "poison" | "file", ...}
  *         with "low", "high", "seed" for uniform, "start", "step" for iota, "file" for file;
  *         or "values": [...] in place of "init"
@@ -144,7 +144,7 @@ typedef struct Launch {
  *     {"texture": NAME, "type": T, "width": W, ...}, {"surface": NAME, ...}, {"sampler": NAME, ...}: docs/formats.md */
 Launch *launch_read(Arena *arena, const char *path, const char **error);
 
-/* The initial contents of a buffer: count * bytes of the type, in the arena.  FILL_UNIFORM computes for element i
+/* The initial contents of a buffer: count * bytes of the type, in the arena. FILL_UNIFORM computes for element i
  *     h = splitmix64(seed * 0x9e3779b97f4a7c15 + i), u = (h >> 11) / 2^53 in [0, 1)
  * and gives low + u * (high - low) for floats (rounded to the type), floor(low + u * (high - low + 1)) for
  * integers. */
@@ -163,7 +163,7 @@ typedef struct EmulatorOptions {
     bool count_blocks;        /* fills EmulatorResult.blocks */
     bool count_lines;         /* fills EmulatorResult.lines */
     bool count_instructions;  /* fills EmulatorResult.instructions */
-    uint64_t hang_steps;      /* a warp hangs after so many instructions without a visible effect; 0: 2^24 */
+    uint64_t hang_steps;      /* a warp hangs after this many instructions without a visible effect; 0: 2^24 */
     uint64_t max_steps;       /* limit of warp instructions for the launch; 0: 2^36 */
     unsigned jobs;            /* cores to use if that cannot change the results (parallel.c); 0: 1 */
     unsigned resident_blocks; /* blocks that run interleaved; 0: 1 */
@@ -171,7 +171,7 @@ typedef struct EmulatorOptions {
     FILE *output;             /* receives vprintf's text; NULL: discarded */
     const FunctionForm *forms; /* functions that run from these bodies, which must not be in SSA form */
     unsigned form_count;
-    const char *watch;        /* a buffer or variable; EmulatorResult.writer tells who last wrote there */
+    const char *watch;        /* a buffer or variable; EmulatorResult.writer is its last writer */
     uint64_t watch_offset, watch_bytes;
 } EmulatorOptions;
 
@@ -195,7 +195,7 @@ typedef enum FaultKind {
     FAULT_UNDEFINED, /* a read of a register never written */
     FAULT_BARRIER,   /* divergent or incomplete barrier */
     FAULT_WARP_SYNC, /* the members of a warp-level operation cannot all take part */
-    FAULT_POOL, /* a warp waits forever for registers of its block, or lets go of more than it has */
+    FAULT_POOL, /* a warp waits forever for registers of its block, or releases more than it has */
     FAULT_RACE,
     FAULT_HANG,
     FAULT_DIVISION, /* an integer division by zero */
@@ -212,14 +212,14 @@ typedef struct EmulatorFault {
     FaultKind kind;
     const char *message;
     const char *kernel;
-    const char *function;         /* that contains the instruction; NULL if no instruction is at fault */
+    const char *function;         /* the one that contains the instruction; NULL if no instruction is at fault */
     unsigned block[3], thread[3]; /* of the first lane concerned */
     bool has_thread;
     Span span; /* of the instruction, in the module's source; empty if no instruction is at fault */
     Position position;
-    const char *source; /* loc_place() of the instruction, in what the PTX was made from; NULL: unknown */
+    const char *source; /* loc_place() of the instruction, in the source that the PTX was made from; NULL: unknown */
     const char *launch_path; /* FAULT_LAUNCH: the launch file, if there is one; else NULL */
-    Position launch_place;   /* there; 0, 0: it is about all of it */
+    Position launch_place;   /* the place in that file; 0, 0: the fault is about all of it */
 } EmulatorFault;
 
 enum { REUSE_DISTANCES = 24 };
@@ -228,13 +228,13 @@ typedef struct EmulatorCounters {
     /* Warp instructions, and the sum of their active threads. */
     uint64_t warp_instructions, thread_instructions;
     uint64_t warp_category[CATEGORY_COUNT], thread_category[CATEGORY_COUNT];
-    /* Warp instructions by state space; generic accesses count where they go. */
+    /* Warp instructions by state space; generic accesses count for the space that they access. */
     uint64_t loads[SPACE_COUNT], stores[SPACE_COUNT], atomics[SPACE_COUNT];
     uint64_t load_bytes[SPACE_COUNT], store_bytes[SPACE_COUNT]; /* requested by the threads */
     uint64_t branches, divergent_branches;                      /* warp instructions */
     uint64_t barriers;                                          /* block barriers, counted once for each warp */
     uint64_t calls;
-    uint64_t warp_waits; /* how often lanes had to continue without reconverging, because others waited for them */
+    uint64_t warp_waits; /* the times that lanes had to continue without reconverging, because others waited for them */
     /* With count_memory: the global sectors (32 bytes) and lines (128 bytes) that warp accesses touch; the extra cycles
      * of shared accesses in which lanes use different words of one of the 32 banks. */
     uint64_t load_sectors, load_lines, store_sectors, store_lines;
@@ -249,7 +249,7 @@ typedef struct EmulatorCounters {
 
 /* The work of one block, in steps of the emulator: one for most warp instructions, a few for some. */
 typedef struct EmulatorBlock {
-    uint64_t longest_warp; /* of the warp that takes the most */
+    uint64_t longest_warp; /* the steps of the longest warp */
     uint64_t all_warps;
 } EmulatorBlock;
 
@@ -268,7 +268,8 @@ typedef struct EmulatorInst {
     const Function *function;
     const Inst *inst; /* in the body that the function ran from; NULL if the emulator built that body itself */
     Span span;
-    uint64_t warps, threads; /* that executed it; with a false guard a thread is not counted, and a warp is */
+    uint64_t warps, threads; /* the warps and threads that executed it; if a guard is false, the thread is not counted,
+                              * but the warp is */
     /* With count_memory; wavefronts: the passes that the data banks of L1 need for global accesses. */
     uint64_t sectors, lines, wavefronts, bank_conflicts;
 } EmulatorInst;
@@ -290,17 +291,18 @@ typedef struct EmulatorResult {
     unsigned buffer_count;
     EmulatorLine *lines; /* with count_lines: the lines that ran, by function in the module's order and by line */
     size_t line_count;
-    EmulatorInst *instructions; /* with count_instructions: those that ran, in code order, function by function */
+    EmulatorInst *instructions; /* with count_instructions: the instructions that ran, in code order, function by
+                                 * function */
     size_t instruction_count;
     EmulatorBlock *blocks; /* with count_blocks: all of the grid, x first */
     uint64_t block_count;
     EmulatorWriter writer; /* with EmulatorOptions.watch */
 } EmulatorResult;
 
-/* Runs the kernel that the launch names.  A function with a body, which must not be in SSA form, runs from it, any
- * other function from its statements.  Renumbers the blocks of the bodies that run, in layout order.  Never NULL. */
+/* Runs the kernel that the launch names. A function with a body, which must not be in SSA form, runs from it, any
+ * other function from its statements. Renumbers the blocks of the bodies that run, in layout order. Never NULL. */
 EmulatorResult *emulator_run(Arena *arena, const Module *module, const Launch *launch, const EmulatorOptions *options);
-/* Gives those of the module's variables that are in the device's memories their initial values. */
+/* Gives the module's variables that are in the device's memories their initial values. */
 void emulator_load(const Module *module, const EmulatorDevice *device);
 uint64_t emulator_image_handle(unsigned index);
 const EmulatorBuffer *emulator_buffer(const EmulatorResult *result, const char *name); /* NULL if there is none */
@@ -314,12 +316,12 @@ void lines_print(const EmulatorResult *result, Buf *out);
 
 typedef struct EmulatorComparison {
     bool equal;
-    const char *message; /* in the arena: the first difference, or how a run failed; NULL if equal */
+    const char *message; /* in the arena: the first difference, or the failure of a run; NULL if equal */
     EmulatorResult *original, *changed; /* NULL if the factors do not divide the launch */
 } EmulatorComparison;
 
-/* Runs 'kernel' (NULL: the one the launch names) of both modules, the changed one with the launch changed (NULL: as it
- * is), and compares the checked buffers: byte for byte, or as the launch's tolerance says. */
+/* Runs 'kernel' (NULL: the one the launch names) of both modules, the changed one with the launch changed (NULL:
+ * unchanged), and compares the checked buffers: byte for byte, or within the launch's tolerance. */
 EmulatorComparison *emulator_compare(Arena *arena, const Module *original, const Module *changed, const char *kernel,
                                      const Launch *launch, const LaunchChange *change, const EmulatorOptions *options);
 /* An element that differs after two runs. */
@@ -332,7 +334,7 @@ typedef struct EmulatorDifference {
 } EmulatorDifference;
 
 /* The first difference between the buffers and module variables of two runs, except those that the launch
- * ignores and variables that only one of the runs has.  False if there is none. */
+ * ignores and variables that only one of the runs has. False if there is none. */
 bool results_differ(const Launch *launch, const EmulatorResult *expected, const EmulatorResult *actual,
                     Tolerance tolerance, EmulatorDifference *difference);
 /* Prints an element so that its bits can be recovered: in decimal, floating point with as many digits as necessary,
@@ -342,9 +344,9 @@ void element_print(Type type, const uint8_t *bytes, Buf *out);
 const char *emulator_difference(Arena *arena, const Launch *launch, const EmulatorResult *expected,
                                 const EmulatorResult *actual, Tolerance tolerance);
 
-/* The value of a pure instruction with one result, for constant folding and tests: "add.s32" of {1, 2}.  Inputs and
- * result are bit patterns in operand order, predicates 0 or 1.  False if the emulator does not execute it or it is not
- * of this kind. */
+/* The value of a pure instruction with one result, for constant folding and tests: "add.s32" of {1, 2}. Inputs and
+ * result are bit patterns in operand order, predicates 0 or 1. False if the emulator does not execute it, or if it is
+ * not of this kind. */
 bool emulator_evaluate(const char *spelling, const uint64_t *inputs, unsigned count, uint64_t *result);
 
 #endif

@@ -1,4 +1,4 @@
-/* Evaluates one instruction on given operands, without a machine. */
+/* Evaluates one instruction on given operands, without a launch. */
 #include "emulator/emulator.h"
 #include "emulator/semantics/semantics.h"
 
@@ -9,7 +9,7 @@ static uint64_t row_element(const void *row, unsigned bytes)
     return bytes ? value : value & 1;
 }
 
-/* By the first row that fits and has so many operands. */
+/* Selects the operation of the first row that fits and has 'count' operands. */
 static bool select(const char *spelling, unsigned count, Operation *operation)
 {
     Arena *arena = arena_new();

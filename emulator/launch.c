@@ -73,7 +73,7 @@ static bool reader_fail(Reader *reader, const char *format, ...)
     return false;
 }
 
-/* An error in the member's value. */
+/* Reports an error in the member's value. */
 static bool member_fail(Reader *reader, const char *key, const char *format, ...) PRINTF_LIKE(3, 4);
 static bool member_fail(Reader *reader, const char *key, const char *format, ...)
 {
@@ -103,7 +103,7 @@ static const char *alternatives(Reader *reader, const char *word, const char *co
     return listed;
 }
 
-/* A word of a list. False, after an error, if the value is none of them. */
+/* Reads a word of a list. False, after an error, if the value is none of them. */
 static bool read_word(Reader *reader, const json_t *object, const char *key, const char *const *words, size_t count,
                       size_t *index)
 {
@@ -119,7 +119,7 @@ static bool read_word(Reader *reader, const json_t *object, const char *key, con
                               alternatives(reader, NULL, words, count));
 }
 
-/* The members that an object may have. A "comment" may be anywhere. */
+/* Checks that an object has only these members. A "comment" is allowed in any. */
 static bool check_members(Reader *reader, json_t *object, const char *what, const char *const *keys, size_t count)
 {
     const char *key;
@@ -137,7 +137,7 @@ static bool check_members(Reader *reader, json_t *object, const char *what, cons
     return true;
 }
 
-/* A number, if it is there. */
+/* Reads a number, if present. */
 static bool read_number(Reader *reader, const json_t *object, const char *key, double otherwise, double *number)
 {
     const json_t *value = json_object_get(object, key);
@@ -145,7 +145,7 @@ static bool read_number(Reader *reader, const json_t *object, const char *key, d
     return !value || json_is_number(value) || member_fail(reader, key, "\"%s\" is not a number", key);
 }
 
-/* A whole number in a range, if it is there. */
+/* Reads a whole number in a range, if present. */
 static bool read_integer(Reader *reader, const json_t *object, const char *key, json_int_t least, json_int_t most,
                          uint64_t *number)
 {
@@ -264,7 +264,7 @@ static bool read_file(Reader *reader, const char *name, LaunchArgument *argument
     return true;
 }
 
-/* What fills a buffer by a rule. */
+/* Reads the parameters of a rule that fills a buffer. */
 static bool read_rule(Reader *reader, const json_t *object, LaunchArgument *argument)
 {
     const bool counts = argument->fill == FILL_IOTA;
@@ -306,7 +306,7 @@ static bool read_contents(Reader *reader, const json_t *object, LaunchArgument *
     return fine;
 }
 
-/* A type of at least 8 bits; 'words' are those that are suggested. */
+/* A type of at least 8 bits; 'words' are the suggestions. */
 static bool read_type(Reader *reader, const json_t *object, const char *key, const char *const *words, size_t count,
                       Type *type)
 {
@@ -344,7 +344,7 @@ static bool read_address_mode(Reader *reader, const json_t *value, AddressMode *
     return member_fail(reader, "address", "\"address\" must be clamp, wrap, mirror or border, or an array of these");
 }
 
-/* A word that must be 'no', which it is without being given, or 'yes'; *chosen is true for 'yes'. */
+/* Reads a word that must be 'no', the default, or 'yes'; *chosen is true for 'yes'. */
 static bool read_choice(Reader *reader, const json_t *object, const char *key, const char *no, const char *yes,
                         bool *chosen)
 {
@@ -446,7 +446,7 @@ static bool read_pointer(Reader *reader, const json_t *object, LaunchArgument *a
     return read_integer(reader, object, "offset", INT32_MIN, INT64_MAX, &argument->offset);
 }
 
-/* The kinds of arguments, each with the members that it may have beside its name. */
+/* The kinds of arguments, each with the members that it may have besides its name. */
 #define CONTENTS "type", "init", "values", "low", "high", "seed", "start", "step", "file"
 #define SAMPLING "filter", "address", "normalized", "read", "bind"
 #define SHAPE "channels", "width", "height", "depth", "layers", "of", "memory"
@@ -466,7 +466,7 @@ static const struct {
     {"sampler", ARGUMENT_SAMPLER, read_image, {"memory", SAMPLING}},
 };
 
-/* The first of an argument's members says of which kind it is, if none of them does. */
+/* Reports an argument of an unknown kind; a member with a similar name is taken for a misspelling. */
 static bool fail_kind(Reader *reader, json_t *object)
 {
     const char *words[COUNT_OF(argument_kinds)], *key;
@@ -550,7 +550,7 @@ static bool read_names(Reader *reader, const json_t *root, const Launch *launch,
         enter(reader, (JsonStep){NULL, i});
         if (!json_is_string(name))
             reader_fail(reader, "\"%s\" must be an array of buffer names", key);
-        /* Module variables may be ignored, too, but are not known here. */
+        /* module variables may be ignored too, but are not known here */
         else if (!found && strcmp(key, "check") == 0)
             reader_fail(reader, "\"%s\" names \"%s\", which is not a buffer of the launch%s", key, (*names)[i],
                         other_buffers(reader, launch, (*names)[i]));

@@ -1,10 +1,10 @@
 /* Running the blocks of a launch on several cores.
  *
  * This is done only if the order of the blocks cannot be observed: no block waits for another, and blocks share data
- * only through atomics that commute exactly and whose results are unused.  Each core has its own machine; the machines
- * share only the bytes of global memory.  If races are checked, the accesses of the cores are compared at the end.
- * After a fault or a possible race, the launch runs again on one core, so that results, counters and messages are
- * always those of one core. */
+ * only through atomics that commute exactly and whose results are unused. Each core has its own Emulator; they share
+ * only the bytes of global memory. If races are checked, the accesses of the cores are compared at the end. After a
+ * fault or a possible race, the launch runs again on one core, so that results, counters and messages are always those
+ * of one core. */
 #include "emulator/run.h"
 
 #include <pthread.h>
@@ -88,7 +88,7 @@ static void counts_add(EmulatorCounters *sum, const EmulatorCounters *more)
         to[i] += from[i];
 }
 
-/* Adds a worker's counts to those of the first machine. */
+/* Adds a worker's counts to those of the first Emulator. */
 static void worker_collect(Emulator *emulator, const Emulator *worker)
 {
     counts_add(&emulator->result->counters, &worker->result->counters);

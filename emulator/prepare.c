@@ -88,8 +88,8 @@ static bool launch_check(Emulator *emulator, const Function *entry)
     return cluster_prepare(emulator, entry);
 }
 
-/* The registers of an SM, all of which one block may have, on every architecture that has setmaxnreg; and how many a
- * thread can have, and is given at least. */
+/* The registers of an SM, all of which one block may have, on every architecture that has setmaxnreg; and the most and
+ * the fewest that a thread can have. */
 enum { SM_REGISTERS = 65536, THREAD_MOST = 255, THREAD_LEAST = 24, THREAD_UNIT = 8 };
 
 /* The limit of the directives; 0: there is none. */
@@ -110,7 +110,7 @@ static unsigned registers_limit(const Tuning *tuning)
     return (unsigned)(limit < THREAD_LEAST ? THREAD_LEAST : limit);
 }
 
-/* The most registers that a warp of the launch asks for; 0: none does. */
+/* The most registers that a warp of the launch requests; 0: none does. */
 static unsigned registers_wanted(const Emulator *emulator)
 {
     uint64_t most = 0;
@@ -124,9 +124,9 @@ static unsigned registers_wanted(const Emulator *emulator)
     return (unsigned)most;
 }
 
-/* The registers of each thread at launch are those that ptxas 13.0 gives: what the directives allow, or as many as a
- * setmaxnreg.inc asks for at most, if that is less; a thread may need more itself, but then none waits in any case.
- * Without a limit, setmaxnreg is ignored. */
+/* Sets the registers of each thread at launch as ptxas 13.0 does: as many as the directives allow, or the most that a
+ * setmaxnreg.inc requests, if that is less; a thread may need more itself, but then no warp ever waits. Without a
+ * limit, setmaxnreg is ignored. */
 static void registers_prepare(Emulator *emulator)
 {
     unsigned limit = registers_limit(&emulator->entry->body->tuning), wanted = registers_wanted(emulator);

@@ -1,7 +1,7 @@
 /* Runs of whole launches. */
 #include "emulator/run.h"
 
-/* Copies what the caller keeps to its arena. */
+/* Copies the results that the caller keeps to its arena. */
 static void result_keep(Arena *arena, EmulatorResult *result)
 {
     EmulatorBuffer *buffers = ARENA_ARRAY(arena, EmulatorBuffer, result->buffer_count);

@@ -4,15 +4,15 @@
 
 #include "emulator/decode/decode.h"
 
-/* prepare.c: everything before the first instruction.  False with a fault. */
+/* prepare.c: everything before the first instruction. False with a fault. */
 bool emulator_prepare(Emulator *emulator);
-/* A prepared machine that shares the global memory of 'primary'. */
+/* A prepared Emulator that shares the global memory of 'primary'. */
 Emulator *emulator_new_worker(const Emulator *primary);
 
 /* blocks.c */
 bool emulator_run_launch(Emulator *emulator);
 
-/* waits.c: reports that nothing that runs can change any more; returns false. */
+/* waits.c: reports that no running thread can change anything any more; returns false. */
 bool launch_stuck(Emulator *emulator, Cluster **clusters, unsigned count, uint64_t blocks_left);
 
 /* parallel.c */

@@ -1,4 +1,5 @@
-/* Why a launch never ends: who waits where, when no thread that runs can change anything any more. */
+/* The message about a launch that never ends: the threads that wait, and where, once no running thread can change
+ * anything any more. */
 #include "emulator/run.h"
 
 #include <inttypes.h>
@@ -45,7 +46,7 @@ static void wait_add(Emulator *emulator, WaitVec *waits, const Warp *warp, const
     VEC_PUSH(emulator->arena, *waits, wait);
 }
 
-/* Where the split's loop begins, as far as is known. */
+/* The beginning of the split's loop, as far as known. */
 static uint32_t loop_pc(const Emulator *emulator, const Split *split)
 {
     return split->repeats == emulator->effects + 1 ? split->loop : split->pc;

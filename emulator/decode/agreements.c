@@ -1,8 +1,9 @@
 /* Branches on which the threads of a block must agree.
  *
- * CUDA allows a barrier under a condition only if all threads of the block evaluate it alike.  A branch decides whether
- * its threads get to a barrier if those that take one side all come to the barrier, and those that take the other meet
- * them again without any.  A side that leads out of the kernel does not count: exited threads are not waited for.
+ * CUDA allows a barrier under a condition only if all threads of the block evaluate it alike. A branch decides whether
+ * its threads reach a barrier if all threads that take one side come to the barrier, and those that take the other meet
+ * them again without one. A side that leads out of the kernel does not count, because barriers do not wait for exited
+ * threads.
  *
  * opt/coarsen/barriers.c relies on the same branches and finds them in another way, on purpose. */
 #include "emulator/decode/decode.h"
@@ -47,8 +48,8 @@ static bool ends_kernel(const Block *block)
            (last && inst_is_terminator(last) && !last->target_count);
 }
 
-/* The blocks that a thread may execute from 'start' on before it gets to the meeting or 'stop', or has come to the
- * branch again; *beyond: whether it may get to the meeting, the branch or the end of the kernel. */
+/* The blocks that a thread may execute from 'start' on before it reaches the meeting or 'stop', or comes to the branch
+ * again; *beyond: true if it may reach the meeting, the branch or the end of the kernel. */
 static BitSet blocks_from(const Search *search, uint32_t start, uint32_t stop, bool *beyond)
 {
     BitSet seen = bitset_new(search->arena, search->body->blocks.count);
@@ -78,7 +79,7 @@ static BitSet blocks_from(const Search *search, uint32_t start, uint32_t stop, b
     return seen;
 }
 
-/* Whether all that go on at 'side' come to one barrier, and none of those that go on at 'other' to any. */
+/* True if all threads that go on at 'side' come to one barrier, and none of those that go on at 'other' come to any. */
 static bool side_decides(const Search *search, uint32_t side, uint32_t other)
 {
     bool beyond;
@@ -97,7 +98,7 @@ static bool side_decides(const Search *search, uint32_t side, uint32_t other)
     return false;
 }
 
-/* Whether threads do nothing from the block on but exit. */
+/* True if threads only exit from the block on. */
 static bool only_ends(const Body *body, uint32_t at)
 {
     for (size_t steps = 0; steps <= body->blocks.count; steps++) {

@@ -3,7 +3,7 @@
 
 #define LOCAL_GAP 64 /* bytes between two arrays of a frame */
 
-/* The bytes of a variable in a frame.  A predicate, which only calls can pass, has one byte. */
+/* The bytes of a variable in a frame. A predicate, which only calls can pass, has one byte. */
 static uint64_t frame_bytes(const Variable *variable)
 {
     return variable->type == TYPE_PRED ? 1 : variable_bytes(variable);
@@ -86,7 +86,7 @@ static void frame_layout(Emulator *emulator, Code *code)
     }
 }
 
-/* The body that the function runs from; NULL: one made from its statements. */
+/* The body that the function runs from; NULL: it runs from one made from its statements. */
 static Body *given_body(const Emulator *emulator, const Function *function)
 {
     const EmulatorOptions *options = &emulator->options;
@@ -114,7 +114,7 @@ static bool code_add(Emulator *emulator, const Function *function)
         return fault_static(emulator, FAULT_UNSUPPORTED, function, NULL, "function %s: %s", function->name, reason);
     pointer_map_put(&emulator->codes, function, code);
     VEC_PUSH(emulator->arena, emulator->code_list, code);
-    /* No kernel has 2^26 bytes of registers per warp. */
+    /* no kernel has 2^26 bytes of registers per warp */
     if (code->body->regs.count > UINT32_C(1) << 19)
         return fault_static(emulator, FAULT_UNSUPPORTED, function, NULL, "function %s: too many registers",
                             function->name);
@@ -152,7 +152,7 @@ static bool functions_collect(Emulator *emulator)
     return true;
 }
 
-/* Functions whose addresses are in module variables.  Only an indirect call can reach them. */
+/* Functions whose addresses are in module variables. Only an indirect call can reach them. */
 static bool initialisers_collect(Emulator *emulator)
 {
     const Module *module = emulator->module;

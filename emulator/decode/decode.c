@@ -20,7 +20,7 @@ static const Variable *register_formal(const Operand *operand)
     return is_variable && operand->symbol.variable->space == SPACE_REG ? operand->symbol.variable : NULL;
 }
 
-/* The body form copies parameters and results in registers to registers of its own and back (ir/body/formals.c).  Like
+/* The body form copies parameters and results in registers to registers of its own and back (ir/body/formals.c). Like
  * other parameters, they are in the frame's local memory. */
 static bool decode_formal(Decoder *d, const Variable *formal, const Operand *other, bool is_result)
 {

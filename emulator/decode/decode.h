@@ -1,7 +1,7 @@
 /* Decoding of function bodies into ops.
  *
  * Each instruction is decoded once, into ops that point to the functions that execute it; hence decoding is the layer
- * above execution.  An instruction without such a function is refused here, before anything runs. */
+ * above execution. An instruction without such a function is refused here, before anything runs. */
 #ifndef PTXOPT_EMULATOR_DECODE_H
 #define PTXOPT_EMULATOR_DECODE_H
 
@@ -12,10 +12,10 @@ bool emulator_collect(Emulator *emulator, const Function *entry);
 bool code_decode(Emulator *emulator, Code *code);
 /* For each block of a body, the index of its immediate post-dominator, or UINT32_MAX for the exit. */
 uint32_t *body_postdominators(Arena *arena, const Body *body);
-/* The blocks whose branch decides whether threads get to a barrier, by Block.id (agreements.c). */
+/* The blocks whose branch decides whether threads reach a barrier, by Block.id (agreements.c). */
 BitSet body_agreements(Arena *arena, const Body *body, const uint32_t *postdominators);
 
-/* Finds the registers of the code that must be watched (Code.defined), and whether an instruction has such a one. */
+/* Finds the registers of the code that must be watched (Code.defined), and the instructions that have one. */
 void code_watch_registers(Emulator *emulator, Code *code);
 bool code_watches(const Code *code, const Inst *inst);
 
@@ -47,7 +47,7 @@ struct Decoder {
 };
 
 bool decoder_refuse(Decoder *d, const char *format, ...) PRINTF_LIKE(2, 3); /* always false */
-Space decoder_space(const Decoder *d); /* that the modifiers name; else SPACE_NONE */
+Space decoder_space(const Decoder *d); /* the one that the modifiers name; else SPACE_NONE */
 Op *decoder_emit(Decoder *d, OpFunction *run);
 void decoder_emit_row(Decoder *d, RowFunction *row, uint32_t dest, unsigned dest_bytes, const uint32_t *sources,
                       unsigned count);
@@ -65,7 +65,7 @@ uint32_t decoder_source(Decoder *d, const Operand *operand, Type type);
 /* The row of a special register, in the width of its type; NO_ROW with the refusal reported. */
 uint32_t decoder_special(Decoder *d, const Sreg *sreg);
 uint32_t decoder_register(const Decoder *d, const Operand *operand, unsigned *row_bytes);
-/* Where an op writes a result of the type; decoder_dest_done then widens it if the register is wider. */
+/* The place where an op writes a result of the type; decoder_dest_done then widens it if the register is wider. */
 typedef struct Dest {
     uint32_t row;  /* NO_ROW: sink */
     uint32_t real; /* the register's row */
@@ -75,9 +75,10 @@ typedef struct Dest {
 } Dest;
 bool decoder_dest(Decoder *d, const Operand *operand, Type type, bool sign, Dest *dest);
 void decoder_dest_done(Decoder *d, const Dest *dest);
-/* The instruction's value from its operands, as operation_select() has it; 'run' where the operation is by lane. */
+/* Emits the computation of the instruction's value from its operands, as operation_select() gave it; 'run' executes it
+ * if the operation is by lane. */
 bool decoder_emit_operation(Decoder *d, OpFunction *run, const Operation *operation, const Operand *sources);
-AtomicKind decoder_atomic(const Decoder *d); /* that the modifiers name */
+AtomicKind decoder_atomic(const Decoder *d); /* the one that the modifiers name */
 uint32_t decoder_guard_open(Decoder *d);
 void decoder_guard_close(Decoder *d, uint32_t at);
 bool decoder_address(Decoder *d, const Operand *operand, Space space, MemoryOp *memory);
@@ -85,7 +86,7 @@ bool decoder_symbol(Decoder *d, const Symbol *symbol, uint64_t *address, bool *i
 enum { FIXUP_TARGET, FIXUP_RECONVERGENCE, FIXUP_TABLE };
 void decoder_fixup(Decoder *d, uint32_t op, uint32_t block, uint32_t field);
 
-/* Decodes the decoder's instruction; false if it is refused.  Column RUN of the instruction table names them:
+/* Decodes the decoder's instruction; false if it is refused. Column RUN of the instruction table names these functions:
  * "decode:ld" is decode_ld(). */
 typedef bool DecodeFunction(Decoder *d);
 DecodeFunction decode_operation, decode_video;

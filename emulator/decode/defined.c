@@ -1,7 +1,7 @@
 /* Registers that may be read before they are written.
  *
  * A register that every path from the entry writes before each read, without a guard, need not be watched while the
- * code runs.  Lanes follow the edges of the control flow, so this holds for each of them.  In most code no register is
+ * code runs. Lanes follow the edges of the control flow, so this holds for each of them. In most code no register is
  * left to watch. */
 #include "emulator/decode/decode.h"
 
@@ -9,10 +9,11 @@
 
 typedef struct Definedness {
     const Body *body;
-    BitSet exposed, watched; /* the registers that some block reads before it writes them; that must be watched */
+    BitSet exposed, watched; /* the registers that some block reads before it writes them; those that must be watched */
     uint32_t *numbers;       /* of the exposed registers */
     size_t count;
-    BitSet *entry; /* for each block, the numbers of what every path to it has written; all for blocks not reached */
+    BitSet *entry; /* for each block, the numbers of the registers that every path to it has written; all for blocks not
+                    * reached */
     BitSet defined;
 } Definedness;
 
@@ -51,7 +52,7 @@ static void block_apply(Definedness *flow, const Block *block, bool checks)
     }
 }
 
-/* Keeps of 'set' what is in 'other', too; true if that is less. */
+/* Intersects 'set' with 'other'; true if that removes something. */
 static bool bitset_restrict(BitSet *set, const BitSet *other)
 {
     uint64_t lost = 0;

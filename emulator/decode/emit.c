@@ -134,8 +134,8 @@ RowFunction *decoder_copy_row(unsigned bytes)
     return row_function(bytes == 2 ? ROW_COPY_16 : bytes == 4 ? ROW_COPY_32 : ROW_COPY_64);
 }
 
-/* Lanes whose guard is false skip the next ops and meet the others after them.  Returns the branch's index, or NO_ROW
- * without a guard. */
+/* Emits a branch with which lanes whose guard is false skip the next ops; they meet the others after them. Returns the
+ * branch's index, or NO_ROW without a guard. */
 uint32_t decoder_guard_open(Decoder *d)
 {
     if (d->guard == NO_ROW)

@@ -6,7 +6,7 @@ static bool refuse(Decoder *d)
     return decoder_refuse(d, "%s", inst_spelling(d->arena, d->inst));
 }
 
-/* A handle is in a register, or is that of an opaque variable, which is known now. */
+/* Decodes a handle: it is in a register, or is that of an opaque variable, which is known at this point. */
 static bool handle_decode(Decoder *d, const Operand *operand, uint32_t *row)
 {
     if (operand->kind == OPERAND_REG || operand->kind == OPERAND_CONSTANT)
@@ -26,7 +26,7 @@ static bool handle_decode(Decoder *d, const Operand *operand, uint32_t *row)
     return true;
 }
 
-/* How many coordinates follow the layer, if there is one. */
+/* Decodes the geometry: a layer, if there is one, and the number of coordinates after it. */
 static bool geometry_decode(Decoder *d, ImageOp *op)
 {
     const Geometry *geometry = NULL;
@@ -94,7 +94,7 @@ static bool emit_results(Decoder *d, OpFunction *run, ImageOp *op, const Operand
     return true;
 }
 
-/* Offsets follow the level of detail or the gradients. */
+/* Decodes a fetch, whose offsets follow the level of detail or the gradients. */
 static bool decode_fetch(Decoder *d, bool gathers, bool offsets)
 {
     static const ModId channels[] = {MOD_R, MOD_G, MOD_B, MOD_A};

@@ -22,7 +22,7 @@ static unsigned element_types(const Decoder *d, ElementType types[4])
     return count;
 }
 
-/* From a modifier such as .m16n8k16. */
+/* Reads the shape from a modifier such as .m16n8k16. */
 static bool shape(const Decoder *d, MatrixOp *matrix)
 {
     for (unsigned i = 0; i < d->signature->mod_count; i++)

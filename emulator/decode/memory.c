@@ -45,7 +45,7 @@ bool decoder_address(Decoder *d, const Operand *operand, Space space, MemoryOp *
     } else {
         return decoder_refuse(d, "an address of this kind");
     }
-    /* Through a register a device function's parameters are local memory. */
+    /* through a register, a device function's parameters are local memory */
     if (space == SPACE_PARAM && !d->code->is_entry)
         memory->space = SPACE_LOCAL;
     return true;
@@ -60,7 +60,7 @@ static bool is_strong(const Decoder *d)
     return false;
 }
 
-/* The scope of a fence, or of an access that includes one.  Without a modifier it is the widest; proxy fences order no
+/* The scope of a fence, or of an access that includes one. Without a modifier it is the widest; proxy fences order no
  * more than a fence of the block. */
 static FenceScope fence_scope(const Decoder *d)
 {
@@ -333,7 +333,7 @@ bool decode_cp_reduce(Decoder *d)
     return decode_copy_bulk(d, true);
 }
 
-/* The copies it waits for are done.  With .noinc it arrives at once; otherwise it raises the count first, so nothing
+/* The copies it waits for are done. With .noinc it arrives at once; otherwise it raises the count first, so nothing
  * changes. */
 bool decode_cp_async_arrive(Decoder *d)
 {
@@ -464,7 +464,7 @@ bool decode_fence(Decoder *d)
     return true;
 }
 
-/* Hints, and waiting for copies, which are done at once. */
+/* Hints, and waits for copies, which complete at once. */
 bool decode_nothing(Decoder *d)
 {
     decoder_emit(d, run_fence)->value = FENCE_NONE;

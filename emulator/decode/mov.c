@@ -62,7 +62,7 @@ static bool move_pack(Decoder *d, const Operand *destination, const Operand *ele
     return true;
 }
 
-/* mov.v2 {a, b}, {b, a}: all are read before any is written. */
+/* mov.v2 {a, b}, {b, a}: all elements are read before any is written. */
 static bool move_elements(Decoder *d, const Operand *to, const Operand *from, Type type)
 {
     unsigned bytes = type_row_bytes(type);

@@ -82,8 +82,8 @@ static void flow_order(Arena *arena, Flow *flow)
     }
 }
 
-/* Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on the reversed graph.  Lanes in
- * blocks that cannot reach the exit do not reconverge. */
+/* Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on the reversed graph. Lanes in blocks that
+ * cannot reach the exit do not reconverge. */
 uint32_t *body_postdominators(Arena *arena, const Body *body)
 {
     Flow flow = flow_new(arena, body);

@@ -1,7 +1,8 @@
-/* Instructions that compute a value of their operands. */
+/* Instructions that compute a value from their operands. */
 #include "emulator/decode/decode.h"
 
-/* The elements of vector operands (cvt of four elements) and all other operands but the first; returns how many. */
+/* The elements of vector operands (cvt of four elements) and all other operands except the first; returns their
+ * number. */
 static unsigned list_sources(const Inst *inst, Operand sources[MAX_SOURCES])
 {
     unsigned count = 0;

@@ -1,4 +1,4 @@
-/* Barriers, and what the lanes of a warp do together. */
+/* Barriers, and the operations that the lanes of a warp do together. */
 #include "emulator/decode/decode.h"
 
 /* bar.sync a {, b}; bar.arrive a, b; bar.red d, a {, b}, p */

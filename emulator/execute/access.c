@@ -1,10 +1,10 @@
-/* Loads, stores and atomics.  Most loads and stores are done row by row: all lanes access one region, aligned, in
- * bounds and without a fault.  The others go lane by lane, which also finds out what is wrong. */
+/* Loads, stores and atomics. Most loads and stores are done row by row: all lanes access one region, aligned, in bounds
+ * and without a fault. The others go lane by lane, which also finds faults. */
 #include "emulator/execute/execute.h"
 
 #include <pthread.h>
 
-/* The access of a row.  Inactive lanes have the offset of an active one. */
+/* The access of a row. Inactive lanes have the offset of an active one. */
 typedef struct RowAccess {
     Region *region;
     uint32_t offsets[LANES];
@@ -43,7 +43,7 @@ static void count_bytes(Exec *x, uint32_t mask, const MemoryOp *memory, Space sp
     }
 }
 
-/* Translates, checks and counts the access.  If it returns false, nothing has been done. */
+/* Translates, checks and counts the access. If it returns false, nothing has been done. */
 static bool row_begin(Exec *x, const MemoryOp *memory, uint32_t mask, bool writes, RowAccess *at)
 {
     if (!memory->simple || !row_translate(x, memory, mask, writes, at))

@@ -78,7 +78,7 @@ Step run_setp(Exec *x, const Op *op, uint32_t mask)
     return STEP_NEXT;
 }
 
-/* lop3.BoolOp: the predicate is (d != 0) op q.  Sources: d, q. */
+/* lop3.BoolOp: the predicate is (d != 0) op q. Sources: d, q. */
 Step run_lop3_predicate(Exec *x, const Op *op, uint32_t mask)
 {
     const uint32_t *value = source_row(x, op->sources[0]);
@@ -91,7 +91,7 @@ Step run_lop3_predicate(Exec *x, const Op *op, uint32_t mask)
     return STEP_NEXT;
 }
 
-/* Instructions with the carry flag.  Kind: bits 0-2 are the operation, bit 3: reads the flag, bit 4: writes it.
+/* Instructions with the carry flag. Kind: bits 0-2 are the operation, bit 3: reads the flag, bit 4: writes it.
  * A subtraction adds the complement, and its flag is the carry of that sum: 1 where nothing was borrowed. */
 Step run_carry(Exec *x, const Op *op, uint32_t mask)
 {

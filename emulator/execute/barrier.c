@@ -110,7 +110,7 @@ Step run_barrier(Exec *x, const Op *op, uint32_t mask)
 {
     if (op->barrier.cluster_wait)
         return cluster_wait(x, mask);
-    /* All threads of the warp execute an aligned barrier together.  Missing threads may still arrive or exit. */
+    /* All threads of the warp execute an aligned barrier together. Missing threads may still arrive or exit. */
     if (op->barrier.aligned) {
         mask = split_lanes_beside(x->warp, x->split);
         if (mask != x->warp->live) {
@@ -121,8 +121,8 @@ Step run_barrier(Exec *x, const Op *op, uint32_t mask)
     return op->barrier.cluster ? cluster_arrive(x, op, mask) : barrier_arrive(x, op, mask);
 }
 
-/* Lanes that wait to reconverge need not: what others wait for in a warp-level operation may come after that point.
- * They must come to it then, unless they have nothing left to do. */
+/* Releases lanes that wait to reconverge, because the warp-level operation in which others wait for them may come after
+ * that point. They must then come to it, unless they have nothing left to do. */
 static bool call_members(Exec *x, Split *split)
 {
     if (split->wait != WAIT_WARP)
@@ -150,7 +150,7 @@ static void fault_waiting(Exec *x, Split *split)
              missing & x->warp->live ? "wait elsewhere" : "exit without coming");
 }
 
-/* Threads that have exited are not waited for at a barrier, so lanes that wait for the others only to exit do so. */
+/* Lets lanes exit that wait to reconverge only to exit, because barriers do not wait for exited threads. */
 static bool let_leave(Exec *x)
 {
     Warp *warp = x->warp;
@@ -177,7 +177,7 @@ bool warp_resolve(Exec *x)
             split_wake(warp, split);
             return true;
         }
-        /* Exited members are not waited for. */
+        /* exited members are not waited for */
         uint32_t missing;
         if (split->wait == WAIT_WARP && (split_lanes_together(warp, split, &missing), !missing)) {
             split_wake(warp, split);

@@ -9,7 +9,7 @@ static void lanes_exit(Exec *x, uint32_t mask)
     barrier_recheck(x->block);
 }
 
-/* Lanes that reach the end of a function.  In the kernel they exit; in a device function they wait for the other lanes
+/* Lanes that reach the end of a function. In the kernel they exit; in a device function they wait for the other lanes
  * of their call. */
 static Step split_exit(Exec *x, uint32_t mask)
 {

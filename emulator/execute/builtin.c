@@ -32,7 +32,7 @@ static void result(Exec *x, const CallOp *call, unsigned lane, uint64_t value)
         call_copy_out(x, &call->results[0], (const uint8_t *)&value, lane, 8);
 }
 
-/* The string at a generic address, cut off after 1024 bytes or where memory ends. */
+/* The string at a generic address, cut off after 1024 bytes or at the end of memory. */
 static const char *text_at(Exec *x, unsigned lane, uint64_t address)
 {
     Buf text = {0};
@@ -47,7 +47,7 @@ static const char *text_at(Exec *x, unsigned lane, uint64_t address)
     return copy;
 }
 
-/* Prints one conversion of a format, from '%' to its letter, and returns the text after it.  Arguments follow each
+/* Prints one conversion of a format, from '%' to its letter, and returns the text after it. Arguments follow each
  * other, aligned to their size: doubles, pointers and integers with l or ll have 8 bytes, all others 4. */
 static const char *print_conversion(Exec *x, unsigned lane, const char *format, uint64_t *at, FILE *out)
 {

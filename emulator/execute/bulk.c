@@ -1,5 +1,5 @@
 /* cp.async, bulk copies and reductions of one dimension, st.bulk, and the asynchronous stores and reductions that
- * signal an mbarrier object: PTX ISA, "Non-tensor copy instructions", st.async, red.async.  All of them complete at
+ * signal an mbarrier object: PTX ISA, "Non-tensor copy instructions", st.async, red.async. All of them complete at
  * once. */
 #include "emulator/execute/execute.h"
 

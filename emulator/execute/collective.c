@@ -1,10 +1,10 @@
 /* Operations that the lanes of a warp execute together: shfl, vote, match, redux, elect, bar.warp.sync, matrices.
  *
- * A .sync form waits until all of its members that have not exited have arrived.  Members in other splits must be at
- * the same op of the same frame, except that bar.warp.sync matches any other bar.warp.sync with the same members.  The
+ * A .sync form waits until all of its members that have not exited have arrived. Members in other splits must be at
+ * the same op of the same frame, except that bar.warp.sync matches any other bar.warp.sync with the same members. The
  * last split to arrive executes the operation for all of them.
  *
- * Lanes of a split may name different members.  Each set of members is an operation of its own: if one of them must
+ * Lanes of a split may name different members. Each set of members is an operation of its own: if one of them must
  * wait, the split divides, and its parts meet at the run_reconverge op after this one. */
 #include "emulator/execute/execute.h"
 
@@ -15,8 +15,8 @@ static bool is_partner(const Split *split, const Split *other, const Op *op, uin
     return op->warp.kind == WARP_SYNC || (other->pc == split->pc && other->frame == split->frame);
 }
 
-/* The lanes at the operation: those of the mask and of the splits that wait there.  *missing: members that must still
- * come. */
+/* The lanes at the operation: those of the mask and of the splits that wait there. *missing: the members that have yet
+ * to come. */
 static uint32_t gather(const Warp *warp, const Split *split, const Op *op, uint32_t mask, uint32_t members,
                        uint32_t *missing)
 {
@@ -152,7 +152,7 @@ static void execute_match(Exec *x, const Op *op, uint32_t mask)
     }
 }
 
-/* The mode is an AtomicKind.  Sources are 32 bits wide; floats support only min and max. */
+/* The mode is an AtomicKind. Sources are 32 bits wide; floats support only min and max. */
 static void execute_redux(Exec *x, const Op *op, uint32_t mask)
 {
     const uint32_t *row = source_row(x, op->sources[0]);

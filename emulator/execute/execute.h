@@ -1,13 +1,13 @@
 /* Execution of instructions, and of the warps that run them.
  *
- * warp_run calls the row function or OpFunction of each op.  An OpFunction may change the control state of its warp: it
+ * warp_run calls the row function or OpFunction of each op. An OpFunction may change the control state of its warp: it
  * drops, pushes, blocks and wakes splits (split.c).
  *
- * Warps, barriers and clusters depend on each other.  A warp runs until its splits wait at a barrier; the last thread
- * to arrive, or a thread that exits while all others wait, completes the barrier and wakes the splits of other warps in
- * the block (barrier.c) or in the cluster (cluster.c).  This cycle is in the data, not in the calls, which go one way:
- * warp and branch call barrier, barrier calls cluster, and both call split.  What closes the cycle is warp_run's call
- * through Op.run.  blocks.c, a layer above, gives every warp with a runnable split its turn. */
+ * Warps, barriers and clusters depend on each other. A warp runs until its splits wait at a barrier; the last thread to
+ * arrive, or a thread that exits while all others wait, completes the barrier and wakes the splits of other warps in
+ * the block (barrier.c) or in the cluster (cluster.c). This cycle is in the data, not in the calls, which go one way:
+ * warp and branch call barrier, barrier calls cluster, and both call split. The cycle is closed by warp_run's call
+ * through Op.run. blocks.c, a layer above, gives every warp with a runnable split its turn. */
 #ifndef PTXOPT_EMULATOR_EXECUTE_H
 #define PTXOPT_EMULATOR_EXECUTE_H
 
@@ -31,7 +31,7 @@ Step split_diverge(Exec *x, const uint32_t *pcs, const uint32_t *masks, unsigned
 void split_finish(Warp *warp, Split *split);
 /* The lanes of the split and of the splits that wait at the same aligned barrier. */
 uint32_t split_lanes_beside(const Warp *warp, const Split *split);
-/* The splits of the warp that wait at the same aligned barrier arrive with this one. */
+/* Makes the splits of the warp that wait at the same aligned barrier arrive with this one. */
 void partners_arrive(Exec *x, const Op *op, unsigned barrier);
 
 /* idle.c: for warps that have done nothing visible for some time */
@@ -39,14 +39,14 @@ void partners_arrive(Exec *x, const Op *op, unsigned barrier);
 /* Lets lanes that wait to reconverge with the split continue without it: it may be waiting for them, as at a lock.
  * Returns these lanes; *leaving: those of them that will only exit. */
 uint32_t release_arrived(Emulator *emulator, Warp *warp, const Split *split, uint32_t *leaving);
-/* The same for those lanes only that will do nothing but exit. True if there are any. */
+/* The same, only for the lanes that will do nothing but exit. True if there are any. */
 bool release_leaving(Emulator *emulator, Warp *warp, const Split *split);
 /* loop_look, after a jump of the running split, returns true if the split loops without a change; Split.repeats then
- * says so.  loop_forget begins the turn of another. */
+ * says so. loop_forget begins the turn of another. */
 void loop_forget(Emulator *emulator);
 bool loop_look(Exec *x);
 void warp_look(Exec *x); /* sets Warp.repeats if the warp does so */
-/* True if the warp cannot run, or only repeats what it did until another changes memory. */
+/* True if the warp cannot run, or only repeats itself until another warp changes memory. */
 bool warp_repeats(const Emulator *emulator, const Warp *warp);
 
 /* frame.c, stack.c */
@@ -60,13 +60,13 @@ OpFunction run_alloca, run_stack_save, run_stack_restore;
 
 OpFunction run_branch, run_jump, run_table_branch, run_reconverge, run_exit, run_return, run_trap, run_yield;
 OpFunction run_scalar, run_setp, run_divide, run_carry, run_copy_bytes, run_clock, run_lop3_predicate;
-/* The kind of run_carry: a sum, and what it does with the carry flag. */
+/* The kind of run_carry: a sum, and its use of the carry flag. */
 enum { CARRY_ADD, CARRY_SUB, CARRY_MAD_LO, CARRY_MAD_HI, CARRY_READS = 8, CARRY_WRITES = 16 };
 
 /* call.c, builtin.c */
 
 OpFunction run_call, run_call_results, run_builtin, run_parameter_read, run_result_write;
-/* Copies one lane's result of a call from 'from' to where the caller wants it. */
+/* Copies one lane's result of a call from 'from' to the caller's destination. */
 void call_copy_out(Exec *x, const struct CallCopy *copy, const uint8_t *from, unsigned lane, uint64_t capacity);
 bool is_builtin(const Function *function);
 
@@ -137,13 +137,13 @@ bool pool_stuck(Exec *x);
 Step cluster_arrive(Exec *x, const Op *op, uint32_t mask);
 Step cluster_wait(Exec *x, uint32_t mask);
 void cluster_recheck(BlockState *block); /* after threads exited */
-/* An mbarrier operation on another block's shared memory publishes what the warp wrote. */
+/* An mbarrier operation on another block's shared memory publishes the warp's writes. */
 void cluster_publish(Exec *x, const Translation *at, uint32_t mask);
 
 /* collective.c, matrix.c */
 
-/* Of a split that waits in a warp-level operation: the lanes of all splits that wait there.  *missing: members that
- * must still come. */
+/* The lanes of all splits that wait in the same warp-level operation as the split. *missing: the members that have yet
+ * to come. */
 uint32_t split_lanes_together(const Warp *warp, const Split *split, uint32_t *missing);
 
 enum {

@@ -1,27 +1,27 @@
 /* Warps that do nothing visible: lanes that wait for lanes of their own warp, and loops that repeat without a change.
  *
  * A split whose registers return to what they were, at the same jump of the same turn, loops until something else
- * changes memory.  A warp whose splits return to what they were, with all their registers, does the same: such a loop
- * may diverge, call functions, or give way to others at a poll.  Machine.effects tells whether anything has changed in
- * between.  Until it does, such a warp is not run.  If no other can run, lanes that wait to reconverge go on alone; if
- * there are none, the launch never ends.
+ * changes memory. A warp whose splits return to what they were, with all their registers, does the same: such a loop
+ * may diverge, call functions, or give way to others at a poll. Emulator.effects tells whether anything has changed in
+ * between. Until something does, such a warp is not run. If no other can run, lanes that wait to reconverge go on
+ * alone; if there are none, the launch never ends.
  *
  * States are compared as in Brent's search for cycles: with one that is kept, and replaced at each power of two. */
 #include "emulator/execute/execute.h"
 
-/* The first state is kept after so many looks: most polls succeed before, and most loops have an effect. */
+/* The first state is kept after this many looks: most polls succeed before, and most loops have an effect. */
 #define WARP_LOOKS 16
 #define LOOP_LOOKS 16
 
 struct IdleProbe {
-    uint64_t effects; /* Machine.effects when the counting began */
+    uint64_t effects; /* Emulator.effects when the counting began */
     uint64_t looks;
     uint8_t *state;
     size_t length, capacity;
-    /* Of the look that is going on: keep the state, or compare it. */
+    /* the current look keeps the state, or compares it; a difference has been found */
     bool keeps, differs;
     size_t at;
-    /* Of a split: where its registers are in the state, and the first that differed at the last look. */
+    /* for a split: the place of its registers in the state, and the first that differed at the last look */
     size_t registers, differed;
 };
 
@@ -181,13 +181,13 @@ static uint32_t lanes_arrived(const Warp *warp, const Split *waiting)
     return waiting->mask & warp->live & ~away;
 }
 
-/* The lanes that wait to reconverge and could go on alone.  The lanes of a call return together. */
+/* The lanes that wait to reconverge and could go on alone. The lanes of a call return together. */
 static uint32_t lanes_held(const Warp *warp, const Split *waiting)
 {
     return waiting->callee || waiting->pc == PC_EXIT ? 0 : lanes_arrived(warp, waiting);
 }
 
-/* Whether nothing but the end of the kernel follows. */
+/* True if only the end of the kernel follows. */
 static bool is_end(const Code *code, uint32_t pc)
 {
     const Op *op = &code->ops.data[pc];

@@ -1,4 +1,4 @@
-/* Texture and surface instructions: what the decoder tells those that execute them. */
+/* Texture and surface instructions: the interface between their decoder and their execution. */
 #ifndef PTXOPT_EMULATOR_IMAGE_H
 #define PTXOPT_EMULATOR_IMAGE_H
 

@@ -1,7 +1,7 @@
 /* ldmatrix, stmatrix, movmatrix, mma.sync and wmma: PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions".
  *
- * A product is computed on whole matrices gathered from the fragments of all lanes.  Products are exact, sums are made
- * in double precision in the order of k and rounded once, which is one of the orders that PTX allows. */
+ * A product is computed on whole matrices gathered from the fragments of all lanes. Products are exact; sums are
+ * computed in double precision in the order of k, one of those that PTX allows, and rounded once. */
 #include "emulator/execute/execute.h"
 
 #include <math.h>
@@ -86,7 +86,7 @@ typedef struct Place {
     unsigned row, column;
 } Place;
 
-/* mma fragments.  For lane 4g + t, register r, and e elements in a register: A has row g (+ 8 for odd r, where there
+/* mma fragments. For lane 4g + t, register r, and e elements in a register: A has row g (+ 8 for odd r, where there
  * are 16 rows) and columns t*e ..., 4e further for each next pair of registers; B likewise with rows and columns
  * exchanged; C and D have pairs. */
 static Place mma_place(const MatrixOp *matrix, const Fragment *fragment, char role, unsigned lane, unsigned index)
@@ -108,8 +108,8 @@ static void role_shape(const MatrixOp *matrix, char role, unsigned *rows, unsign
     *columns = role == 'a' ? matrix->k : matrix->n;
 }
 
-/* wmma fragments are opaque to programs.  Here lane l holds elements l*n ... of the matrix in row order, from the
- * beginning again where the lanes have room for more than there is. */
+/* wmma fragments are opaque to programs. Here lane l holds elements l*n ... of the matrix in row order, starting over
+ * if the lanes have room for more elements than there are. */
 static Place wmma_place(const MatrixOp *matrix, const Fragment *fragment, char role, unsigned lane, unsigned index)
 {
     unsigned rows, columns;

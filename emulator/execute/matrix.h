@@ -1,4 +1,4 @@
-/* Matrix instructions: what is shared between decoding and execution. */
+/* Matrix instructions: the interface between decoding and execution. */
 #ifndef PTXOPT_EMULATOR_MATRIX_H
 #define PTXOPT_EMULATOR_MATRIX_H
 
@@ -62,7 +62,7 @@ typedef struct MatrixOp {
     char role;         /* wmma load and store: 'a', 'b', 'c' */
     bool saturates, is_and;
     bool quarters;        /* m8n8k4 of f16: four products, each by eight lanes */
-    bool a_column, b_row; /* their layouts, as far as they differ from .row.col */
+    bool a_column, b_row; /* set if the layouts differ from .row.col */
     Scale a_scale, b_scale;
     Rounding rounding;
     MemoryOp memory;

@@ -1,7 +1,7 @@
 /* mbarrier objects: PTX ISA, "Parallel Synchronization and Communication Instructions". */
 #include "emulator/execute/execute.h"
 
-/* The object is opaque to programs.  Here, bit 63 is the phase, bits 62-42 are the expected and bits 41-21 the pending
+/* The object is opaque to programs. Here, bit 63 is the phase, bits 62-42 are the expected and bits 41-21 the pending
  * arrivals, and bits 20-0 hold the transaction count plus a bias that makes it non-negative. */
 #define MBARRIER_FIELD ((UINT64_C(1) << 21) - 1)
 #define MBARRIER_BIAS (INT64_C(1) << 20)

@@ -1,8 +1,8 @@
 /* Registers that the warps of a block pass on: PTX ISA, setmaxnreg.
  *
- * All warps start with the same number of registers for each thread, and together they have all of the block.  A warp
- * that lets go of some leaves them to the others; one that asks for more waits until there are enough.  The ISA names
- * no other way into the pool, so what a warp has when it exits stays with it. */
+ * All warps start with the same number of registers for each thread, and together they have all of the block. A warp
+ * that releases some leaves them to the others; one that requests more waits until there are enough. The ISA names no
+ * other way into the pool, so a warp keeps its registers when it exits. */
 #include "emulator/execute/execute.h"
 
 static bool is_beside(const Split *split, const Split *other)
@@ -39,7 +39,7 @@ static void waiters_wake(Warp *warp)
     }
 }
 
-/* Gives the warp as many registers as it asks for; false if the block does not have them. */
+/* Gives the warp as many registers as it requests; false if the block does not have them. */
 static bool take(BlockState *block, Warp *warp, unsigned registers)
 {
     unsigned more = registers > warp->registers ? registers - warp->registers : 0;

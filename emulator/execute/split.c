@@ -1,4 +1,4 @@
-/* Splits: how the lanes of a warp diverge, wait and reconverge. */
+/* Splits: the lanes of a warp diverge, wait and reconverge. */
 #include "emulator/execute/execute.h"
 
 Split *split_new(Emulator *emulator, Split *parent, Frame *frame, uint32_t pc, uint32_t mask, uint32_t reconvergence)
@@ -57,7 +57,7 @@ void split_wake(Warp *warp, Split *split)
     warp_push(warp, split);
 }
 
-/* The split's lanes have reached their reconvergence point or exited.  Its parent continues after its last child. */
+/* The split's lanes have reached their reconvergence point or exited. Its parent continues after its last child. */
 void split_finish(Warp *warp, Split *split)
 {
     Emulator *emulator = warp->block->emulator;
@@ -76,7 +76,7 @@ void split_finish(Warp *warp, Split *split)
     }
 }
 
-/* The lanes of the split continue at 'count' places.  Lanes whose place is the reconvergence point wait there. */
+/* Makes the lanes of the split continue at 'count' places. Lanes whose place is the reconvergence point wait there. */
 Step split_diverge(Exec *x, const uint32_t *pcs, const uint32_t *masks, unsigned count, uint32_t reconvergence)
 {
     Split *split = x->split, *parent = split;

@@ -1,4 +1,4 @@
-/* alloca, stacksave and stackrestore: PTX ISA, "Stack Manipulation Instructions".  The local
+/* alloca, stacksave and stackrestore: PTX ISA, "Stack Manipulation Instructions". The local
  * memory of a function with any of these ends with an area of STACK_BYTES, in which its stack pointer moves down. */
 #include "emulator/execute/execute.h"
 

@@ -1,5 +1,5 @@
-/* suld, sust and sured: PTX ISA, "Surface Instructions".  Unformatted accesses (.b) count x in bytes and take them as
- * they are; formatted ones (.p) count texels and convert 32-bit values to the surface's channels. */
+/* suld, sust and sured: PTX ISA, "Surface Instructions". Unformatted accesses (.b) count x in bytes and do not convert
+ * them; formatted ones (.p) count texels and convert 32-bit values to the surface's channels. */
 #include "emulator/execute/execute.h"
 
 typedef struct SurfacePlace {

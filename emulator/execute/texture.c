@@ -1,9 +1,9 @@
 /* tex and tld4: PTX ISA, "Texture Instructions"; sampling as in the CUDA C++ programming guide, appendix "Texture
  * Fetching".
  *
- * A texture has one mipmap level, so that .level and .grad choose that one.  Integer coordinates, and all coordinates
- * of linear memory, count texels and are not filtered.  Weights of the linear filter have 8 fractional bits, rounded to
- * nearest; the weighted sum is exact up to a double and rounded once.  Channels that a texture does not have are 0, the
+ * A texture has one mipmap level, so that .level and .grad choose that one. Integer coordinates, and all coordinates
+ * of linear memory, count texels and are not filtered. Weights of the linear filter have 8 fractional bits, rounded to
+ * nearest; the weighted sum is exact up to a double and rounded once. Channels that a texture does not have are 0, the
  * fourth 1. */
 #include "emulator/execute/execute.h"
 
@@ -82,7 +82,7 @@ typedef struct Fetch {
     bool linear;
 } Fetch;
 
-/* A texel's channels as they lie in memory; zeros outside.  'corner': bit i takes the next texel along axis i. */
+/* A texel's channels as they are in memory; zeros outside. 'corner': bit i takes the next texel along axis i. */
 static bool fetch_texel(const Fetch *fetch, unsigned corner, int64_t bits[IMAGE_CHANNELS])
 {
     const Image *image = fetch->image;
@@ -115,7 +115,7 @@ static uint32_t encode(Type type, double value)
     return format_encode(half ? &FORMAT_F16 : &FORMAT_F32, value, ROUND_NEAREST_EVEN, false);
 }
 
-/* An unfiltered channel in the type of the result: numbers only where the texture holds them. */
+/* An unfiltered channel in the type of the result: numbers only if the texture holds them. */
 static uint32_t channel_result(const Image *image, Type type, int64_t bits)
 {
     bool half = type == TYPE_F16 || type == TYPE_F16X2;
@@ -154,7 +154,7 @@ static bool filtered(const Fetch *fetch, Type type, unsigned rank, uint32_t resu
     return true;
 }
 
-/* The face of a cube that a direction meets, and where on it: CUDA C++ programming guide, "Cubemap Textures". */
+/* The face of a cube that a direction meets, and the point on it: CUDA C++ programming guide, "Cubemap Textures". */
 static unsigned cube_face(double direction[3])
 {
     double x = direction[0], y = direction[1], z = direction[2], m, s, t;

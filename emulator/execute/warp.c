@@ -3,12 +3,12 @@
 
 #define QUANTUM 65536 /* ops a split runs before its siblings and the other warps get a turn */
 
-/* After so many ops without a visible effect, a split is assumed to wait for lanes that wait for it to reconverge: the
- * first limit applies if a poll failed. */
+/* After this many ops without a visible effect, a split is assumed to wait for lanes that wait for it to reconverge:
+ * the first limit applies if a poll failed. */
 #define IDLE_POLL 4096
 #define IDLE_LOOP (16 * QUANTUM)
 
-#define IDLE_LOOK 1024 /* after so many, whether the warp repeats what it did is looked at */
+#define IDLE_LOOK 1024 /* after this many ops, check whether the warp repeats what it did */
 
 void exec_enter(Exec *x, Split *split)
 {
@@ -34,7 +34,7 @@ static inline void execute_row(Exec *x, const Op *op, uint32_t mask)
     }
 }
 
-/* Runs the warp's top split until it stops or its quantum ends; *switched says that it stopped.  False on a fault. */
+/* Runs the warp's top split until it stops or its quantum ends; *switched: it stopped. False on a fault. */
 static bool split_run(Exec *x, bool *switched)
 {
     Emulator *emulator = x->emulator;
@@ -116,7 +116,7 @@ static Split *split_choose(const Emulator *emulator, Warp *warp)
     return warp->runnable[warp->runnable_count - 1];
 }
 
-/* A split has had its turn: the others of its warp go first. */
+/* Ends a split's turn: the others of its warp go first. */
 static bool split_rest(Exec *x, Split *split)
 {
     Warp *warp = x->warp;

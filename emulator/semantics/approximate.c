@@ -1,8 +1,8 @@
 /* The approximate functions of f32 and narrower, as doubles that the caller rounds once.
  *
  * Only additions, multiplications, divisions and square roots of doubles are used, which IEEE 754 fixes to the last
- * bit: results are the same on every host, whatever its mathematical library.  Each is within 2^-48 of the exact value,
- * relatively, so the result in f32 is nearly always the exact one rounded.  docs/approximate.md compares
+ * bit: results are the same on every host, whatever its mathematical library. Each is within 2^-48 of the exact value,
+ * relatively, so the result in f32 is nearly always the exact one rounded. docs/approximate.md compares
  * that with devices. */
 #include "emulator/semantics/approximate.h"
 

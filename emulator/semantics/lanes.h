@@ -2,7 +2,7 @@
  * vectorise.
  *
  * A row holds one register of a warp: 32 elements of 2, 4 or 8 bytes (registers of 8 bits take 2 bytes), or for a
- * predicate one 32-bit mask.  All 32 lanes are computed; the caller keeps those that are active.  Source and
+ * predicate one 32-bit mask. All 32 lanes are computed; the caller keeps those that are active. Source and
  * destination rows are the same or do not overlap.
  *
  * The bodies are in lanes.inc, compiled twice: for any machine, and for x86-64 with AVX2 and FMA. */
@@ -18,7 +18,7 @@ typedef void RowFunction(void *d, const void *const *s);
 
 #define FLOAT_BINARY(X, ID, e) X(ID, float, float, float, arithmetic(e))
 #define FLOAT_BINARY_FTZ(X, ID, e) X(ID##_FTZ, float, float, float, flush(arithmetic(e)))
-/* 'scaled' is the same value times FLUSH_SCALE.  Sums of normal numbers need none: what is subnormal is exact. */
+/* 'scaled' is the same value times FLUSH_SCALE. Sums of normal numbers need none: a subnormal sum is exact. */
 #define FLOAT_BINARY_TINY(X, ID, e, scaled) X(ID##_FTZ, float, float, float, flush_tiny(arithmetic(e), scaled))
 
 /* R1/R2/R3(ID, result type, operand types, value): the expression has the operands' elements as a, b, c. */
@@ -147,7 +147,7 @@ typedef void RowFunction(void *d, const void *const *s);
     UNORDERED_LIST(R2, F32, float)                                                                                     \
     UNORDERED_LIST(R2, F64, double)
 
-/* Comparisons give one byte a lane, 0 or 1: see row_mask.  The order within a type is that of CompareKind. */
+/* Comparisons give one byte a lane, 0 or 1: see row_mask. The order within a type is that of CompareKind. */
 #define COMPARE_LIST(R2, NAME, T)                                                                                      \
     R2(EQ_##NAME, uint8_t, T, T, a == b)                                                                               \
     R2(NE_##NAME, uint8_t, T, T, (a < b) | (a > b))                                                                    \
@@ -195,13 +195,13 @@ static inline uint32_t row_mask(const uint8_t *bytes)
     return mask;
 }
 
-/* Loops over the addresses of a warp and over the words that remember who accessed memory (state/race.c), in the same
- * two versions.  Such a word is 0, or a stamp: its upper 26 bits say when, bits 1 to 5 which lane, bit 0 how. */
+/* Loops over the addresses of a warp and over the words that record accesses to memory (state/race.c), in the same two
+ * versions. Such a word is 0, or a stamp: the time in its upper 26 bits, the lane in bits 1 to 5, the kind in bit 0. */
 #define STAMP_SHIFT 6
 #define STAMP_LANE UINT32_C(0x3e)
 
 typedef struct LaneLoops {
-    /* offsets[i] = cells[i] + add for the lanes of the mask, and for all others the one of lane 'first'.  False, with
+    /* offsets[i] = cells[i] + add for the lanes of the mask, and for all others the one of lane 'first'. False, with
      * 'offsets' undefined, if one of them is above 'limit', which is less than 2^32, or has a bit of 'unaligned'. */
     bool (*offsets)(uint32_t *offsets, const uint64_t *cells, uint64_t add, uint32_t mask, unsigned first,
                     uint64_t limit, uint32_t unaligned);
@@ -209,18 +209,18 @@ typedef struct LaneLoops {
                            uint32_t limit, uint32_t unaligned);
     /* True if offsets[i] - offsets[0] == relative[i] for all lanes. */
     bool (*are_relative)(const uint32_t *offsets, const uint32_t *relative);
-    /* How many of the first 'count' values differ from all before them; count is at most 32. */
+    /* The number of the first 'count' values, at most 32, that differ from all before them. */
     unsigned (*distinct)(const uint64_t *values, unsigned count);
-    /* words[i] = the word at from + offsets[i], and the other way around: true if that changes a word. Of lanes that
+    /* words[i] = the word at from + offsets[i], and the other way around: true if that changes a word. If several lanes
      * store to one place, the last wins. */
     void (*load_words)(uint32_t *words, const uint8_t *from, const uint32_t *offsets);
     bool (*store_words)(uint8_t *to, const uint32_t *offsets, const uint32_t *words);
-    /* True if each word is 0, has the time of 'when', or is now | lanes[i] but for bit 0. */
+    /* True if each word is 0, has the time of 'when', or is now | lanes[i] except for bit 0. */
     bool (*are_settled)(const uint32_t *words, const uint32_t *lanes, unsigned count, uint32_t now, uint32_t when);
     bool (*are_stamped)(const uint32_t *words, const uint32_t *lanes, unsigned count, uint32_t now);
     bool (*are_same_time)(const uint32_t *words, unsigned count, uint32_t when);
     void (*stamp)(uint32_t *words, const uint32_t *lanes, unsigned count, uint32_t now);
-    /* newer[i] = now | lanes[i].  Its old value goes to older[i], unless 'keeps' is set and it is of the same lane. */
+    /* newer[i] = now | lanes[i]. Its old value goes to older[i], unless 'keeps' is set and it is from the same lane. */
     void (*push)(uint32_t *newer, uint32_t *older, const uint32_t *lanes, unsigned count, uint32_t now, bool keeps);
 } LaneLoops;
 

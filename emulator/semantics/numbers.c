@@ -131,7 +131,7 @@ uint32_t format_encode_stochastic(const FloatFormat *format, double value, uint3
     if (value != value || isinf(value))
         return format_encode(format, value, ROUND_ZERO, false);
     Cut cut = value_cut(format, fabs(value));
-    /* In steps of 2^-random_bits of the last kept one; what is below a step cannot carry. */
+    /* The lost bits in steps of 2^-random_bits of the last kept bit; anything below a step cannot carry. */
     uint64_t steps = (uint64_t)ldexp(fabs(value), random_bits - cut.scale);
     cut.mantissa = (steps + random) >> random_bits;
     return cut_pack(format, cut, signbit(value), format->has_infinity);

@@ -1,6 +1,6 @@
 /* Number formats and exact rounding, from which all scalar floating point of the emulator is made.
  *
- * Every value of every format here is a double.  A result that is not is carried as a double rounded to odd: the last
+ * Every value of every format here is a double. A result that is not is carried as a double rounded to odd: its last
  * bit says that something was lost, and rounding that double to a format with at least two bits less gives what
  * rounding the exact value would (Boldo and Melquiond, "When double rounding is odd", 2005). */
 #ifndef PTXOPT_EMULATOR_NUMBERS_H
@@ -61,9 +61,8 @@ static inline uint64_t double_bits(double value)
 
 /* The value of a pattern of the format. */
 double format_decode(const FloatFormat *format, uint32_t bits);
-/* Rounds to the format.  Overflow goes to infinity or the largest value as the mode says, with 'finite' (and where the
- * format has no infinity) always to the largest; NaN gives the canonical one, or the largest value where there is
- * none. */
+/* Rounds to the format. Overflow gives infinity or the largest value as the mode says, but always the largest with
+ * 'finite' or if the format has no infinity; NaN gives the canonical one, or the largest value if there is none. */
 uint32_t format_encode(const FloatFormat *format, double value, Rounding rounding, bool finite);
 /* Stochastic: 'random' (of 'random_bits' bits) is added below the last mantissa bit, then the value is truncated. */
 uint32_t format_encode_stochastic(const FloatFormat *format, double value, uint32_t random, int random_bits);
@@ -78,19 +77,19 @@ static inline bool format_is_nan(const FloatFormat *format, uint32_t bits)
     return value != value;
 }
 
-/* Rounded to odd.  product of numbers with at most 26 significant bits each is exact without help. */
+/* These round to odd. The product of numbers with at most 26 significant bits each is exact anyway. */
 double sum_odd(double a, double b);
 double quotient_odd(double a, double b);
 double root_odd(double a);
 
-/* In double precision, with a direction. */
+/* These round to double precision, in a direction. */
 double sum_double(double a, double b, Rounding rounding);
 double product_double(double a, double b, Rounding rounding);
 double quotient_double(double a, double b, Rounding rounding);
 double fma_double(double a, double b, double c, Rounding rounding);
 double root_double(double a, Rounding rounding);
 
-/* To an integral value; no exception, no change of mode. */
+/* Rounds to an integral value, without exceptions or a change of mode. */
 double round_integral(double value, Rounding rounding);
 
 #endif

@@ -1,7 +1,8 @@
-/* The functions of values that column RUN of the instruction table names.
+/* The functions that compute values, as column RUN of the instruction table names them.
  *
- * "scalar:bmsk" is scalar_bmsk(), the value of one lane.  The row says what the operands' types are.  The control word
- * has the width and signedness of the first type modifier, and what modifier_control() makes of the other modifiers.
+ * "scalar:bmsk" is scalar_bmsk(), the value of one lane. The row gives the types of the operands. The control word has
+ * the width and signedness of the first type modifier, and the bits that modifier_control() gives for the other
+ * modifiers.
  *
  * "add" is operation_add(), which chooses by the modifiers: a function of whole rows if there is one, else of lanes.
  * "video:vadd" is operation_vadd(); only the decoder treats it differently. */

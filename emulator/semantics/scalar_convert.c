@@ -86,7 +86,7 @@ static uint64_t encode(ConvertType to, double value, uint32_t control)
 }
 
 /* A NaN of f64 keeps its sign and the upper bits of its payload, made quiet, in a narrower format; one of bf16 keeps
- * all bits in f32.  The PTX ISA leaves both open; these are an H100's answers. */
+ * all bits in f32. The PTX ISA leaves both open; these are an H100's answers. */
 static bool convert_nan(ConvertType from, ConvertType to, uint64_t bits, uint32_t control, uint64_t *result)
 {
     if (from == CONVERT_BF16 && to == CONVERT_F32 && !(control & CONTROL_FTZ)) {
@@ -171,7 +171,7 @@ static uint64_t convert_integer(const uint64_t *s, uint32_t control)
     return (uint64_t)value & width_mask(to);
 }
 
-/* Two f32 into the halves of a register: a the upper, b the lower.  The element's bits are in the width. */
+/* Two f32 into the halves of a register: a the upper, b the lower. The element's bits are in the width. */
 static uint64_t convert_pair(const uint64_t *s, uint32_t control)
 {
     ConvertType to = (ConvertType)(CONTROL_KIND(control) >> 4 & 15);
@@ -241,7 +241,7 @@ static uint64_t convert_from_scale_pair(const uint64_t *s, uint32_t control)
     return result;
 }
 
-/* Stochastic rounding of two (kind bit 8 clear) or four f32.  The random word serves pairs of elements in turn. */
+/* Stochastic rounding of two (kind bit 8 clear) or four f32. The random word serves pairs of elements in turn. */
 static uint64_t convert_stochastic(const uint64_t *s, uint32_t control)
 {
     ConvertType to = (ConvertType)(CONTROL_KIND(control) >> 4 & 15);

@@ -1,4 +1,4 @@
-/* Floating-point arithmetic: PTX ISA, "Floating-Point Instructions" and the chapters on half and mixed precision.  Each
+/* Floating-point arithmetic: PTX ISA, "Floating-Point Instructions" and the chapters on half and mixed precision. Each
  * instruction's value of one lane, and the choice between that and a function of whole rows. */
 #include "emulator/semantics/approximate.h"
 #include "emulator/semantics/operation.h"

@@ -1,4 +1,4 @@
-/* Integer arithmetic: PTX ISA, "Integer Arithmetic Instructions".  Each instruction's value of one lane, and the choice
+/* Integer arithmetic: PTX ISA, "Integer Arithmetic Instructions". Each instruction's value of one lane, and the choice
  * between that and a function of whole rows. */
 #include "emulator/semantics/operation.h"
 

@@ -1,4 +1,4 @@
-/* Video instructions: PTX ISA, "Scalar Video Instructions" and "SIMD Video Instructions".  Parts are extended by their
+/* Video instructions: PTX ISA, "Scalar Video Instructions" and "SIMD Video Instructions". Parts are extended by their
  * types, computed in 34 bits, clamped with .sat to the destination's type and part, then combined with c. */
 #include "emulator/semantics/compare.h"
 #include "emulator/semantics/operation.h"
@@ -88,7 +88,7 @@ uint64_t scalar_video(const uint64_t *s, uint32_t control)
     return (uint64_t)value & UINT32_MAX;
 }
 
-/* vmad d, {-}a, {-}b, {-}c: signed where any operand is, or is negated. */
+/* vmad d, {-}a, {-}b, {-}c: signed if any operand is signed or negated. */
 static uint64_t scalar_video_mad(const uint64_t *s, uint32_t control)
 {
     bool negates = !(control & VIDEO_NEGATE_A) != !(control & VIDEO_NEGATE_B), negates_c = control & VIDEO_NEGATE_C;
@@ -103,7 +103,7 @@ static uint64_t scalar_video_mad(const uint64_t *s, uint32_t control)
     return (uint64_t)sum & UINT32_MAX;
 }
 
-/* Two or four parts at once; a and b are already permuted.  Parts outside the mask come from c. */
+/* Two or four parts at once; a and b are already permuted. Parts outside the mask come from c. */
 uint64_t scalar_video_parts(const uint64_t *s, uint32_t control)
 {
     unsigned count = control & VIDEO_FOUR ? 4 : 2, bits = 32 / count;

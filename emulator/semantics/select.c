@@ -1,4 +1,5 @@
-/* Finds what computes an instruction's value: by its row of the instruction table, then by its modifiers. */
+/* Finds the function that computes an instruction's value, by its row of the instruction table, then by its
+ * modifiers. */
 #include "emulator/semantics/operation.h"
 
 static const struct {

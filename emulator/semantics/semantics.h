@@ -1,4 +1,4 @@
-/* What instructions compute: functions of values, and the choice of one by an instruction's row and modifiers.
+/* The meaning of instructions: functions of values, and the choice of one by an instruction's row and modifiers.
  *
  * A scalar function takes its operands as bit patterns, zero-extended (predicates 0 or 1), and a control word that says
  * width, signedness and modifiers. */
@@ -35,7 +35,7 @@ typedef uint64_t ScalarFunction(const uint64_t *s, uint32_t control);
 
 typedef enum BoolKind { BOOL_NONE, BOOL_AND, BOOL_OR, BOOL_XOR } BoolKind;
 
-/* How an instruction's value is computed. */
+/* The computation of an instruction's value. */
 typedef struct Operation {
     RowFunction *row;       /* either on rows ... */
     ScalarFunction *scalar; /* ... or lane by lane */
@@ -43,13 +43,13 @@ typedef struct Operation {
     Type dest;
     Type sources[MAX_SOURCES];
     unsigned source_count;
-    BoolKind combine; /* setp: how the last source combines with the comparison */
+    BoolKind combine; /* setp: the operation that combines the last source with the comparison */
     bool divides;     /* an integer division, which may be checked for a divisor of zero */
 } Operation;
 
-/* What an instruction's row of the table and its modifiers say; false if the row names no operation. */
+/* Selects the operation by an instruction's row of the table and its modifiers; false if the row names none. */
 bool operation_select(Operation *operation, const Signature *signature, const Form *form);
-/* setp.  A function of rows makes a row of bytes, one of lanes 0 or 1 (f16x2: bit 0 for the low half, bit 1 for the
+/* setp. A function of rows makes a row of bytes, one of lanes 0 or 1 (f16x2: bit 0 for the low half, bit 1 for the
  * high half). */
 Operation comparison_select(const Signature *signature);
 
@@ -86,10 +86,10 @@ typedef enum FloatOperation {
     FLOAT_MAX3,
 } FloatOperation;
 enum { FORMAT_ID_F32, FORMAT_ID_F16, FORMAT_ID_BF16 };
-/* On two patterns of a format. */
+/* The operation on two patterns of a format. */
 uint64_t float_operation(FloatOperation operation, unsigned format, uint64_t a, uint64_t b, uint32_t control);
 
-/* The control word of video instructions: what to compute, of which parts, and how to combine it with c. */
+/* The control word of video instructions: the computation, the parts of its operands, and the combination with c. */
 
 /* One part of each operand; vmad; two or four parts at once. */
 ScalarFunction scalar_video, scalar_video_parts;

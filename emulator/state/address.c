@@ -1,4 +1,4 @@
-/* Addresses: the windows of the spaces, and what an address names. */
+/* Addresses: the windows of the spaces, and the memory that an address names. */
 #include "emulator/state/state.h"
 
 uint64_t window_of(Space space)
@@ -103,7 +103,7 @@ uint64_t variable_address(const Emulator *emulator, const Variable *variable, bo
     return address;
 }
 
-/* By the function's place in the module, so that all launches agree. */
+/* The address of a function, from its place in the module, so that all launches agree. */
 uint64_t function_address(const Emulator *emulator, const Function *function)
 {
     const Module *module = emulator->module;
@@ -135,7 +135,7 @@ uint64_t scalar_mapa(const uint64_t *s, uint32_t control)
     return (s[0] & ~RANK_FIELD) | rank << SHARED_RANK_SHIFT;
 }
 
-/* getctarank d, a.  s[1] is the block's own rank. */
+/* getctarank d, a. s[1] is the block's own rank. */
 uint64_t scalar_rank(const uint64_t *s, uint32_t control)
 {
     uint64_t rank = (s[0] & RANK_FIELD) >> SHARED_RANK_SHIFT;
@@ -143,7 +143,7 @@ uint64_t scalar_rank(const uint64_t *s, uint32_t control)
     return rank ? rank - 1 : s[1];
 }
 
-/* isspacep p, a.  s[1] is the window, 0 for global memory, and s[2] the block's own rank.  Memory of the device may be
+/* isspacep p, a. s[1] is the window, 0 for global memory, and s[2] the block's own rank. Memory of the device may be
  * anywhere outside the windows. */
 uint64_t scalar_in_window(const uint64_t *s, uint32_t control)
 {

@@ -8,7 +8,7 @@ static unsigned lanes_together(unsigned bytes)
     return words > 8 ? LANES / 8 : LANES / words;
 }
 
-/* The groups of such lanes of which any are active. */
+/* The number of groups of such lanes in which any is active. */
 static unsigned groups_active(uint32_t mask, unsigned bytes)
 {
     unsigned lanes = lanes_together(bytes), groups = 0;
@@ -17,7 +17,7 @@ static unsigned groups_active(uint32_t mask, unsigned bytes)
     return groups;
 }
 
-/* Extra cycles, beyond one for each group.  Addresses count from any multiple of 128.  The banks of L1 are those of
+/* Extra cycles, beyond one for each group. Addresses count from any multiple of 128. The banks of L1 are those of
  * shared memory. */
 static unsigned bank_conflicts(uint32_t mask, unsigned bytes, const uint64_t *address)
 {

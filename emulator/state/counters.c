@@ -42,7 +42,7 @@ void counters_print(const EmulatorCounters *counters, Buf *out)
                    counters->bank_conflicts);
 }
 
-/* How many threads executed the instruction that begins with op k.  If that op branches around a guarded call or
+/* The number of threads that executed the instruction beginning with op k. If that op branches around a guarded call or
  * barrier, the threads that execute the instruction are counted at the next op. */
 static uint64_t code_threads(const Code *code, size_t k)
 {

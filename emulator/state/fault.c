@@ -1,4 +1,4 @@
-/* Faults: what went wrong, and where. */
+/* Faults: their descriptions and their places. */
 #include "emulator/state/state.h"
 
 const char *fault_name(FaultKind kind)

@@ -1,4 +1,4 @@
-/* Machines: their memory, and the code of functions. */
+/* Emulators: their memory, and the code of functions. */
 #include "emulator/state/state.h"
 
 #include <stdlib.h>
@@ -8,7 +8,8 @@ void *emulator_alloc(Emulator *emulator, size_t count, size_t size)
     void *memory = calloc(count ? count : 1, size ? size : 1);
     if (!memory)
         out_of_memory();
-    /* What is read before it is written would fault twice for each small page, and interrupt the other threads. */
+    /* Memory that is read before it is written would fault twice for each small page, and interrupt the other
+     * threads. */
     memory_want_huge_pages(memory, count * size);
     VEC_PUSH(emulator->arena, emulator->owned, memory);
     return memory;

@@ -97,7 +97,7 @@ typedef struct CallOp {
     uint32_t target;        /* source row of the address */
     const Prototype *prototype;
     struct CallCopy {
-        uint32_t source, bytes; /* row of a register or constant, or NO_ROW: from 'local' of the caller's frame */
+        uint32_t source, bytes; /* row of a register or constant; NO_ROW: at 'local' in the caller's frame */
         uint64_t local, size;
     } * arguments, *results;
     unsigned argument_count, result_count;
@@ -127,7 +127,7 @@ struct Op {
         } scalar;
         struct {
             uint32_t target, fall, reconvergence;
-            uint32_t agreement; /* the block's threads must agree: its number from 1; 0: they need not */
+            uint32_t agreement; /* its number, from 1, if the block's threads must agree; else 0 */
         } branch;
         struct {
             uint32_t *targets, count, reconvergence;
@@ -135,7 +135,7 @@ struct Op {
         struct {
             uint32_t kind, members, dest_predicate, mode, control;
             bool is_float;
-            bool members_differ; /* may differ between lanes; a run_reconverge op follows */
+            bool members_differ; /* they may differ between lanes; a run_reconverge op follows */
             const struct MatrixOp *matrix;
         } warp; /* collectives */
         struct {

@@ -1,12 +1,12 @@
-/* Fences and strong accesses, for the race check: how they order other accesses.
+/* Fences and strong accesses, for the race check: the order that they impose on other accesses.
  *
  * A fence followed by a strong write of M is a release pattern, and a strong read of M is an acquire pattern (PTX ISA,
- * "Memory Consistency Model").  The check is more lenient in one point: it does not require a fence after the read,
+ * "Memory Consistency Model"). The check is more lenient in one point: it does not require a fence after the read,
  * because widely used code has none.
  *
  * Within a block the order is exact between warps: M carries a vector clock over the block's warps, as in FastTrack.
- * Between blocks a scalar replaces the vector, as in Lamport's clocks.  Each device-wide fence takes the next tick, and
- * M carries the largest tick published there.  An access is known to another block once its own block has executed a
+ * Between blocks a scalar replaces the vector, as in Lamport's clocks. Each device-wide fence takes the next tick, and
+ * M carries the largest tick published there. An access is known to another block once its own block has executed a
  * device-wide fence after it and the other block has acquired the tick of that fence.
  *
  * So ordered accesses are never reported as a race, but a race between two blocks can go unnoticed if both synchronise

@@ -1,12 +1,12 @@
 /* The race check.
  *
  * Races are found by vector clocks over the warps of a block, as in FastTrack (Flanagan and Freund, PLDI 2009).
- * Barriers order accesses, and so do fences with strong accesses (order.c).  Every cell remembers its last write and
- * the last reads of two threads; a cell is a word or, in a region with smaller accesses, half a word or a byte.  A
+ * Barriers order accesses, and so do fences with strong accesses (order.c). Every cell remembers its last write and
+ * the last reads of two threads; a cell is a word or, in a region with smaller accesses, half a word or a byte. A
  * store of the value that memory already holds does not race with other stores.
  *
- * race_check goes through the cells of one lane.  race_row does the same at once for all lanes of a weak load, or of a
- * weak store in which no lanes meet: run by run, with a look at the first stamp of each. */
+ * race_check goes through the cells of one lane. race_row does the same at once for all lanes of a weak load, or of a
+ * weak store in which no lanes meet: run by run, looking at the first stamp of each. */
 #include "emulator/state/race.h"
 
 /* The kinds of access that a cell has seen. */
@@ -155,7 +155,8 @@ static inline bool stamps_agree(const Exec *x, const uint32_t *stamps, const uin
     return true;
 }
 
-/* The same for one lane each, of cells that were read at different times: few, so the last one is remembered. */
+/* The same for one lane each, for cells that were read at different times; these times are few, so the last one is
+ * remembered. */
 static void cells_read_each(const Exec *x, uint32_t *newer, uint32_t *older, const uint32_t *lanes, unsigned count,
                             uint32_t now)
 {
@@ -202,7 +203,7 @@ static void cells_see(RaceCells *cells, size_t begin, unsigned count, uint8_t se
         kinds[i] |= seen;
 }
 
-/* The first cell of a run, and how many it has. */
+/* The first cell of a run, and their number. */
 static size_t run_cells(const RaceCells *cells, const Run *run, uint32_t offset, unsigned *count)
 {
     *count = run->bytes >> cells->shift;

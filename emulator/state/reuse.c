@@ -1,10 +1,10 @@
-/* What each block reuses: which sectors of global memory it touches for the first time.
+/* The reuse of global memory by each block: the sectors that it touches for the first time.
  *
- * Every region has, for each sector and for loads and stores apart, the number of the block that touched it last.  A
- * block's first touch of a sector is what a first-level cache of unlimited size would pass on; the sectors touched at
- * all are what a second-level cache would.  A later load of the sector has a distance: how many sectors its warp has
- * loaded since.  Together with the number of warps that run at once, it says how large a cache has to be.  Nothing of
- * this depends on the order in which blocks run. */
+ * Every region has, for each sector and separately for loads and stores, the number of the block that touched it last.
+ * A block's first touch of a sector is what a first-level cache of unlimited size would pass on; the sectors touched at
+ * all are what a second-level cache would. A later load of the sector has a distance: the number of sectors that its
+ * warp has loaded since. Together with the number of warps that run at once, it tells how large a cache has to be. None
+ * of this depends on the order in which blocks run. */
 #include "emulator/state/shape.h"
 
 static size_t sector_count(const Region *region)

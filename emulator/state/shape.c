@@ -1,6 +1,6 @@
-/* The shape of a warp's access: which lanes share a place, and which places are adjacent.
+/* The shape of a warp's access: the lanes that share a place, and the places that are adjacent.
  *
- * An op tends to access memory in one shape again and again, only from another offset.  So the last shape of each
+ * An op tends to access memory in the same shape again and again, only at another offset. So the last shape of each
  * memory operand is kept, and whether it still applies is one comparison of the lanes' offsets. */
 #include "emulator/state/shape.h"
 

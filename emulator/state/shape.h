@@ -1,4 +1,4 @@
-/* Shapes of accesses: shape.c.  For the checks and counters of whole accesses (race_rows.c, coalesce.c). */
+/* Shapes of accesses: shape.c. For the checks and counters of whole accesses (race.c, rows.c, coalesce.c). */
 #ifndef PTXOPT_EMULATOR_SHAPE_H
 #define PTXOPT_EMULATOR_SHAPE_H
 
@@ -15,7 +15,7 @@ typedef struct Run {
 struct AccessShape {
     uint32_t mask; /* 0: no shape yet */
     uint32_t relative[LANES];
-    uint8_t bytes;      /* that a lane accesses */
+    uint8_t bytes;      /* those that a lane accesses */
     uint8_t shift, low; /* of a cell, see Region; the offset of lane 0 modulo 4 */
     uint8_t run_count;
     bool overlaps; /* some place is accessed by several lanes */
@@ -26,8 +26,8 @@ struct AccessShape {
     int conflicts; /* -1: not counted yet */
 };
 
-/* Makes the shape that of the active lanes' accesses, each of 'bytes' bytes, unless it already is.  Inactive lanes have
- * the offset of an active one; a cell is not larger than an access. */
+/* Updates the shape to that of the active lanes' accesses, each of 'bytes' bytes, unless it already has it. Inactive
+ * lanes have the offset of an active one; a cell is not larger than an access. */
 void shape_update(Emulator *emulator, AccessShape *shape, uint32_t mask, const uint32_t *offsets, unsigned bytes,
                   unsigned shift);
 

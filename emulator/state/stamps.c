@@ -1,7 +1,7 @@
-/* Stamps: whose access it was, and when, in 32 bits.
+/* Stamps: the thread and the time of an access, in 32 bits.
  *
- * A table holds block, warp, clock and tick of each epoch, and a stamp its number in the table.  A table that is full
- * drops the epochs that no cell remembers any more, and numbers the others anew. */
+ * A table holds block, warp, clock and tick of each epoch, and a stamp holds its number in the table. A full table
+ * drops the epochs that no cell records any more, and renumbers the others. */
 #include "emulator/state/race.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 struct EpochTable {
     Epoch *epochs; /* number 0 is not used */
     uint32_t count, capacity;
-    uint32_t generation; /* grows when the epochs are numbered anew */
+    uint32_t generation; /* increases when the epochs are renumbered */
 };
 
 static void table_resize(Emulator *emulator, uint32_t capacity)
@@ -89,7 +89,8 @@ static void epochs_collect(Emulator *emulator)
         table_resize(emulator, wanted < EPOCHS_MOST ? (uint32_t)wanted : EPOCHS_MOST);
     if (kept < EPOCHS_MOST - EPOCHS_MOST / 16)
         return;
-    /* More epochs than a stamp can name: forgets them all.  A later race with one of them goes unnoticed. */
+    /* There are more epochs than a stamp can name, so all are forgotten. A later race with one of them goes
+     * unnoticed. */
     for (size_t i = 0; i < emulator->raced.count; i++)
         race_clear(emulator->raced.data[i]);
     table->count = 1;

@@ -1,7 +1,7 @@
-/* The state of a run: memory, machines, blocks, warps, the code they execute, and the checks made as they change.
+/* The state of a run: memory, emulators, blocks, warps, the code they execute, and the checks made as they change.
  *
- * A warp's control state is a tree of splits.  A split is a set of lanes at one pc.  A split that diverges
- * waits where its lanes will reconverge while its children carry them there.  Only leaves run. */
+ * A warp's control state is a tree of splits. A split is a set of lanes at one pc. A split that diverges
+ * waits where its lanes will reconverge while its children carry them there. Only leaves run. */
 #ifndef PTXOPT_EMULATOR_STATE_H
 #define PTXOPT_EMULATOR_STATE_H
 
@@ -13,8 +13,8 @@ typedef struct Warp Warp;
 typedef struct Split Split;
 typedef struct IdleProbe IdleProbe;
 
-/* Generic addresses.  Every global variable and buffer has a slot of 4 GiB above GLOBAL_BASE, so an address identifies
- * its region.  Each of the other spaces has a window; an address in the space is an offset into its window. */
+/* Generic addresses. Every global variable and buffer has a slot of 4 GiB above GLOBAL_BASE, so an address identifies
+ * its region. Each of the other spaces has a window; an address in the space is an offset into its window. */
 #define WINDOW_SHARED UINT64_C(0x100000000000)
 #define WINDOW_LOCAL UINT64_C(0x200000000000)
 #define WINDOW_CONST UINT64_C(0x300000000000)
@@ -43,13 +43,13 @@ typedef struct Region {
     bool watched;     /* EmulatorOptions.watch */
     uint32_t *toucher[2]; /* reuse.c: for each sector the last block that loaded [0] or stored [1] there, counted from
                            * 1; NULL: not tracked */
-    uint32_t *load_times; /* reuse.c: for each sector, who loaded it last and when */
+    uint32_t *load_times; /* reuse.c: for each sector, its last load: the warp and the time */
 } Region;
 
 #define SECTOR_BYTES 32
 #define LINE_BYTES 128
 
-/* An address in the shared-memory window holds an offset in its low bits.  The bits from SHARED_RANK_SHIFT up hold the
+/* An address in the shared-memory window holds an offset in its low bits. The bits from SHARED_RANK_SHIFT up hold the
  * rank of a block in the cluster plus 1, or 0 for the block that uses the address. */
 #define SHARED_RANK_SHIFT 24
 
@@ -77,15 +77,16 @@ typedef enum WaitKind { WAIT_NONE, WAIT_CHILDREN, WAIT_BARRIER, WAIT_ALIGNED, WA
 struct Split {
     Split *parent, *next_free;
     Frame *frame;
-    Frame *callee; /* frame of a finished call until its results are copied */
+    Frame *callee; /* the frame of a finished call, until its results are copied */
     uint32_t pc, mask, reconvergence;
     unsigned children;
     WaitKind wait;
     unsigned barrier; /* WAIT_BARRIER */
     uint32_t members; /* WAIT_WARP */
-    uint32_t called;  /* WAIT_WARP: members that did not wait to reconverge, so that they come; they must not exit */
+    uint32_t called;  /* WAIT_WARP: members that were released from waiting to reconverge, so that they come; they must
+                       * not exit */
     uint32_t warp_kind;
-    uint64_t repeats; /* idle.c: Machine.effects, plus 1, when the split was found to loop without a change ... */
+    uint64_t repeats; /* idle.c: Emulator.effects, plus 1, when the split was found to loop without a change ... */
     uint32_t loop;    /* ... from this pc */
 };
 
@@ -97,7 +98,7 @@ typedef struct Barrier {
     uint64_t expected; /* 0: all live threads */
     bool in_use;
     uint32_t count, any, all; /* bar.red over the participants */
-    uint32_t *clock;          /* race check: what the participants knew */
+    uint32_t *clock;          /* race check: the clock that the participants knew */
 } Barrier;
 
 struct Warp {
@@ -115,23 +116,23 @@ struct Warp {
     uint64_t steps; /* ops executed since the block started */
     uint32_t loaded; /* with count_reuse: sectors loaded since the block started */
     IdleProbe *idle;  /* idle.c; NULL: none yet */
-    uint64_t repeats; /* as of a split, for all runnable splits together */
+    uint64_t repeats; /* as Split.repeats, for all runnable splits together */
     /* Race check: a vector clock over the block's warps; its last entry is the latest tick known of other blocks. */
     uint32_t *clocks;
     uint32_t *fence_clocks; /* the clock at the warp's last fence; all 0: none yet */
-    uint32_t fence_tick;    /* Machine.tick at its last device-wide fence; 0: none yet */
+    uint32_t fence_tick;    /* Emulator.tick at its last device-wide fence; 0: none yet */
     /* Race check: the number of its epoch (0: none), and the state in which it was taken (stamps.c). */
     uint32_t epoch, epoch_clock, epoch_tick, epoch_generation;
     uint8_t *special;
-    uint32_t *decided; /* how often each lane has executed each branch on which the block must agree; NULL: none */
+    uint32_t *decided; /* executions, by lane, of each branch on which the block must agree; NULL: none */
 };
 
-/* What a block has decided at a branch on which its threads must agree, each time. */
+/* The decisions of a block, one for each time, at a branch on which its threads must agree. */
 typedef struct Agreement {
     VEC(uint8_t) taken;
 } Agreement;
 
-/* What the strong writes of an address published: everything their warps knew at their last fences. */
+/* The knowledge that the strong writes of an address published: everything their warps knew at their last fences. */
 typedef struct SyncObject {
     uint32_t tick;    /* of the latest device-wide fence published here; 0: none */
     uint32_t block;
@@ -151,13 +152,13 @@ struct BlockState {
     unsigned warp_count;
     unsigned clock_size; /* entries of a clock: one for each warp, one for all other blocks */
     unsigned live_threads;
-    unsigned free_registers; /* that its warps have let go of, for each thread of a warp */
+    unsigned free_registers; /* those that its warps have released, for each thread of a warp */
     Region shared;
     Barrier barriers[BARRIER_COUNT];
     Agreement *agreements; /* by number of the branch, from 0; NULL: there are none */
     uint32_t *mbarrier_clock; /* race check: one clock for all mbarrier objects */
     SyncTable syncs;          /* race check: in shared memory */
-    uint32_t *cluster_clock;  /* race check: what the warps that arrived at the cluster's barrier knew ... */
+    uint32_t *cluster_clock;  /* race check: the clock of the warps that arrived at the cluster's barrier ... */
     uint32_t *cluster_done;   /* ... and the same for the last complete phase */
     Cluster *cluster;
     unsigned rank; /* in the cluster */
@@ -181,7 +182,7 @@ struct Emulator {
     unsigned cluster[3];        /* in blocks */
     bool explicit_cluster;
     unsigned block_threads;
-    unsigned launch_registers; /* of each thread, where setmaxnreg has an effect; else 0 */
+    unsigned launch_registers; /* of each thread, if setmaxnreg has an effect; else 0 */
 
     Region *slots[MAX_SLOTS];
     unsigned slot_count;
@@ -201,9 +202,9 @@ struct Emulator {
     Split *free_splits;
     struct ProductCells *product; /* matrix.c's scratch memory, made at its first use */
     uint64_t steps;
-    uint64_t effects; /* counts what may change the course of a thread, besides its own registers */
+    uint64_t effects; /* counts events, other than in a thread's own registers, that may change its course */
     IdleProbe *loop;  /* idle.c: of the split that runs */
-    const Emulator *primary; /* the machine whose global memory this one shares; NULL: it owns its memory */
+    const Emulator *primary; /* the Emulator whose global memory this one shares; NULL: it owns its memory */
     uint64_t *next_block;   /* the next block to run, shared by all cores; NULL: one core */
     bool ran;               /* parallel_run has run the whole launch */
     void *atomics;          /* the pthread_mutex_t that atomics lock; NULL: one core */
@@ -215,7 +216,7 @@ struct Emulator {
     uint32_t tick;          /* race check: counts device-wide fences, from 1 */
     uint32_t *block_fences; /* the tick of each block's last device-wide fence */
     SyncTable syncs;        /* in global memory */
-    VEC(void *) owned;      /* from calloc; freed by machine_end */
+    VEC(void *) owned;      /* from calloc; freed by emulator_end */
 };
 
 /* The context in which an op executes. */
@@ -227,7 +228,7 @@ struct Exec {
     Frame *frame;
     const uint8_t *banks[BANK_COUNT];
     bool yield; /* a poll failed: let others run */
-    uint64_t steps; /* ops executed in this turn, not yet added to Machine.steps */
+    uint64_t steps; /* ops executed in this turn, not yet added to Emulator.steps */
 };
 
 static inline const void *source_row(const Exec *x, uint32_t source)
@@ -260,7 +261,7 @@ static inline void row_set(void *row, unsigned bytes, unsigned lane, uint64_t va
     }
 }
 
-/* The warp has done something that others can observe. */
+/* Notes that the warp has done something that others can observe. */
 static inline void effect_note(Exec *x)
 {
     x->warp->idle_steps = 0;
@@ -275,23 +276,23 @@ static inline void effect_note(Exec *x)
 
 Emulator *emulator_new(const Module *module, const Launch *launch, EmulatorResult *result,
                      const EmulatorOptions *options);
-void emulator_end(Emulator *emulator); /* frees the machine and everything it owns */
-/* Zeroed memory that lives until machine_end, for what is too large for an arena. */
+void emulator_end(Emulator *emulator); /* frees the Emulator and everything it owns */
+/* Zeroed memory that lives until emulator_end, for data too large for an arena. */
 void *emulator_alloc(Emulator *emulator, size_t count, size_t size);
-/* Changes the size of memory from machine_alloc (NULL: none yet), without zeroing what is added. */
+/* Changes the size of memory from emulator_alloc (NULL: none yet), without zeroing the part that is added. */
 void *emulator_realloc(Emulator *emulator, void *memory, size_t size);
-void emulator_release(Emulator *emulator, void *memory); /* frees memory from machine_alloc early */
+void emulator_release(Emulator *emulator, void *memory); /* frees memory from emulator_alloc early */
 uint64_t emulator_step_limit(const Emulator *emulator);
 const Function *function_resolve(const Emulator *emulator, const Function *function); /* declarations and aliases */
-/* The code of a function that machine_collect has found; NULL if it has none. */
+/* The code of a function that emulator_collect has found; NULL if it has none. */
 Code *code_get(Emulator *emulator, const Function *function);
 
 /* fault.c */
 
-/* Reports a fault; only the first of a run is kept.  Returns STEP_FAULT. */
+/* Reports a fault; only the first of a run is kept. Returns STEP_FAULT. */
 Step fault_at(Exec *x, const Op *op, unsigned lane, FaultKind kind, const char *format, ...) PRINTF_LIKE(5, 6);
-/* A fault without a thread; 'inst' and 'function' may be NULL.  Returns false. */
-/* FAULT_LAUNCH, for what is at this place of the launch file. */
+/* Reports a fault without a thread; 'inst' and 'function' may be NULL. Returns false. */
+/* Reports FAULT_LAUNCH, for this place of the launch file. */
 bool fault_launch(Emulator *emulator, Position place, const Function *function, const char *format, ...)
     PRINTF_LIKE(4, 5);
 bool fault_static(Emulator *emulator, FaultKind kind, const Function *function, const Inst *inst, const char *format,
@@ -304,7 +305,7 @@ const Inst *op_instruction(const Code *code, const Op *op);
 
 uint64_t window_of(Space space); /* 0 for global */
 Space address_space(uint64_t generic);
-/* The region that holds the bytes; NULL if none does.  Not for local memory.  If the address is in another block's
+/* The region that holds the bytes; NULL if none does. Not for local memory. If the address is in another block's
  * shared memory, *address becomes the address in the region. */
 Region *memory_find(Exec *x, uint64_t *address, uint64_t bytes);
 /* The buffer, variable or device memory that an address is in or near; NULL if there is none. */
@@ -343,10 +344,10 @@ bool access_translate(Exec *x, const Op *op, uint32_t mask, unsigned bytes, Acce
 /* The host's memory at one lane's address, without checks or counts; NULL outside all memory. */
 uint8_t *access_peek(Exec *x, unsigned lane, uint64_t address, uint64_t bytes);
 
-/* track.c: never-written memory and registers, and races */
+/* track.c: memory and registers that were never written, and races */
 
-/* Called after translation and before the access; false with the fault reported.  If 'stored' is not NULL, it holds the
- * values that the lanes store, and they are in memory afterwards.  'memory' says whether the access is strong; NULL: it
+/* Called after translation and before the access; false with the fault reported. If 'stored' is not NULL, it holds the
+ * values that the lanes store, and they are in memory afterwards. 'memory' says whether the access is strong; NULL: it
  * is weak, or atomic without ordering anything. */
 bool track_access(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMode mode, const MemoryOp *memory,
                   Translation *at, const void *stored, unsigned stored_stride);
@@ -360,7 +361,7 @@ void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const
 
 AccessShape *shape_new(Emulator *emulator);
 /* Checks and counts a weak load or store of 'bytes' bytes by each active lane, in one region, in bounds and aligned.
- * Inactive lanes have the offset of an active one.  If it returns false, nothing has been done, and the access must be
+ * Inactive lanes have the offset of an active one. If it returns false, nothing has been done, and the access must be
  * checked lane by lane. */
 bool row_track(Exec *x, AccessShape *shape, Region *region, uint32_t mask, const uint32_t *offsets, unsigned bytes,
                bool writes);
@@ -369,12 +370,12 @@ bool row_track(Exec *x, AccessShape *shape, Region *region, uint32_t mask, const
 
 void epochs_prepare(Emulator *emulator);
 void race_prepare(Emulator *emulator, Region *region);
-/* Checks and remembers the access of one lane, in the state before it; false with the fault reported.  If 'stored' is
- * not NULL, it holds what the lane stores. */
+/* Checks and remembers the access of one lane, in the state before it; false with the fault reported. If 'stored' is
+ * not NULL, it holds the value that the lane stores. */
 bool race_check(Exec *x, const Op *op, unsigned lane, unsigned bytes, AccessMode mode, bool strong, Region *region,
                 uint64_t offset, const uint8_t *stored);
-/* Merges into 'region', of 'machine', the accesses that another machine made to the same memory; false if an access of
- * one machine may race with an access of the other. */
+/* Merges into 'region', of 'emulator', the accesses that another Emulator made to the same memory; false if an access
+ * of one may race with an access of the other. */
 bool race_merge(Emulator *emulator, Region *region, const Region *other);
 void race_clear(Region *region); /* forgets all accesses */
 
@@ -382,16 +383,17 @@ void race_clear(Region *region); /* forgets all accesses */
 
 void reuse_prepare(Emulator *emulator, Region *region);
 void reuse_count(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const Translation *at);
-void reuse_merge(Region *region, const Region *other); /* adds what another machine has touched in the same memory */
+void reuse_merge(Region *region, const Region *other); /* adds the sectors that another Emulator touched in the same
+                                                        * memory */
 void reuse_collect(Emulator *emulator);                  /* fills in the footprints */
 
-/* order.c: what orders accesses besides barriers */
+/* order.c: the ordering of accesses, besides barriers */
 
 typedef enum FenceScope { FENCE_NONE, FENCE_BLOCK, FENCE_DEVICE } FenceScope;
 void order_fence(Exec *x, FenceScope scope);
-/* A strong write of the address publishes what the warp knew at its last fence. */
+/* Makes a strong write of the address publish what the warp knew at its last fence. */
 void order_release(Exec *x, const MemoryOp *memory, uint64_t address);
-/* A strong read of the address acquires what was published there. */
+/* Makes a strong read of the address acquire what was published there. */
 void order_acquire(Exec *x, uint64_t address);
 /* Acquires everything that other blocks have published, as after the cluster's barrier. */
 void order_learn(Exec *x);
@@ -414,9 +416,9 @@ uint64_t image_bytes(const LaunchArgument *argument);
 uint64_t image_make(Emulator *emulator, const LaunchArgument *argument, Region *region);
 uint64_t image_variable(Emulator *emulator,
                         const Variable *variable); /* handle of a .texref, .surfref or .samplerref */
-/* The image of a handle; it has memory unless 'sampler' is true.  NULL with the fault reported. */
+/* The image of a handle; it has memory unless 'sampler' is true. NULL with the fault reported. */
 const Image *image_find(Exec *x, const Op *op, unsigned lane, uint64_t handle, bool sampler);
-/* The offset of a byte in a row of the image.  The coordinates must be inside the image. */
+/* The offset of a byte in a row of the image. The coordinates must be inside the image. */
 uint64_t image_offset(const Image *image, uint64_t layer, uint64_t z, uint64_t y, uint64_t byte);
 /* Counts and tracks one lane's access to 'bytes' bytes of the image and returns their place in the host's memory; NULL
  * with the fault reported. */

@@ -32,7 +32,7 @@ bool track_access(Exec *x, const Op *op, uint32_t mask, unsigned bytes, AccessMo
                      at->region[lane] ? at->region[lane]->name : "local memory");
             return false;
         }
-        /* Loads leave the bytes alone: another core may use them, too. */
+        /* loads leave the bytes alone, because another core may use them too */
         if (written && mode != MODE_LOAD)
             memset(written, 1, bytes);
         if (mode != MODE_LOAD && at->region[lane] && at->region[lane]->watched)

@@ -1,8 +1,8 @@
 /* Translation of the lanes' addresses to the host's memory. */
 #include "emulator/state/state.h"
 
-/* The generic addresses of the active lanes.  In a window a register narrower than 64 bits is a 32-bit address, and the
- * sum with the offset wraps like one; load_simple and store_simple do the same. */
+/* The generic addresses of the active lanes. In a window a register narrower than 64 bits is a 32-bit address, and the
+ * sum with the offset wraps like one; row_translate does the same. */
 bool access_addresses(Exec *x, const Op *op, const MemoryOp *memory, uint32_t mask, Translation *at)
 {
     const void *row = source_row(x, memory->address);

@@ -43,7 +43,7 @@ static uint64_t init_value(Emulator *emulator, const Variable *variable, const I
     return address;
 }
 
-/* Braces nest by dimension.  A closing brace leaves the rest of its dimension zero. */
+/* Braces nest by dimension. A closing brace leaves the rest of its dimension zero. */
 static void variable_fill(Emulator *emulator, const Variable *variable, uint8_t *bytes, uint64_t size)
 {
     uint64_t unit = element_bytes(variable), at = 0, starts[16] = {0};
@@ -190,7 +190,7 @@ void shared_layout(Emulator *emulator)
             emulator->shared_static += variable_bytes(variable);
         }
     }
-    /* All arrays without a size begin at the same address.  The second pass applies the largest alignment. */
+    /* All arrays without a size begin at the same address. The second pass applies the largest alignment. */
     uint64_t align = 16;
     for (unsigned pass = 0; pass < 2; pass++) {
         uint64_t dynamic = align_up(emulator->shared_static, align);
