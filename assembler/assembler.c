@@ -15,17 +15,17 @@ struct Assembler {
     const char *path, *version, *note;
     Worker *worker; /* NULL for a program */
     const char *const *options; /* NULL: none */
-    AssemblerWaiting *waiting;  /* NULL: nobody waits */
+    AssemblerWaiting *waiting;  /* NULL: no caller waits */
     void *waiting_context;
-    VEC(Assembler *) twins; /* for runs at the same time */
-    bool is_taken;          /* a twin: by one of them */
+    VEC(Assembler *) twins; /* for simultaneous runs */
+    bool is_taken;          /* for a twin: a run uses it */
     bool has_no_more;       /* no further twin could be started */
     int stop_fd;            /* readable when a run should stop early; -1: there is none */
-    unsigned holders;       /* of the signals */
+    unsigned holders;       /* how many hold the signals */
     SignalHold hold;        /* while there are any */
 };
 
-/* An empty kernel, for an old version and target, that every working assembler can assemble. */
+/* An empty kernel for an old version and target, which every working assembler can assemble. */
 static const char probe[] = ".version 6.0\n"
                             ".target sm_30\n"
                             ".address_size 64\n"
@@ -97,7 +97,7 @@ static Assembler *open_path(Arena *arena, AssemblerKind kind, const char *path, 
     return NULL;
 }
 
-/* Whether the loader only did not find the name. */
+/* True if the only failure is that the loader did not find the name. */
 static bool is_absent(const char *path, const char *message)
 {
     size_t length = strlen(path);
@@ -106,7 +106,7 @@ static bool is_absent(const char *path, const char *message)
            strncmp(message + length, words, sizeof words - 1) == 0;
 }
 
-/* Tries every candidate of one kind. Appends a line for each that failed to 'tried', and to 'notes' if it is
+/* Tries every candidate of one kind. For each that failed, appends a line to 'tried', and to 'notes' too if it is
  * installed. */
 static Assembler *open_kind(Arena *arena, AssemblerKind kind, Arch arch, const char *const *sites, Buf *tried,
                             Buf *notes)
@@ -155,7 +155,8 @@ Assembler *assembler_open(Arena *arena, AssemblerKind kind, const char *arch_nam
     return assembler_open_in(arena, kind, arch_name, NULL, error);
 }
 
-/* Nothing takes the place of one that was named, so there is nothing to install. */
+/* The reason why there is no assembler. Nothing replaces one that was named, so the message then suggests no
+ * installation. */
 static const char *explain_absence(Arena *arena, AssemblerKind kind, Arch arch, bool is_named, const char *tried)
 {
     return arena_printf(arena, "no %s can be used for %s:%s%s", backend_of(kind)->name, arch_names(arch).real, tried,
@@ -307,7 +308,7 @@ bool assembly_broke(AssemblyFailure failure)
     return failure == ASSEMBLY_CRASHED || failure == ASSEMBLY_TIMED_OUT || failure == ASSEMBLY_NO_MEMORY;
 }
 
-/* An assembler that gets no more memory says so, or crashes. */
+/* Recognizes that an assembler ran out of memory, of which it prints a message, or crashes. */
 static void recognize_memory(Outcome *outcome)
 {
     static const char *const words[] = {"memory allocation failure", "out of memory", "std::bad_alloc",
@@ -327,7 +328,7 @@ static void recognize_memory(Outcome *outcome)
                      (unsigned long long)(limit >> 20));
 }
 
-/* The assembler's words and those of the request; NULL if there are none. */
+/* The options of the assembler and those of the request; NULL if there are none. */
 static const char *const *join_options(Arena *arena, const char *const *all, const char *const *own)
 {
     size_t first = options_count(all), second = options_count(own);
@@ -363,7 +364,7 @@ static bool make_job(const Assembler *assembler, Arena *arena, const AssemblyReq
     job->opt_level = request->opt_level < 0 ? 0 : request->opt_level > 3 ? 3 : (unsigned)request->opt_level;
     while (job->size > 0 && job->ptx[job->size - 1] == 0)
         job->size--;
-    /* The libraries would stop reading there, ptxas would not. */
+    /* the libraries would stop reading there, but ptxas would not */
     const char *nul = memchr(job->ptx, 0, job->size);
     if (nul)
         outcome_fail(outcome, ASSEMBLY_REJECTED, "NUL byte at offset %zu of the PTX", (size_t)(nul - job->ptx));

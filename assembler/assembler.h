@@ -1,34 +1,34 @@
-/* assembler: PTX text in, a cubin and what it costs out, by NVIDIA's own assembler.
+/* assembler: PTX text in, a cubin and its figures out, by NVIDIA's own assembler.
  *
  * One interface, three back ends; none is needed to build, each is found and opened at run time:
- *   driver     libcuda.so.1: what a program's just-in-time compilation makes on this machine's GPU
+ *   driver     libcuda.so.1: the just-in-time compilation of programs on this machine's GPU
  *   nvJitLink  libnvJitLink.so: needs no GPU and no new process for each call; compiles like `ptxas -c` (functions keep
  *              their calling convention) and then links, so its figures can differ from those of ptxas
  *   ptxas      the program that nvcc runs: compiles the whole program at once
  *
- * The environment variable PTXOPT_CUDA_DRIVER, PTXOPT_NVJITLINK or PTXOPT_PTXAS names a back end's file; then nothing
- * else takes its place. Otherwise it is looked for in these places, and the first that can assemble a trivial kernel
- * for the wanted architecture is used:
+ * The environment variable PTXOPT_CUDA_DRIVER, PTXOPT_NVJITLINK or PTXOPT_PTXAS names a back end's file, which nothing
+ * else then replaces. Otherwise it is looked for in these places, and the first that can assemble a trivial kernel for
+ * the wanted architecture is used:
  *   third_party/cuda in the folder of the running program, and of the shared library that this is in, or up to three
  *     folders above it (bin/ptxas, lib/libnvJitLink.so.13: where tools/deps.sh puts them)
  *   the loader's path or $PATH; $CUDA_HOME, $CUDA_PATH, /usr/local/cuda
  *   the folder of the program or library, and bin or lib beside it
  *   $XDG_DATA_HOME/ptxopt/cuda, or ~/.local/share/ptxopt/cuda (assembler_fetch)
- *   NVIDIA's wheels in folders of Python packages, and then what Triton brings: in the folders that the caller names,
- *     the one that this library is in, and those of $VIRTUAL_ENV, $CONDA_PREFIX, the python3 on $PATH, the prefix of
- *     the program, ~/.local, /usr/local and /usr
+ *   NVIDIA's wheels in folders of Python packages, and then those files that Triton brings: in the folders that the
+ *     caller names, the one that this library is in, and those of $VIRTUAL_ENV, $CONDA_PREFIX, the python3 on $PATH,
+ *     the prefix of the program, ~/.local, /usr/local and /usr
  *
- * An assembler can crash or hang on its input, or ask for all memory. All back ends run in child processes under limits
- * of time and memory ($PTXOPT_ASSEMBLER_MEMORY, in MiB), so none of this affects the caller: the outcome says what
- * happened, and the next call works. The two libraries run in one worker process for each Assembler, which is restarted
- * if it dies. */
+ * An assembler can crash or hang on its input, or use up all memory. All back ends run in child processes under limits
+ * of time and memory ($PTXOPT_ASSEMBLER_MEMORY, in MiB), so none of this affects the caller: the outcome describes it,
+ * and the next call works. The two libraries run in one worker process for each Assembler, which is restarted if it
+ * dies. */
 #ifndef PTXOPT_ASSEMBLER_H
 #define PTXOPT_ASSEMBLER_H
 
 #include "target/target.h"
 #include "support/support.h"
 
-/* In the order in which ASSEMBLER_AUTO tries them. */
+/* The back ends, in the order in which ASSEMBLER_AUTO tries them. */
 typedef enum AssemblerKind {
     ASSEMBLER_AUTO,
     ASSEMBLER_DRIVER,
@@ -43,19 +43,21 @@ bool assembler_kind_parse(const char *word, AssemblerKind *kind);
 
 typedef struct Assembler Assembler;
 
-/* Finds and starts a back end that can assemble for 'arch' ("sm_90"; arch_assembled() of it). ASSEMBLER_AUTO uses the
- * first that works of: the driver, if there is a GPU of that architecture; ptxas; nvJitLink, whose code can differ from
- * theirs. If environment variables name some of them, it is the first of those, or none.
- * The Assembler is in 'arena' and must be closed. NULL if none works: *error (in the arena, lines without a
- * newline at the end) says what was tried, why each failed and what to do. */
+/* Finds and starts a back end that can assemble for 'arch' ("sm_90"; in fact for arch_assembled() of it).
+ * ASSEMBLER_AUTO uses the first that works of: the driver, if there is a GPU of that architecture; ptxas; nvJitLink,
+ * whose code can differ from theirs. If environment variables name some of them, it is the first of those, or none. The
+ * Assembler is in 'arena' and must be closed. NULL if none works: *error (in the arena, lines without a newline at the
+ * end) then lists the attempts, the reason why each failed, and the remedy. */
 Assembler *assembler_open(Arena *arena, AssemblerKind kind, const char *arch, const char **error);
-/* The same, looking also in 'sites', folders of Python packages, whose list ends with NULL. NULL: none. */
+/* The same, but also looks in 'sites', a list of folders of Python packages that ends with NULL. NULL: none. */
 Assembler *assembler_open_in(Arena *arena, AssemblerKind kind, const char *arch, const char *const *sites,
                              const char **error);
-/* Whether an environment variable names what assembler_open() must use: one that cannot be used is then an error. */
+/* True if an environment variable names the file that assembler_open() must use; it is then an error if it cannot be
+ * used. */
 bool assembler_is_named(AssemblerKind kind);
 /* The first file of that kind in the places that the head of this file lists, used or not, in the arena. The
- * environment variable does not count. NULL: there is none. Not for libraries, which the loader finds. */
+ * environment variable does not count. NULL: there is none. Libraries are not supported, because the loader finds
+ * them. */
 const char *assembler_locate(Arena *arena, AssemblerKind kind);
 
 /* NVIDIA's wheels, for machines without a toolkit: assembler/wheels.def. */
@@ -68,18 +70,18 @@ typedef struct Wheel {
 
 /* wheels[0] to the one whose package is NULL. */
 extern const Wheel assembler_wheels[];
-/* Where a user's own files of ptxopt are, in the arena; NULL where there is no home folder. */
+/* The folder with a user's own files of ptxopt, in the arena; NULL if there is no home folder. */
 const char *assembler_user_folder(Arena *arena);
-/* Whether all wheels' files, of these versions, are in 'folder'/cuda. */
+/* True if the files of all wheels, in these versions, are in 'folder'/cuda. */
 bool assembler_is_fetched(Arena *arena, const char *folder);
-/* Fetches them with pip, which prints what it does, into 'folder'/cuda, with NVIDIA's licence. Returns NULL, or what
- * went wrong, in the arena; then what was in the folder before is still there. */
+/* Fetches them into 'folder'/cuda with pip, which prints its progress, along with NVIDIA's licence. Returns NULL, or an
+ * error message in the arena; the folder's previous contents are then unchanged. */
 const char *assembler_fetch(Arena *arena, const char *folder);
-/* More words for the command line of ptxas, in every later run: "-O1", "--def-load-cache=cg". The list ends with NULL
- * and is not copied. nvJitLink passes them to its own compiler, the driver ignores them. An option that the run itself
- * sets must not be in it. */
+/* Sets more options for ptxas, for every later run: "-O1", "--def-load-cache=cg". The list ends with NULL and is not
+ * copied. nvJitLink passes them to its own compiler, the driver ignores them. An option that the run itself sets must
+ * not be in it. */
 void assembler_set_options(Assembler *assembler, const char *const *options);
-/* Called some times in a second while an assembler runs, and once more, with 'done', when it has ended. */
+/* Called several times a second while an assembler runs, and once more, with 'done', when it has ended. */
 typedef void AssemblerWaiting(void *context, bool done);
 void assembler_set_waiting(Assembler *assembler, AssemblerWaiting *waiting, void *context);
 /* Ends the worker process. 'assembler' may be NULL. */
@@ -90,7 +92,8 @@ const char *assembler_version(const Assembler *assembler); /* "13.0.88"; or "unk
 const char *assembler_path(const Assembler *assembler);    /* the file, or the name given to the loader */
 const char *assembler_arch(const Assembler *assembler);    /* "sm_90" */
 const char *const *assembler_options(const Assembler *assembler); /* as set; NULL: none */
-/* Why a back end that is installed, or that an environment variable names, was not used; NULL if none was skipped. */
+/* The reason why a back end that is installed, or that an environment variable names, was not used; NULL if none was
+ * skipped. */
 const char *assembler_note(const Assembler *assembler);
 
 #define ASSEMBLY_TIMEOUT_MS 120000 /* the time limit if the request has none */
@@ -105,10 +108,11 @@ typedef struct AssemblyRequest {
     bool want_cubin;   /* false: the cubin is made and measured, but not kept */
     bool syntax_only;  /* only check whether the PTX is accepted: no cubin, no resources. ptxas parses and checks; the
                           others have no such mode and assemble without optimization */
-    bool many_cores;   /* the assembler may work on all of them, if it can; its code may differ a little */
-    bool line_info;      /* the cubin says which .loc line of the PTX each machine instruction comes from */
+    bool many_cores;   /* the assembler may use all cores, if it can; its code may differ a little */
+    bool line_info;      /* the cubin contains, for each machine instruction, the .loc line of the PTX that it comes
+                          * from */
     const char *const *options; /* words for ptxas in this run alone, after those of assembler_set_options; the list
-                                   ends with NULL. NULL: none. The driver rejects a request that has some */
+                                 * ends with NULL. NULL: none. The driver rejects a request that has any */
     unsigned timeout_ms; /* 0: ASSEMBLY_TIMEOUT_MS */
 } AssemblyRequest;
 
@@ -118,7 +122,7 @@ AssemblyRequest assembly_request(const char *ptx, size_t size);
 typedef enum AssemblyFailure {
     ASSEMBLY_DONE,
     ASSEMBLY_REJECTED,    /* the assembler reports errors in the PTX; they are in the log */
-    ASSEMBLY_CRASHED,     /* it was ended by a signal */
+    ASSEMBLY_CRASHED,     /* a signal ended it */
     ASSEMBLY_TIMED_OUT,   /* it was stopped at the time limit */
     ASSEMBLY_NO_MEMORY,   /* it reached the memory limit */
     ASSEMBLY_UNREADABLE,  /* it succeeded, but left no cubin or printed nothing that can be parsed */
@@ -127,17 +131,17 @@ typedef enum AssemblyFailure {
 
 /* "rejected", "crashed" ... */
 const char *assembly_failure_word(AssemblyFailure failure);
-/* Did the assembler break down, rather than refuse the PTX? */
+/* True if the assembler broke down instead of rejecting the PTX. */
 bool assembly_broke(AssemblyFailure failure);
 
-/* What one kernel or function costs. Registers, stack, barriers, shared and constant bytes come from the cubin, spills
- * from the log (`ptxas -v`). A function that was compiled into its callers has its own stack frame, spills and code,
- * but no registers: those count for the kernel. */
+/* The costs of one kernel or function. Registers, stack, barriers, shared and constant bytes come from the cubin,
+ * spills from the log (`ptxas -v`). A function that was compiled into its callers has its own stack frame, spills and
+ * code, but no registers: those count for the kernel. */
 typedef struct Resources {
     const char *name;
     bool is_entry;
     unsigned registers;    /* 32-bit, per thread, before the allocation is rounded up */
-    unsigned barriers;     /* hardware barriers (bar.sync 0 is one); 0 before CUDA 12.5, which does not report it */
+    unsigned barriers;     /* hardware barriers (bar.sync 0 is one); 0 before CUDA 12.5, which does not report them */
     uint64_t spill_stores; /* bytes of spill instructions in the code, not executions */
     uint64_t spill_loads;
     uint64_t stack;        /* bytes of local memory per thread, including callees' if known */
@@ -149,9 +153,9 @@ typedef struct Resources {
 
 typedef struct Assembly {
     AssemblyFailure failure;
-    const char *message; /* one line that says what failed; NULL when done */
+    const char *message; /* one line that names the failure; NULL when done */
     unsigned error_line; /* the PTX line of the first error, from 1; 0 if not known */
-    const char *log;     /* what the assembler printed; never NULL; cut off after 1 MiB */
+    const char *log;     /* the output of the assembler; never NULL; cut off after 1 MiB */
     bool relocatable;    /* the PTX uses functions or variables of other modules, so ptxas made relocatable code, as
                              nvcc -rdc=true does; the other back ends reject such PTX */
     const void *cubin;   /* NULL unless requested and done */
@@ -164,23 +168,24 @@ typedef struct Assembly {
 /* Assembles once. True when done. Sets all of *result, in 'arena', either way. */
 bool assembler_run(Assembler *assembler, Arena *arena, const AssemblyRequest *request, Assembly *result);
 
-/* Reads the figures of a cubin for 'arch' ("sm_90") that was made elsewhere: all but spills, which only a log has.
+/* Reads the figures of a cubin for 'arch' ("sm_90") that was made elsewhere: all except spills, which only a log has.
  * True, with the resources of *result in the arena, if the file can be read; names point into it. */
 bool assembly_read(Arena *arena, const char *arch, const void *cubin, size_t size, Assembly *result);
 
-/* How many runs at once this machine has cores for. */
+/* The number of simultaneous runs for which this machine has cores. */
 unsigned assembler_width(void);
-/* The same for several requests, assembler_width() at a time; results[i] is in arenas[i], of which no two are the same.
- * The first call starts what the others run in; the arena of assembler_open() must not be in use elsewhere then. */
+/* The same for several requests, assembler_width() at a time; results[i] is in arenas[i], which must all differ. The
+ * first call starts the threads and processes that later calls use; the arena of assembler_open() must not be in use
+ * elsewhere meanwhile. */
 void assembler_run_many(Assembler *assembler, const AssemblyRequest *requests, Arena **arenas, Assembly *results,
                         unsigned count);
 
-/* A run that goes on beside the caller, which may use the assembler in the meantime. */
+/* A run in parallel with the caller, which may use the assembler in the meantime. */
 typedef struct AssemblyRun AssemblyRun;
-/* Starts one. *request (a copy of it; what it points to has to stay), 'arena' and *result belong to the run until it is
- * finished, which must be before assembler_close(); until then signals that would end this process stay pending, and
- * end the run early. Where no more can run at once, it is done when this returns. As assembler_run_many() this may use
- * the arena of assembler_open(). */
+/* Starts one. *request is copied, but the data that it points to must stay. 'arena' and *result belong to the run until
+ * it is finished, which must be before assembler_close(). Until then, signals that would end this process stay pending,
+ * and end the run early. If no more can run at once, the run is done when this returns. Like assembler_run_many(), this
+ * may use the arena of assembler_open(). */
 AssemblyRun *assembler_start(Assembler *assembler, Arena *arena, const AssemblyRequest *request, Assembly *result);
 /* Waits for it; *result is then set. */
 void assembler_finish(AssemblyRun *run);
@@ -188,16 +193,16 @@ void assembler_finish(AssemblyRun *run);
 /* The record of a kernel or function, or NULL. */
 const Resources *assembly_find(const Assembly *assembly, const char *name);
 
-/* nvdisasm, NVIDIA's disassembler: a cubin in, text out. It takes half a second to start, whatever the size. */
+/* nvdisasm, NVIDIA's disassembler: a cubin in, text out. It takes half a second, whatever the size. */
 typedef struct Disassembler {
     const char *path;
 } Disassembler;
 
 /* Looked for in the places that the head of this file lists, as PTXOPT_NVDISASM and bin/nvdisasm. NULL if there is
- * none, with *message in the arena, which says what to do. */
+ * none, with *message, in the arena, naming the remedy. */
 const Disassembler *disassembler_find(Arena *arena, const char **message);
-/* Appends to *text what nvdisasm prints with the given options, a list that ends with NULL. NULL when done, else a
- * message in the arena. */
+/* Appends nvdisasm's output with the given options, a list that ends with NULL, to *text. NULL if done, else a message
+ * in the arena. */
 const char *disassembler_run(const Disassembler *disassembler, Arena *arena, const void *cubin, size_t size,
                              const char *const *options, Buf *text);
 

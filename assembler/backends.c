@@ -1,4 +1,4 @@
-/* The back ends: their names, how they are installed, and what runs them. */
+/* The back ends: their names, the places where they are installed, and the functions that run them. */
 #include "assembler/internal.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
-/* Reads what a cubin says about its kernels. The file may contain anything: every offset is checked against its size,
+/* Reads the facts about kernels in a cubin. The file may contain anything: every offset is checked against its size,
  * every string ends inside its table, and every loop is limited by a count that the file's size limits.
  *
- * A cubin is an ELF64 file for EM_CUDA.  Kernel and function K has its code in `.text.K`; the sections `.nv.shared.K`,
+ * A cubin is an ELF64 file for EM_CUDA. Kernel and function K has its code in `.text.K`; the sections `.nv.shared.K`,
  * `.nv.constantN.K` and `.nv.info.K` belong to the code section that their sh_info names.  `.nv.info` without a name
  * holds attributes of all functions, by symbol. */
 #include "assembler/internal.h"

@@ -1,7 +1,7 @@
 /* The CUDA driver, as the worker process sees it. Building needs nothing of CUDA: the declarations are here and in
  * abi/driver.def, after the CUDA driver API manual.
  *
- * The PTX is compiled twice: it is loaded as a module, like a program's just-in-time compilation does, to get the
+ * The PTX is compiled twice: it is loaded as a module, as in a program's just-in-time compilation, to get the
  * registers; and it is linked, which is the only way to get a cubin. */
 #include "assembler/internal.h"
 
@@ -250,7 +250,7 @@ static void link_cubin(const Driver *driver, const Job *job, Outcome *outcome)
     } else if (outcome->cubin.length == 0) {
         outcome_fail(outcome, ASSEMBLY_UNREADABLE, "linked the PTX, but made no cubin");
     } else if (!strstr(buf_text(&outcome->log), "bytes spill stores")) {
-        /* Not every driver logs as much for a loaded module as for a linked one. */
+        /* some drivers log less for a loaded module than for a linked one */
         take_logs(&options, &outcome->log);
     }
     options_free(&options);

@@ -23,7 +23,7 @@ const Wheel assembler_wheels[] = {
 static const char *const fetchers[][4] = {
     {"python3", "-m", "pip", NULL}, {"pip3", NULL}, {"pip", NULL}, {"uv", "pip", NULL}};
 
-/* A line for each wheel: what a folder has. */
+/* The versions in a folder: a line for each wheel. */
 static const char *versions_text(Arena *arena)
 {
     const char *text = "";
@@ -77,7 +77,7 @@ static int run_program(const char *const *arguments, bool is_quiet)
 
 typedef VEC(const char *) Line;
 
-/* The beginning of a command line; an empty one if there is no such program here. */
+/* The beginning of a command line; an empty one if no such program is installed. */
 static Line fetcher_find(Arena *arena)
 {
     for (size_t i = 0; i < COUNT_OF(fetchers); i++) {
@@ -95,7 +95,7 @@ static Line fetcher_find(Arena *arena)
     return (Line){0};
 }
 
-/* What a user has set for other installations must not decide about this one. */
+/* Overrides settings that a user has made for other installations. */
 static void settle_fetchers(void)
 {
     static const char *const settings[][2] = {{"PIP_USER", "0"},
@@ -163,7 +163,7 @@ static void keep_licence(Arena *arena, const Wheel *wheel, const char *from, con
     globfree(&found);
 }
 
-/* Moves what is needed of the wheels. */
+/* Moves the files that are needed of the wheels. */
 static const char *move_files(Arena *arena, const char *from, const char *to)
 {
     for (const Wheel *wheel = assembler_wheels; wheel->package; wheel++) {

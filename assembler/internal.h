@@ -1,6 +1,6 @@
-/* What the files of this folder share; no other folder includes it.
+/* The interface between the files of this folder; no other folder includes it.
  *
- * The files in the order of their calls, each calling only those above it: outcome.c, process.c, cubin.c, resources.c;
+ * The files in the order of their calls, each calling only those before it: outcome.c, process.c, cubin.c, resources.c;
  * worker.c; driver.c, nvjitlink.c and ptxas.c; backends.c; locate.c; nvdisasm.c; fetch.c; assembler.c. */
 #ifndef PTXOPT_ASSEMBLER_INTERNAL_H
 #define PTXOPT_ASSEMBLER_INTERNAL_H
@@ -21,7 +21,7 @@ typedef struct Outcome {
     AssemblyFailure failure;
     bool relocatable; /* made with `ptxas -c` */
     Buf message;      /* one line; empty when done */
-    Buf log;          /* everything the assembler printed */
+    Buf log;          /* everything that the assembler printed */
     Buf cubin;
     uint64_t peak;  /* the most memory that the process had resident, in bytes; 0: not known */
     Buf attributes; /* driver: a line "REGISTERS STACK SHARED CONSTANT NAME" for each kernel of the loaded module */
@@ -29,7 +29,7 @@ typedef struct Outcome {
     void *waiting_context;
 } Outcome;
 
-/* To be called at least some times in a second until the outcome is known. */
+/* Must be called at least several times a second until the outcome is known. */
 static inline void outcome_wait(const Outcome *outcome)
 {
     if (outcome->waiting)
@@ -53,7 +53,7 @@ typedef struct Job {
     int stop_fd; /* for programs: readable when the run should stop early, in place of the signals; -1: there is none */
 } Job;
 
-/* How many words a list of options has; 0 if it is NULL. */
+/* The number of words in a list of options; 0 if it is NULL. */
 static inline size_t options_count(const char *const *options)
 {
     size_t count = 0;
@@ -75,8 +75,8 @@ void child_prepare(pid_t parent);
 void child_limit_memory(uint64_t used, uint64_t limit);
 /* Bytes of memory that this process has for data. */
 uint64_t memory_used(void);
-/* What an assembler may allocate, in bytes: $PTXOPT_ASSEMBLER_MEMORY, in MiB, or else half of the machine's memory and
- * at most 8 GiB. 0: no limit. False if the variable is not a number. */
+/* The memory that an assembler may allocate, in bytes: $PTXOPT_ASSEMBLER_MEMORY, in MiB, or else half of the machine's
+ * memory and at most 8 GiB. 0: no limit. False if the variable is not a number. */
 bool memory_limit(uint64_t *limit);
 /* waitpid(), continued after interrupts. False if there is no such child. *peak, unless NULL, is the most memory it had
  * resident, in bytes. */
@@ -101,7 +101,7 @@ typedef enum ProcessEnd { PROCESS_ENDED, PROCESS_TIMED_OUT, PROCESS_INTERRUPTED,
 ProcessEnd process_run(const char *const *arguments, const char *directory, unsigned timeout_ms, const SignalHold *hold,
                        Outcome *outcome, int *status);
 
-/* cubin.c: what a cubin says. */
+/* cubin.c: the facts in a cubin. */
 
 #define CUBIN_UNKNOWN UINT64_MAX /* the cubin does not say */
 
@@ -118,13 +118,13 @@ typedef struct Cubin {
     size_t count;
 } Cubin;
 
-/* Reads an ELF file, which may contain anything. Returns NULL, or what is wrong with it. Names point into 'bytes'. */
+/* Reads an ELF file, which may contain anything. Returns NULL, or the error in it. Names point into 'bytes'. */
 const char *cubin_read(Arena *arena, const void *bytes, size_t size, Cubin *cubin);
 
 /* resources.c: the figures. */
 
-/* Combines the log, the cubin and the driver's attributes. Returns NULL if every kernel's figures are known, or what is
- * missing. 'arch' is in the table of architectures. */
+/* Combines the log, the cubin and the driver's attributes. Returns NULL if every kernel's figures are known, else the
+ * missing part. 'arch' is in the table of architectures. */
 const char *resources_read(Arena *arena, Arch arch, const char *log, const char *attributes, const Cubin *cubin,
                            Assembly *result);
 /* The first line that reports an error, without the newline, in the arena; NULL if there is none. *line is the PTX line
@@ -177,21 +177,22 @@ extern const Program ptxas_program;   /* ptxas.c */
 
 /* assembler.c, for many.c */
 
-/* How often somebody who waits is told that there is nothing yet; for worker.c, too. */
+/* The interval at which a waiting caller is told that there is no result yet; also for worker.c. */
 enum { WAITING_MS = 200 };
 
-/* Tells whoever wants to know that the caller waits for a run, or that one is done. */
+/* Notifies the callback, if any, that the caller waits for a run, or that one is done. */
 void assembler_waits(const Assembler *assembler, bool done);
-/* Another of the same, for one run at a time beside the first, until it is given back; NULL if it cannot be started. */
+/* Another assembler of the same kind, for one run at a time in parallel with the first, until it is given back; NULL if
+ * it cannot be started. */
 Assembler *assembler_twin_take(Assembler *assembler);
 void assembler_twin_give(Assembler *twin);
-/* The threads of a program inherit that ending signals stay pending, and the thread that they end must not end the
- * process while there are temporary files. Each run of it and of its twins sees a pending signal through the hold's
- * file, and stops early. Pairs may be nested. */
+/* Makes signals that would end the process stay pending, which threads inherit, because temporary files must be removed
+ * first. Each run of the assembler and of its twins sees a pending signal through the hold's file, and stops early.
+ * Pairs of calls may be nested. */
 void assembler_hold_signals(Assembler *assembler);
 void assembler_release_signals(Assembler *assembler);
 
-/* locate.c: where a back end's file is. */
+/* locate.c: the places of a back end's file. */
 
 typedef VEC(const char *) PathVec;
 
@@ -200,7 +201,7 @@ typedef struct Candidates {
     PathVec paths;        /* files that exist, and bare names for the loader */
 } Candidates;
 
-/* Whether an environment variable names the back end's file. */
+/* True if an environment variable names the back end's file. */
 bool backend_is_named(const Backend *backend);
 /* 'sites' as for assembler_open_in(). */
 Candidates locate(Arena *arena, const Backend *backend, const char *const *sites);

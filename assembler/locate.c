@@ -1,4 +1,4 @@
-/* Where a back end's file is looked for, and in which order: see assembler.h. */
+/* The places where a back end's file is looked for, in order: see assembler.h. */
 #include "assembler/internal.h"
 
 #include <dlfcn.h>
@@ -15,7 +15,7 @@ typedef struct Locating {
     Candidates found;
 } Locating;
 
-/* A program does not run in the current folder. */
+/* The absolute form of a path, because programs do not run in the current folder. */
 static const char *absolute_path(Arena *arena, const char *path)
 {
     char current[PATH_MAX];
@@ -24,7 +24,8 @@ static const char *absolute_path(Arena *arena, const char *path)
     return arena_printf(arena, "%s/%s", current, path);
 }
 
-/* ptxopt-ptxas may go by the name of ptxas. It runs ptxopt, so it is never what ptxopt looks for. */
+/* True for ptxopt-ptxas, which may go by the name of ptxas. It runs ptxopt, so it is never the program that ptxopt
+ * looks for. */
 static bool is_wrapper(const char *path)
 {
     char real[PATH_MAX];
@@ -77,7 +78,7 @@ static void add_matches(Locating *locating, const char *pattern, AddFolder *add)
     globfree(&matches);
 }
 
-/* The folder of a file, and how many folders above it; NULL where there is none. */
+/* The folder 'levels' above that of a file; NULL if there is none. */
 static const char *folder_above(Arena *arena, const char *path, unsigned levels)
 {
     size_t length = strlen(path);
@@ -104,7 +105,8 @@ static void own_files(Arena *arena, const char *files[2])
     files[1] = is_known ? arena_strndup(arena, path, strlen(path)) : NULL;
 }
 
-/* The folder of the program or library and three above it: programs and tests are at several depths below the root. */
+/* Adds the folder of the program or library and the three above it, because programs and tests are at several depths
+ * below the root. */
 static void add_checkout(Locating *locating, const char *file)
 {
     for (unsigned level = 0; level < 4; level++) {
@@ -219,7 +221,7 @@ static void for_each_site(Locating *locating, const char *const *sites, AddFolde
 const char *assembler_user_folder(Arena *arena)
 {
     const char *base = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
-    /* Relative ones are to be ignored (XDG Base Directory Specification). */
+    /* Relative paths are to be ignored (XDG Base Directory Specification). */
     if (base && *base == '/')
         return arena_printf(arena, "%s/ptxopt", base);
     return home && *home ? arena_printf(arena, "%s/.local/share/ptxopt", home) : NULL;

@@ -1,5 +1,5 @@
-/* Several runs of one assembler at once, and runs beside the caller: a thread for each, and for a library a worker
- * process. */
+/* Several runs of one assembler at once, and runs in parallel with the caller: a thread for each, and for a library a
+ * worker process. */
 #include "assembler/internal.h"
 
 #include <errno.h>
@@ -20,13 +20,13 @@ unsigned assembler_width(void)
     return cores < 1 ? 1 : cores > MOST_AT_ONCE ? MOST_AT_ONCE : (unsigned)cores;
 }
 
-/* What the threads share. */
+/* The data that the threads share. */
 typedef struct Batch {
     const AssemblyRequest *requests;
     Arena **arenas;
     Assembly *results;
     unsigned count;
-    atomic_uint next; /* the request that nobody has taken yet */
+    atomic_uint next; /* the first request that no thread has taken */
 } Batch;
 
 typedef struct Helper {
@@ -101,7 +101,7 @@ AssemblyRun *assembler_start(Assembler *assembler, Arena *arena, const AssemblyR
     return run;
 }
 
-/* Joins the thread if it ends within so many milliseconds. */
+/* Joins the thread if it ends within this many milliseconds. */
 static bool thread_ends(pthread_t thread, long milliseconds)
 {
     struct timespec until;

@@ -51,7 +51,7 @@ static int cubin_file(const void *cubin, size_t size)
     return fd;
 }
 
-/* NULL if it ended well. */
+/* The error message; NULL if it ended well. */
 static const char *describe(const Disassembler *disassembler, Arena *arena, ProcessEnd end, int status,
                             const char *printed)
 {

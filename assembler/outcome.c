@@ -1,4 +1,4 @@
-/* Outcome: what one run of a back end leaves, before its log and cubin are read. */
+/* Outcomes: the results of one run of a back end, before its log and cubin are read. */
 #include "assembler/internal.h"
 
 void outcome_free(Outcome *outcome)

@@ -46,7 +46,7 @@ void child_prepare(pid_t parent)
     }
 }
 
-/* RLIMIT_DATA counts what is private and writable, RLIMIT_AS what a library merely reserves. */
+/* RLIMIT_DATA counts private writable memory, RLIMIT_AS also memory that a library merely reserves. */
 void child_limit_memory(uint64_t used, uint64_t limit)
 {
     struct rlimit most;
@@ -133,8 +133,9 @@ void signals_release(SignalHold *hold)
     sigprocmask(SIG_SETMASK, &hold->before, NULL);
 }
 
-/* What a child is started with. It is made before the fork: other threads may hold locks then, those of the allocator
- * and of the environment among them, so up to execve the child calls nothing that needs one (POSIX, fork). */
+/* The data with which a child is started. They are made before the fork: other threads may hold locks at that moment,
+ * such as those of the allocator and of the environment, so the child calls nothing that needs a lock before execve
+ * (POSIX, fork). */
 typedef struct ChildStart {
     const char *const *arguments;
     const char *directory; /* its working directory, and TMPDIR; NULL: the caller's */
@@ -150,7 +151,7 @@ static bool is_setting_of(const char *setting, const char *name)
     return strncmp(setting, name, length) == 0 && setting[length] == '=';
 }
 
-/* False, with errno set, without memory. */
+/* False, with errno set, if memory runs out. */
 static bool child_start_make(ChildStart *start, const char *const *arguments, const char *directory)
 {
     size_t count = 0, kept = 0;
@@ -189,7 +190,7 @@ _Noreturn static void child_run(const ChildStart *start, int output, int failure
     int nothing = open("/dev/null", O_RDONLY);
     if (nothing >= 0 && dup2(nothing, 0) >= 0 && dup2(output, 1) >= 0 && dup2(output, 2) >= 0 &&
         (!start->directory || chdir(start->directory) == 0)) {
-        /* Last, because this process has the parent's data until it runs the program. */
+        /* This comes last, because this process has the parent's data until it runs the program. */
         child_limit_memory(0, start->memory);
         execve(start->arguments[0], (char *const *)start->arguments, (char *const *)start->environment);
     }

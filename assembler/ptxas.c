@@ -136,13 +136,13 @@ static bool names_error(const char *log)
     return named;
 }
 
-/* What a run makes. */
+/* The product of a run. */
 typedef enum Product { PRODUCT_PROGRAM, PRODUCT_RELOCATABLE, PRODUCT_NOTHING } Product;
 
 /* ptxas 12.4 does not know it, 12.9 does. */
 static const char many_cores[] = "-split-compile=0";
 
-/* One run on the input in the folder. For a virtual architecture ptxas parses and checks, and makes nothing. */
+/* One run on the input in the folder. For a virtual architecture, ptxas parses and checks, but makes nothing. */
 static void run_once(const char *path, const char *folder, const Job *job, Product product, unsigned timeout_ms,
                      const SignalHold *hold, Outcome *outcome)
 {
@@ -160,7 +160,7 @@ static void run_once(const char *path, const char *folder, const Job *job, Produ
     arguments[count++] = INPUT_NAME;
     for (size_t i = 0; i < extra; i++)
         arguments[count++] = job->options[i];
-    /* The default is 3, and with debugging information in the PTX ptxas accepts no other explicit level than 0. */
+    /* The default is 3; if the PTX has debugging information, the only explicit level that ptxas accepts is 0. */
     if (opt_level < 3) {
         buf_printf(&level, "-O%u", opt_level);
         arguments[count++] = level.data;

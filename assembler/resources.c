@@ -12,7 +12,8 @@
  * calling convention is not used ("disabling ABI"): then there is no line about the stack, and the "Used" line has the
  * local memory of variables and spills together.
  *
- * The cubin is what runs, so its figures take precedence; the bytes of spill code are only in the log. */
+ * The cubin's figures take precedence, because it is the code that runs; the bytes of spill code are only in the
+ * log. */
 #include "assembler/internal.h"
 
 #include <string.h>
@@ -99,7 +100,8 @@ static void keep_larger(uint64_t *kept, uint64_t value)
         *kept = value;
 }
 
-/* ptxas 13.0 takes spills to shared memory off those to local memory, which may leave less than nothing. */
+/* Reads the bytes of spills. ptxas 13.0 subtracts spills to shared memory from those to local memory, so the number may
+ * be negative. */
 static bool take_spills(const char **at, const char *end, uint64_t *number)
 {
     bool is_negative = take_text(at, end, "-");
@@ -168,7 +170,7 @@ static void read_used_line(const char *at, const char *end, Record *record)
 
 #define NO_RECORD SIZE_MAX
 
-/* Which records the next line of the log may be about. */
+/* The records that the next line of the log may be about. */
 typedef struct LogState {
     size_t entry;    /* the kernel that is being compiled, until its "Used" line */
     size_t function; /* the last one in a "Function properties" line */
@@ -202,7 +204,7 @@ static void read_log_line(const char *line, const char *end, Table *table, LogSt
     }
 }
 
-/* Without the calling convention, all that is known about spills is that they are not larger than the local memory. */
+/* Takes the local memory for spills: without the calling convention, it is the only known bound on them. */
 static void take_local_as_spills(Table *table)
 {
     for (size_t i = 0; i < table->records.count; i++) {
@@ -352,7 +354,7 @@ bool assembly_read(Arena *arena, const char *arch, const void *bytes, size_t siz
     *result = (Assembly){.failure = ASSEMBLY_UNREADABLE, .log = ""};
     if (!arch_parse(arch, &wanted) || !architecture_find(wanted.number) || cubin_read(arena, bytes, size, &cubin))
         return false;
-    resources_read(arena, wanted, "", "", &cubin, result); /* its complaint is that there is no log */
+    resources_read(arena, wanted, "", "", &cubin, result); /* its only complaint is that there is no log */
     for (size_t i = 0; i < result->resource_count; i++)
         if (result->resources[i].is_entry && !result->resources[i].registers)
             return false;

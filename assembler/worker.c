@@ -1,5 +1,5 @@
 /* A worker process: a forked child that opens an assembler's library and serves one request after another over a
- * socket, so that only the child suffers from what the library does to its process (crash, hang, print, leak).
+ * socket, so that only the child suffers if the library crashes, hangs, prints or leaks.
  *
  * Both ends are this program, so structures are sent as they are in memory. Replies are checked nevertheless, because
  * the library may have overwritten anything in the child.
@@ -139,7 +139,7 @@ _Noreturn static void serve(const Worker *worker)
         free(text);
         free(ptx);
     }
-    /* Without running the exit handlers and flushing the buffers inherited from the parent. */
+    /* This neither runs the exit handlers nor flushes the buffers inherited from the parent. */
     _exit(0);
 }
 
@@ -158,7 +158,7 @@ _Noreturn static void child_main(const Worker *worker, int service, uint64_t mem
     /* A terminal's interrupt is for the parent, which may want to go on. */
     setpgid(0, 0);
     child_limit_memory(memory_used(), memory);
-    /* First moved away from the numbers that are assigned below. */
+    /* both are first moved away from the numbers assigned below */
     int socket = fcntl(service, F_DUPFD, 10), printed = worker->printed >= 0 ? fcntl(worker->printed, F_DUPFD, 10) : -1;
     int nothing = open("/dev/null", O_RDWR);
     if (socket < 0 || nothing < 0)
@@ -168,8 +168,8 @@ _Noreturn static void child_main(const Worker *worker, int service, uint64_t mem
         printed = nothing;
     if (dup2(nothing, 0) < 0 || dup2(printed, 1) < 0 || dup2(printed, 2) < 0 || dup2(socket, SERVICE_FD) < 0)
         _exit(126);
-    /* In particular the parent's ends of other workers' sockets: those workers would not notice that the parent has
-     * ended. */
+    /* This includes the parent's ends of other workers' sockets: with them open, those workers would not notice that
+     * the parent has ended. */
     close_from(SERVICE_FD + 1);
     serve(worker);
 }
@@ -357,7 +357,7 @@ Worker *worker_start(Arena *arena, const Engine *engine, const char *path, Arch 
     return started ? worker : NULL;
 }
 
-/* Whether the child ended between requests. */
+/* True if the child ended between requests. */
 static bool is_gone(const Worker *worker)
 {
     siginfo_t info = {0};
