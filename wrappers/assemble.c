@@ -1,9 +1,9 @@
-/* One call of ptxas: ptxopt on each input, then the real ptxas, on what ptxopt made of them or, failing that, on the
- * originals. Options that ptxopt found for what it made go to ptxas with that, never with the originals.
+/* One call of ptxas: ptxopt on each input, then the real ptxas, on ptxopt's outputs or, failing that, on the originals.
+ * Options that ptxopt found for its outputs go to ptxas with these, never with the originals.
  *
  * nvcc gives ptxas the file that it embeds in the fat binary afterwards. Such a file is rewritten in place, so that the
- * driver's compiler gets the same PTX as ptxas, with a last line that says so: nvcc assembles one file for several
- * architectures, and only the first call changes it. */
+ * driver's compiler gets the same PTX as ptxas, and is marked by its last line: nvcc may assemble one file for several
+ * architectures, and only the first call may change it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,20 +16,20 @@
 typedef enum State {
     STATE_AS_IS,   /* there was nothing to do */
     STATE_CHANGED, /* 'made' is to be assembled */
-    STATE_FAILED   /* 'log' says why, and 'failure' in one line */
+    STATE_FAILED   /* 'log' gives the reason, and 'failure' in one line */
 } State;
 
 typedef struct Input {
     size_t word;      /* index among those of the command line */
     const char *name; /* as given */
-    const char *shown; /* in messages: what nvcc compiled it from; or 'name' */
-    const char *path; /* a regular file: 'name', or a copy of what came through a pipe */
+    const char *shown; /* in messages: the file that nvcc compiled it from; or 'name' */
+    const char *path; /* a regular file: 'name', or a copy of the text that came through a pipe */
     const char *made; /* by ptxopt */
-    Words knobs;      /* options of ptxas for that */
+    Words knobs;      /* the ptxas options for 'made' */
     Flags flags;
     State state;
     const char *failure;
-    bool rewritten;   /* in place; 'original' is what it was */
+    bool rewritten;   /* in place; 'original' is the former text */
     Source *original;
     Log log;
 } Input;
@@ -59,7 +59,7 @@ static bool same_text(const Source *one, const Source *other)
     return one->size == other->size && memcmp(one->text, other->text, one->size) == 0;
 }
 
-/* NULL, or why the file could not be replaced by the marked text. */
+/* Replaces a file by the marked text. NULL, or the reason why that failed. */
 static const char *write_marked(Arena *arena, const char *path, const Source *made)
 {
     Buf text = {0};
@@ -72,7 +72,7 @@ static const char *write_marked(Arena *arena, const char *path, const Source *ma
     return error;
 }
 
-/* Is this a file that nvcc has made, and will embed? Names of its own begin with tmpxft_. */
+/* True for a file that nvcc has made and will embed. Names of its own begin with tmpxft_. */
 static bool belongs_to_nvcc(const Assembling *assembling, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -84,7 +84,7 @@ static bool belongs_to_nvcc(const Assembling *assembling, const char *path)
 }
 
 /* The source that nvcc compiled a file from: saxpy.cu, for tmpxft_0000203f_00000000-6_saxpy.ptx, or
- * saxpy.compute_90.ptx, which it was told to keep. NULL if it is none of them. */
+ * saxpy.compute_90.ptx, which it was told to keep. NULL if it is neither. */
 static const char *source_of(const Assembling *assembling, const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *found = NULL;
@@ -104,7 +104,7 @@ static const char *source_of(const Assembling *assembling, const char *path)
     return found;
 }
 
-/* Standard input and pipes can be read only once. */
+/* Copies standard input and pipes, which can be read only once, to regular files. */
 static bool make_regular(Call *call, Input *input, size_t number)
 {
     struct stat status;
@@ -121,7 +121,7 @@ static bool make_regular(Call *call, Input *input, size_t number)
     return !error;
 }
 
-/* Reads the options that 'made' is to be assembled with. NULL, or what is wrong. */
+/* Reads the options that 'made' is to be assembled with. NULL, or an error message. */
 static const char *read_knobs(Arena *arena, const char *path, Words *knobs)
 {
     const char *error = NULL;
@@ -154,7 +154,7 @@ static void input_transform(Call *call, Input *input, size_t number)
     }
     input->original = source_read(arena, input->path, &error);
     if (!input->original || (in_place && ends_with_mark(input->original)))
-        return; /* ptxas says what is wrong with the file */
+        return; /* ptxas reports the errors in the file */
     const char *slash = strrchr(input->name, '/');
     input->made = arena_printf(arena, "%s/%zu-%s", call->folder, number, slash ? slash + 1 : input->name);
     const char *knobs = input->flags.tries_knobs ? arena_printf(arena, "%s.options", input->made) : NULL;
@@ -237,7 +237,7 @@ static void print_logs(Call *call, State state)
         }
 }
 
-/* Puts files that were rewritten in place back. */
+/* Restores the files that were rewritten in place. */
 static void restore(Call *call)
 {
     for (size_t i = 0; i < call->line.inputs.count; i++) {
@@ -250,8 +250,8 @@ static void restore(Call *call)
     }
 }
 
-/* The real ptxas on the originals, and warnings only if it finds nothing wrong with them itself. 'tries': for its
- * status and its errors alone. */
+/* Runs the real ptxas on the originals, and prints warnings only if it finds no errors itself. 'tries': only its status
+ * and errors are wanted. */
 static int assemble_originals(Call *call, bool tries)
 {
     Words command = real_command(call, true);
@@ -279,7 +279,7 @@ static bool any_in_state(const Call *call, State state)
     return any;
 }
 
-/* A failure that must not pass, or NULL. */
+/* A failure that must end the build, or NULL. */
 static const Input *find_failure(const Call *call)
 {
     for (size_t i = 0; i < call->line.inputs.count; i++)
@@ -288,7 +288,7 @@ static const Input *find_failure(const Call *call)
     return NULL;
 }
 
-/* Says why nothing is assembled, unless ptxas does not like the originals either: then only ptxas can say why. Returns
+/* Explains why nothing is assembled, unless ptxas rejects the originals too: then its own messages explain it. Returns
  * the exit status. */
 static int fail(Call *call, const Input *input, int status)
 {
@@ -326,7 +326,7 @@ static int assemble_made(Call *call)
         if (call->inputs[i].state == STATE_CHANGED) {
             input_fail(&call->inputs[i], "ptxas rejects what ptxopt made of it");
             buf_write(&call->inputs[i].log.errors, buf_text(&log.errors), log.errors.length);
-            log_free(&log); /* said once */
+            log_free(&log); /* printed once */
         }
     log_free(&log);
     const Input *failure = find_failure(call);
@@ -366,8 +366,8 @@ int assemble_plainly(Arena *arena, const Assembling *assembling)
     return replace_with(arena, &command);
 }
 
-/* Is there code to be made better? Code for link-time optimization comes later; PTX that is only checked is not kept,
- * unless nvcc embeds it. */
+/* True if there is code to improve. Code for link-time optimization is made later; PTX that is only checked is not
+ * kept, unless nvcc embeds it. */
 static bool has_work(const Assembling *assembling, const PtxasLine *line)
 {
     bool is_late = line->arch && strncmp(line->arch, "lto_", 4) == 0;
@@ -389,7 +389,7 @@ int assemble(Arena *arena, const Assembling *assembling)
     }
     int status = assemble_in_folder(&call);
     for (size_t i = 0; i < call.line.inputs.count; i++)
-        log_free(&call.inputs[i].log); /* those that nobody had to see */
+        log_free(&call.inputs[i].log); /* logs that were not to be shown */
     folder_remove();
     return status;
 }

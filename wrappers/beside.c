@@ -1,5 +1,5 @@
-/* Where host code adapts its launches, the two forms of a coarsened kernel change their names: the original keeps the
- * kernel's, and the coarsened one is beside it.
+/* If host code adapts its launches, the two forms of a coarsened kernel change their names: the original keeps the
+ * kernel's, and the coarsened one gets another.
  *
  *     ptxopt -keep-original            here
  *     KERNEL                           KERNEL__ptxopt_coarsened
@@ -17,7 +17,7 @@
 #define ORIGINAL "__ptxopt_original"
 #define COARSENED "__ptxopt_coarsened"
 
-/* What replaces a part of the text. */
+/* A replacement for a part of the text. */
 typedef struct Edit {
     const char *at;
     size_t length;
@@ -41,7 +41,7 @@ static size_t identifier_length(const char *at, const char *end)
     return (size_t)(c - at);
 }
 
-/* After a comment or a string that begins here; or the next character. */
+/* The place after a comment or a string that begins here; otherwise the next character. */
 static const char *skip_one(const char *at, const char *end)
 {
     const char *found = NULL;
@@ -54,7 +54,7 @@ static const char *skip_one(const char *at, const char *end)
     return found ? found + 1 : at + 1;
 }
 
-/* After the body that follows an entry's name; NULL if there is none, because the entry is only declared. */
+/* The place after the body that follows an entry's name; NULL if there is none, because the entry is only declared. */
 static const char *after_body(const char *at, const char *end)
 {
     for (int depth = 0; at < end; at = skip_one(at, end)) {
@@ -68,7 +68,7 @@ static const char *after_body(const char *at, const char *end)
     return NULL;
 }
 
-/* Its linkage is before it. */
+/* The place before the entry's linkage. */
 static const char *before_linkage(const char *begin, const char *entry)
 {
     static const char *const words[] = {".visible", ".weak", ".extern"};
@@ -114,7 +114,7 @@ static const Definition *definition_named(const Definitions *definitions, const 
     return NULL;
 }
 
-/* A definition under another name, in the place of another one. */
+/* An edit that puts a definition, under another name, in the place of another one. */
 static Edit edit_definition(Arena *arena, const Definition *place, const Definition *what, const char *name)
 {
     return (Edit){place->begin, (size_t)(place->end - place->begin),
@@ -122,8 +122,8 @@ static Edit edit_definition(Arena *arena, const Definition *place, const Definit
                                (int)(what->end - what->after_name), what->after_name)};
 }
 
-/* Both forms of one kernel, if its original is there. They change places, too: what comes after the original may refer
- * to it. */
+/* Edits both forms of one kernel, if its original is present. They also change places, because code after the original
+ * may refer to it. */
 static void edit_kernel(Arena *arena, const Definitions *definitions, const char *contract, const char *end,
                         Edits *edits)
 {

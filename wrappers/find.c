@@ -1,4 +1,4 @@
-/* Finding ptxas and nvcc, and not the wrapper that goes by the same name. */
+/* Finds ptxas and nvcc, but not the wrappers that go by the same names. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

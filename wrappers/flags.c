@@ -1,4 +1,4 @@
-/* What ptxopt is asked to do: environment, ptxopt.json, defaults. docs/formats.md describes the file. */
+/* The options for ptxopt: environment, ptxopt.json, defaults. docs/formats.md describes the file. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@ bool variable_is_on(const char *variable)
     return value && *value && strcmp(value, "0") != 0;
 }
 
-/* A string of shell-like words, or an array of words. */
+/* Reads a string of shell-like words, or an array of words. */
 static const char *read_words(Arena *arena, const json_t *value, Words *words)
 {
     if (json_is_string(value))
@@ -72,7 +72,7 @@ const char *flags_check_launches(Arena *arena, const Flags *flags, const char *w
                         word);
 }
 
-/* Takes the word for that out. */
+/* Takes out the word for adapted launches, and notes it. */
 static void take_adapted(Flags *flags)
 {
     size_t kept = 0;
@@ -109,7 +109,7 @@ Flags flags_of_environment(Arena *arena, const char *input)
     return flags;
 }
 
-/* Whether kernels will be launched differently. Blocks of the grid may be merged without that. */
+/* True if kernels will be launched differently, which merging blocks of the grid does not always require. */
 static bool changes_launches(const Options *options, const CoarsenOption *option)
 {
     bool names_blocks = false, has_factor = false;
@@ -124,7 +124,7 @@ static bool changes_launches(const Options *options, const CoarsenOption *option
     return option->is_source || ((option->is_auto || has_factor) && !is_of_blocks);
 }
 
-/* What the command line of ptxas decides cannot be decided twice. */
+/* The error if options set something that the command line of ptxas already sets; NULL if none does. */
 static const char *reserved(const Options *options)
 {
     if (options->output || options->cubin || options->knobs_out)
@@ -161,6 +161,6 @@ void flags_check(Arena *arena, Flags *flags)
     for (size_t i = 0; outcome == OPTIONS_RUN && i < options.coarsen.count; i++)
         flags->coarsens |= changes_launches(&options, &options.coarsen.data[i]);
     flags->tries_knobs = outcome == OPTIONS_RUN && options.knobs;
-    /* Where launches have been adapted, running the original would be wrong, and silently so. */
+    /* The original kernel would give wrong results, silently, if launches have been adapted. */
     flags->is_strict |= flags->coarsens;
 }

@@ -1,4 +1,4 @@
-/* --help of both wrappers: what they add, and then the real program's own. */
+/* --help of both wrappers: their own options, and then the help of the real program. */
 #include <stdio.h>
 
 #include "wrappers/wrappers.h"

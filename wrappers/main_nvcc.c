@@ -1,8 +1,8 @@
 /* ptxopt-nvcc: the command line of nvcc, with ptxopt between the compiler and ptxas.
  *
  * nvcc runs the command given as --ptxas-prefix before "ptxas ...", by a shell; the command here is this program again,
- * with ptxopt's options as words. So everything that decides what is built is in this program and on its command line:
- * a compiler cache that hashes both is right. */
+ * with ptxopt's options as words. So everything that determines the result is in this program and on its command line,
+ * and a compiler cache that hashes both is correct. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 
 /* The first word of a command line that nvcc completes. */
 #define BACK_CALL "--ptxopt-back-call"
-/* That of wrappers/cicc, which takes the compiler's place. */
+/* The first word of wrappers/cicc, which takes the compiler's place. */
 #define COMPILE "--ptxopt-compile"
 
 /* The path of ptxas, whatever PTXOPT_REAL_PTXAS says: no cache would see that. */
@@ -95,7 +95,7 @@ static const char *back_call(Arena *arena, const NvccLine *line, bool keeps_name
     return command;
 }
 
-/* The file that nvcc makes of a source, with its own ending if no name is given. */
+/* The file that nvcc makes from a source, with its own ending if no name is given. */
 static const char *output_of(Arena *arena, const NvccLine *line, const char *source, const char *ending)
 {
     const char *slash = strrchr(source, '/'), *name = slash ? slash + 1 : source, *dot = strrchr(name, '.');
@@ -104,7 +104,7 @@ static const char *output_of(Arena *arena, const NvccLine *line, const char *sou
     return line->output ? line->output : arena_printf(arena, "%s/%.*s.%s", folder, length, name, ending);
 }
 
-/* With -ptx, nvcc calls no ptxas. What it has written is rewritten afterwards. */
+/* Rewrites the PTX that nvcc has written with -ptx, which does not call ptxas. */
 static int rewrite_outputs(Arena *arena, const NvccLine *line, const Flags *flags, const char *nvcc, Words *kernels)
 {
     const char *error = NULL, *beside = arena_printf(arena, "%s/ptxas", folder_of(arena, nvcc));
@@ -134,7 +134,7 @@ static int rewrite_outputs(Arena *arena, const NvccLine *line, const Flags *flag
     return status;
 }
 
-/* NULL, or what is wrong with the request. */
+/* NULL, or the error in the request. */
 static const char *check_line(Arena *arena, const NvccLine *line, const Flags *flags)
 {
     if (line->error || flags->problem)
@@ -149,7 +149,7 @@ static const char *check_line(Arena *arena, const NvccLine *line, const Flags *f
     return NULL;
 }
 
-/* Options that do not come from the command line are nvcc's alone, because compiler caches do not see them. */
+/* An error if there are options for ptxopt outside the command line, where compiler caches do not see them. */
 static const char *check_environment(Arena *arena)
 {
     static const char *const names[] = {"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"};
@@ -180,7 +180,7 @@ static const char *read_line(Arena *arena, int argc, char **argv, NvccLine *line
     return NULL;
 }
 
-/* Prints what nvcc would do, with ptxopt in it. */
+/* Prints the steps of nvcc, with ptxopt among them. */
 static int run_dryrun(Arena *arena, const NvccLine *line, const Flags *flags, Words *command, const char *nvcc)
 {
     Log log = {0};
@@ -198,7 +198,7 @@ static int run_dryrun(Arena *arena, const NvccLine *line, const Flags *flags, Wo
     return status;
 }
 
-/* What a failing compiler does not leave behind. */
+/* Removes the outputs, which a failing compiler does not leave behind. */
 static void remove_outputs(Arena *arena, const NvccLine *line)
 {
     struct stat file;
@@ -213,8 +213,8 @@ static void remove_outputs(Arena *arena, const NvccLine *line)
     }
 }
 
-/* A kernel that an option names is misspelt if none of what this call compiles has that name, unless other calls
- * compile more of the program. */
+/* Reports a kernel that an option names but this call does not compile as misspelt, unless other calls compile more of
+ * the program. */
 static int check_names(Arena *arena, const NvccLine *line, const Flags *flags, const Words *kernels)
 {
     bool is_error = flags->is_strict && !line->makes_objects;
@@ -226,7 +226,7 @@ static int check_names(Arena *arena, const NvccLine *line, const Flags *flags, c
     return 1;
 }
 
-/* nvcc, and what is to be done after it. 'names': a file with the kernels that ptxas was given. */
+/* Runs nvcc, and the checks after it. 'names': a file with the kernels that ptxas was given. */
 static int run_and_check(Arena *arena, const NvccLine *line, const Flags *flags, Words *command, const char *names)
 {
     Words kernels = {0};

@@ -5,7 +5,8 @@
 #include "wrappers/wrappers.h"
 
 /* Triton has two assemblers, and asks each for its version before it writes PTX for it: ptxas, and for sm_90 and newer
- * ptxas-blackwell. So this program has two names. Where Triton was told one for both, the architecture decides. */
+ * ptxas-blackwell. So this program has two names. If Triton was told to use one file for both, the architecture
+ * decides. */
 static const char *name_of_real(Arena *arena, int argc, char **argv, const char *triton)
 {
     static const char other[] = "ptxas-blackwell";

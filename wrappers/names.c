@@ -1,5 +1,5 @@
-/* The kernels that one call of nvcc compiles, and those that its options name. Each call of ptxas is a process of
- * its own, so kernels are noted in a file, a name on each line; a misspelt one is known when nvcc is done. */
+/* The kernels that one call of nvcc compiles, and those that its options name. Each call of ptxas is a process of its
+ * own, so kernels are noted in a file, one name on each line, and misspelt ones are found when nvcc is done. */
 #include <ctype.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ void names_of_ptx(Arena *arena, const Source *ptx, Words *kernels)
     }
 }
 
-/* In one piece, because nvcc may run several calls of ptxas at once. */
+/* Writes the names in one piece, because nvcc may run several calls of ptxas at once. */
 void names_note(Arena *arena, const char *path, const Source *ptx)
 {
     Words kernels = {0};
@@ -57,7 +57,7 @@ static void add_named(Arena *arena, NamedKernels *named, const char *option, con
         VEC_PUSH(arena, *named, ((Named){option, kernel}));
 }
 
-/* None with -missing-ok. */
+/* The kernels that options name; none with -missing-ok. */
 static NamedKernels find_named(Arena *arena, const Words *flags)
 {
     NamedKernels named = {0};
@@ -89,14 +89,14 @@ bool names_are_given(Arena *arena, const Words *flags)
     return find_named(arena, flags).count > 0;
 }
 
-/* As people write it: without the parameters. */
+/* The name as people write it: without the parameters. */
 static const char *readable(Arena *arena, const char *kernel)
 {
     const char *name = kernel_name_demangled(arena, kernel, false);
     return name ? name : kernel;
 }
 
-/* "; did you mean 'saxpy'?", or the kernels that there are */
+/* "; did you mean 'saxpy'?", or a list of the kernels */
 static const char *hint(Arena *arena, const char *name, const Words *kernels)
 {
     Words names = {0};

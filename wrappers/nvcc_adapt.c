@@ -1,10 +1,10 @@
-/* The launch adapter of programs that nvcc builds: a header that makes the host code have it, in each object, so that
+/* The launch adapter of programs that nvcc builds: a header that adds it to the host code of each object, so that
  * linking needs nothing else. */
 #include <unistd.h>
 
 #include "wrappers/wrappers.h"
 
-/* A file in one of these folders, as seen from that of this program: as it is installed, and as it was built. */
+/* The folders of our files, relative to that of this program: installed, and in the tree. */
 const char *find_own(Arena *arena, const char *name)
 {
     static const char *const folders[] = {"../lib/ptxopt", "wrappers",      "build/runtime",

@@ -1,9 +1,10 @@
-/* Tools that run the steps of nvcc themselves, as -dryrun prints them: sccache does, to cache each of them.
+/* Support for tools that run the steps of nvcc themselves, as -dryrun prints them. sccache does so, to cache each of
+ * them.
  *
  * For them the compiler's step (cicc) becomes one of this program's, under the same name: the compiler, and then ptxopt
- * on the PTX. So ptxas and the fat binary get the same PTX without further ado. A cache knows the step by its words, so
- * these say all that decides its result: ptxopt's options, and which programs they are. Each word begins with a dash,
- * because sccache leaves out others. */
+ * on the PTX. So ptxas and the fat binary get the same PTX without further work. A cache identifies the step by its
+ * words, so these contain everything that determines its result: ptxopt's options, and the programs. Each word begins
+ * with a dash, because sccache leaves out others. */
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -19,14 +20,14 @@
 #define STRICT "--ptxopt-strict"
 #define KEEPS_NAMES "--ptxopt-beside"
 
-/* What follows the prefix, or NULL. */
+/* The rest of the word after the prefix, or NULL. */
 static const char *after(const char *word, const char *prefix)
 {
     size_t length = strlen(prefix);
     return strncmp(word, prefix, length) == 0 ? word + length : NULL;
 }
 
-/* The compiler of this run of nvcc, which says where it looks for it. */
+/* The compiler of this run of nvcc, which prints the place where it looks for it. */
 static const char *find_compiler(Arena *arena, const char *printed)
 {
     static const char *const lists[] = {"#$ CICC_PATH=", "#$ PATH="};
@@ -54,7 +55,7 @@ static void put_stamp(Buf *text, const char *path)
         buf_printf(text, "%llx.%llx.", (unsigned long long)file.st_size, (unsigned long long)file.st_mtime);
 }
 
-/* What stands in for the compiler's name. */
+/* The words that replace the compiler's name. */
 static const char *step_of(Arena *arena, const Step *step, const char *compiler)
 {
     Buf text = {0}, stamp = {0};

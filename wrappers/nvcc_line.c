@@ -1,12 +1,12 @@
-/* The command line of nvcc: the words for ptxopt are taken out, and what matters to the wrapper is noted.
+/* The command line of nvcc: takes out the words for ptxopt, and notes those that matter to the wrapper.
  *
- * Words for ptxopt are those of -Xptxopt, and among those of -Xptxas the ones that ptxas does not have and ptxopt does.
- * Both are separated by commas. A piece without a dash belongs to the option before it: "-coarsen=x2,y2" is one option,
- * and "-coarsen,2" too. */
+ * Words for ptxopt are those of -Xptxopt, and those of -Xptxas that ptxopt has and ptxas does not. Both are separated
+ * by commas. A piece without a dash belongs to the option before it: "-coarsen=x2,y2" is one option, and "-coarsen,2"
+ * too. */
 #include "options/options.h"
 #include "wrappers/wrappers.h"
 
-/* Options of ptxopt that ptxas has as well, and those that it has with two dashes only. */
+/* Options of ptxopt that ptxas has as well, and those that ptxas has only with two dashes. */
 static const char *const common_names[] = {"arch", "o", "O0", "O1", "O2", "O3", "v", "Werror"};
 static const char *const long_names[] = {"entry", "help", "version"};
 
@@ -14,7 +14,7 @@ static const char *const long_names[] = {"entry", "help", "version"};
 #define ADAPTED "launches-adapted"
 #define STRICT "strict"
 
-/* What runs no compiler, or must not look different: CMake reads the output of -dryrun. */
+/* Options with which nvcc runs no compiler, or must not look different: CMake reads the output of -dryrun. */
 static const char *const asking_names[] = {"dryrun", "version", "V", "help", "h", "list-gpu-code", "code-ls",
                                            "list-gpu-arch", "arch-ls", "clean-targets", "clean"};
 
@@ -147,7 +147,7 @@ static void take_plain(Arena *arena, NvccLine *line, const char *word)
     line->keeps |= word_option(word, "keep") || word_option(word, "save-temps");
     line->links_late |= optimizes_late || (word[0] == '-' && strstr(word, "lto_"));
     line->has_prefix |= word_option(word, "ptxas-prefix") != NULL;
-    /* -o k.ptx is protected, too: nothing is lost. */
+    /* -o k.ptx is protected too, at no loss */
     if (ends_with(word, ".ptx"))
         words_add(arena, &line->ptx_files, word);
     else if (word[0] != '-')

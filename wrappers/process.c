@@ -13,13 +13,14 @@
 #include "cli/cli.h"
 #include "wrappers/wrappers.h"
 
-/* For the signal handler, which gets no context; everything else is passed. */
+/* The signal handler gets no context, hence these variables; everything else is passed. */
 static const char *volatile temporary_folder;
 static volatile pid_t running_child;
 static volatile sig_atomic_t ending_signal;
 
 static const char *program_name = "ptxopt";
-/* What this program was started with, and the programs that it runs must be, too. */
+/* The handling of SIGPIPE with which this program was started, and with which the programs that it runs must be
+ * started. */
 static struct sigaction pipe_action;
 
 void wrapper_begin(const char *name)
@@ -77,7 +78,7 @@ static void catch_signals(void)
     struct sigaction action = {.sa_handler = on_signal};
     for (size_t i = 0; i < COUNT_OF(ending); i++) {
         struct sigaction before;
-        /* One that the caller ignores stays ignored. */
+        /* a signal that the caller ignores stays ignored */
         if (sigaction(ending[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(ending[i], &action, NULL);
     }
@@ -143,7 +144,7 @@ typedef struct Child {
     void *context;
 } Child;
 
-/* In memory, so that a log needs neither a thread nor a place for files. */
+/* The outputs go to memory, so that a log needs neither a thread nor a place for files. */
 static int run_child(const Child *child, Log *log)
 {
     int files[2] = {-1, -1};

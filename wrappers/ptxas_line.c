@@ -1,14 +1,14 @@
-/* The command line of ptxas: which words are inputs, and which options its figures depend on.
+/* The command line of ptxas: its inputs, and the options that its figures depend on.
  *
  * Options start with one dash or two; a value follows '=' or is the next word, and those of -O and -m may follow
  * directly. An option that is not in the table below, of a newer ptxas or an undocumented one, is passed on; the word
- * after it is taken for an input only if it names a file. */
+ * after it counts as an input only if it names a file. */
 #include <sys/stat.h>
 
 #include "wrappers/wrappers.h"
 
 typedef enum OptionUse {
-    USE_JUDGE, /* decides what code becomes of the PTX, or could */
+    USE_JUDGE, /* affects the code, or could */
     USE_ASKS,  /* prints something and assembles nothing */
     USE_ARCH,
     USE_LEVEL,
@@ -23,7 +23,7 @@ typedef struct PtxasOption {
     OptionUse use;
 } PtxasOption;
 
-/* As ptxas 13.0 lists them. Warnings do not matter to the judge, and would be errors with -Werror. */
+/* The options of ptxas 13.0, in its order. Warnings do not matter to the judge, and would be errors with -Werror. */
 static const PtxasOption table[] = {
     {"Ofast-compile", "Ofc", true, USE_JUDGE},
     {"allow-expensive-optimizations", NULL, true, USE_JUDGE},
@@ -105,7 +105,7 @@ static bool is_file(const char *path)
     return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
 }
 
-/* Without a dash, or a dash alone: standard input. */
+/* False for a word without a dash, and for a dash alone, which is standard input. */
 static bool is_option(const char *word)
 {
     return word[0] == '-' && word[1];

@@ -19,7 +19,7 @@ static int run_program(void *context)
     return status;
 }
 
-/* A virtual architecture has no code: the real one of that number decides. */
+/* The real architecture with the number of a virtual one, which has no code. */
 static const char *real_arch(Arena *arena, const char *arch)
 {
     static const char virtual[] = "compute_";
