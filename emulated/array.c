@@ -11,7 +11,7 @@ typedef struct Mipmaps {
     Array *levels;
 } Mipmaps;
 
-/* CUarray_format; 0: none of those that the emulator has */
+/* CUarray_format; 0: not one that the emulator has */
 static size_t format_bytes(int format)
 {
     switch (format) {

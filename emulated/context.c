@@ -56,7 +56,7 @@ static Context *current(void)
     return stack_count ? stack[stack_count - 1] : NULL;
 }
 
-/* The current context or, for what works without one, the primary. */
+/* The current context or, for functions that work without one, the primary. */
 static Context *usual(void)
 {
     return current() ? current() : &primary;

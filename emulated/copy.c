@@ -4,7 +4,7 @@
 #include "emulated/driver.h"
 #include "emulated/driver_api.h"
 
-/* A side of a copy in the host's memory: rows and planes are so many bytes apart. */
+/* A side of a copy in the host's memory, with the distances between rows and between planes in bytes. */
 typedef struct Side {
     uint8_t *bytes;
     size_t row, plane;
@@ -27,7 +27,7 @@ static bool array_side(const CopyPlace *place, const Copy3D *copy, Side *side)
     return place->x + copy->width <= row && place->y + copy->height <= height && place->z + copy->depth <= depth;
 }
 
-/* False if the memory does not have the box. */
+/* Finds a side; false if the box is not within the memory. */
 static bool side_find(const CopyPlace *place, const Copy3D *copy, Side *side)
 {
     if (place->memory == MEMORY_ARRAY)

@@ -1,4 +1,4 @@
-/* The device, and what can be asked about it. */
+/* The device, and queries about it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,7 +114,7 @@ int cuDeviceGetByPCIBusId(int *device, const char *text)
     return strcmp(text, "0000:00:00.0") == 0 || strcmp(text, "00:00.0") == 0 ? DONE : INVALID_VALUE;
 }
 
-/* There is one device only. */
+/* There is only one device. */
 
 int cuDeviceCanAccessPeer(int *can, int device, int peer)
 {

@@ -1,4 +1,4 @@
-/* The files of the emulated driver share what is declared here. */
+/* The interface between the files of the emulated driver. */
 #ifndef PTXOPT_EMULATED_DRIVER_H
 #define PTXOPT_EMULATED_DRIVER_H
 
@@ -11,17 +11,17 @@
 enum { MULTIPROCESSORS = 2, USUAL_SHARED = 48 * 1024, MOST_SHARED = 227 * 1024 };
 #define DEVICE_ARCHITECTURE "sm_90"
 #define DEVICE_MEMORY (UINT64_C(4) << 30)  /* bytes */
-#define LARGEST_MEMORY (UINT64_C(2) << 30) /* that one allocation can have */
+#define LARGEST_MEMORY (UINT64_C(2) << 30) /* the most that one allocation can have */
 
 /* Calls are served one at a time: LOCKED; at the beginning of a function holds the lock until it returns. */
 int emulated_lock(void);
 void emulated_unlock(const int *locked);
 #define LOCKED __attribute__((cleanup(emulated_unlock), unused)) const int locked = emulated_lock()
 
-/* $PTXOPT_EMULATED_FAILURE is 'name'. */
+/* True if $PTXOPT_EMULATED_FAILURE is 'name'. */
 bool failure_is(const char *name);
 
-/* context.c: the error after which nothing works any more, because a kernel has done what it must not. */
+/* context.c: the error after which nothing works any more, because a kernel had a fault. */
 int device_error(void);
 int device_fail(int error); /* remembers it, and returns it */
 
@@ -46,16 +46,16 @@ typedef struct Memory {
     uint64_t id;
 } Memory;
 
-/* Zeroed; NULL if the device has not as much. The name is not copied. */
+/* Makes zeroed memory; NULL if the device does not have enough. The name is not copied. */
 Memory *memory_make(MemoryKind kind, uint64_t size, const char *name);
-Memory *memory_at(uint64_t address); /* that contains it, or begins there with no bytes; NULL: none */
+Memory *memory_at(uint64_t address); /* the memory that contains it, or begins there with no bytes; NULL: none */
 void memory_release(Memory *memory);
 /* The bytes at an address that the device can access; NULL if there are fewer than 'size' there. */
 uint8_t *device_bytes(uint64_t address, size_t size);
 /* The bytes at a host's address; NULL if the host cannot access them, because they are the device's. */
 uint8_t *host_bytes(const void *address, size_t size);
 uint8_t *either_bytes(uint64_t address, size_t size); /* of the device, or of the host */
-/* All memory, as a launch needs it, in the arena. */
+/* All memory, in the form that a launch needs, in the arena. */
 const EmulatorMemory *memory_list(Arena *arena, size_t *count);
 
 /* array.c */
@@ -71,7 +71,7 @@ size_t array_bytes(const Array *array);
 
 /* texture.c: the textures and surfaces of the device; *count of them */
 const EmulatorImage *image_list(unsigned *count);
-/* Those over these bytes, which are freed, have no memory from now on. */
+/* Makes images over these bytes, which are freed, lose their memory. */
 void images_forget(const uint8_t *bytes, size_t size);
 
 /* copy.c */
@@ -87,7 +87,7 @@ typedef struct EmulatedModule {
     const char *text;  /* its PTX */
     const void *cubin; /* of the device's architecture, beside the PTX; NULL: none */
     size_t cubin_size;
-    struct Figures *figures; /* of all kernels; NULL: not asked for yet */
+    struct Figures *figures; /* of all kernels; NULL: not requested yet */
     Memory **variables;
     size_t variable_count;
 } EmulatedModule;
@@ -95,13 +95,13 @@ typedef struct EmulatedModule {
 typedef struct EmulatedFunction {
     EmulatedModule *module;
     const Function *function;
-    unsigned most_shared; /* dynamic shared memory that a launch may have */
+    unsigned most_shared; /* the most dynamic shared memory that a launch may have */
     int carveout, cache;  /* as set; without effect */
     unsigned cluster_policy;
     bool allows_large_clusters;
 } EmulatedFunction;
 
-/* figures.c: what ptxas says of kernels */
+/* figures.c: ptxas's figures of kernels */
 
 typedef struct KernelFigures {
     unsigned registers;
@@ -111,7 +111,8 @@ typedef struct KernelFigures {
 
 KernelFigures kernel_figures(const EmulatedFunction *function);
 unsigned kernel_most_threads(const EmulatedFunction *function); /* of a block */
-/* How many blocks of so many threads with so much dynamic shared memory are on a multiprocessor at once. */
+/* The number of blocks of 'threads' threads and 'shared' bytes of dynamic shared memory that are on a multiprocessor at
+ * once. */
 unsigned kernel_blocks(const EmulatedFunction *function, unsigned threads, size_t shared);
 /* False if the kernel's registers are known and a block has too many of them. */
 bool kernel_fits(const EmulatedFunction *function, unsigned threads);
@@ -122,7 +123,7 @@ typedef struct EmulatedLaunch {
     EmulatedFunction *function;
     unsigned grid[3], block[3], cluster[3], shared; /* cluster 0: as the kernel requires */
     bool is_cooperative;
-    void **arguments; /* of each parameter; NULL: all are in 'packed' */
+    void **arguments; /* one for each parameter; NULL: all are in 'packed' */
     void *packed;
     size_t packed_size;
 } EmulatedLaunch;
@@ -130,11 +131,11 @@ typedef struct EmulatedLaunch {
 uint64_t parameter_offset(const Function *function, unsigned number); /* bytes in packed arguments */
 /* The value of parameter i. */
 const void *launch_argument(const EmulatedLaunch *launch, unsigned i);
-/* Takes the arguments from the list of cuLaunchKernel's last parameter, where there is one. False if it is invalid. */
+/* Takes the arguments from the list of cuLaunchKernel's last parameter, if there is one. False if it is invalid. */
 bool launch_unpack(EmulatedLaunch *launch, void **extra);
 /* Changes the size of the heap of the device's malloc. False once a kernel has used it, or if that is too much. */
 bool heap_resize(size_t size);
-/* Runs it in the emulator. */
+/* Runs the launch in the emulator. */
 int emulated_run(const EmulatedLaunch *launch);
 extern double device_clock; /* milliseconds */
 
@@ -172,15 +173,15 @@ typedef struct Work {
 typedef struct Node Node;
 typedef struct Graph Graph;
 
-/* Does it now. */
+/* Does the work now. */
 int work_run(const Work *work);
-/* Adds it to the graph after the nodes that it needs. NULL: out of memory. */
+/* Adds the work to the graph, after the nodes that it needs. NULL: out of memory. */
 Node *graph_add(Graph *graph, const Work *work, Node *const *needs, size_t need_count);
 Graph *graph_new(void);
 
 /* stream.c */
 
-/* Does it, or makes it a node of the graph that is captured from the stream. */
+/* Does the work, or makes it a node of the graph that is captured from the stream. */
 int stream_submit(void *stream, const Work *work);
 bool stream_is_captured(void *stream);
 int emulated_launch(const EmulatedLaunch *launch, void *stream);

@@ -1,4 +1,4 @@
-/* The functions of the emulated driver that other files of it, and the runtime, call. */
+/* The functions of the emulated driver that its other files, and the runtime, call. */
 #ifndef PTXOPT_EMULATED_DRIVER_API_H
 #define PTXOPT_EMULATED_DRIVER_API_H
 

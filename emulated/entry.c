@@ -6,7 +6,7 @@
 #include "emulated/driver.h"
 #include "emulated/driver_api.h"
 
-/* VERSION(function, number of its form, CUDA version from which on the name means that form) */
+/* VERSION(function, number of its form, first CUDA version in which the name means that form) */
 typedef struct Version {
     const char *name;
     int form, since;
@@ -50,7 +50,7 @@ int cuGetProcAddress(const char *name, void **function, int version, uint64_t fl
     return cuGetProcAddress_v2(name, function, version, flags, NULL);
 }
 
-/* NVIDIA's libraries ask for tables of private functions. There are none here. */
+/* NVIDIA's libraries ask for tables of private functions. It has none here. */
 int cuGetExportTable(const void **table, const void *id)
 {
     (void)id;

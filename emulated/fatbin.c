@@ -1,5 +1,5 @@
-/* Fat binaries, as far as the PTX in them: a header of 16 bytes, then entries, each with a header. The layout is what
- * `fatbinary` of CUDA 11 to 13 writes. PTX is plain, compressed by LZ4 (CUDA 11 and 12), or by Zstandard, for which
+/* Reads the PTX in fat binaries: a header of 16 bytes, then entries, each with a header. The layout is that of
+ * `fatbinary` of CUDA 11 to 13. PTX is plain, compressed by LZ4 (CUDA 11 and 12), or by Zstandard, for which
  * libzstd.so.1 is loaded. */
 #include "emulated/fatbin.h"
 
@@ -12,7 +12,7 @@ enum { COMPRESSED_LZ4 = 0x2000, COMPRESSED_ZSTD = 0x8000 };
 typedef struct Wrapper {
     uint32_t magic, version;
     const void *data;
-    const void *const *units; /* of version 2, which nvlink makes: what each unit had, up to a NULL */
+    const void *const *units; /* in version 2, which nvlink makes: the fat binaries of the units, up to a NULL */
 } Wrapper;
 
 typedef struct Container {
@@ -31,7 +31,7 @@ typedef struct Entry {
 
 _Static_assert(sizeof(Container) == 16 && sizeof(Entry) == 64, "as fatbinary writes them");
 
-/* A length of which four bits are known: while the bytes that follow are 255, there are more. */
+/* Reads the rest of a length whose first four bits are 'length': bytes of 255 are followed by another. */
 static size_t lz4_length(size_t length, const uint8_t **at, const uint8_t *end)
 {
     uint8_t more = length == 15 ? 255 : 0;
@@ -102,7 +102,7 @@ static void read_cubin(Arena *arena, const char *bytes, const Entry *entry, Cubi
     cubin->size = cubin->bytes ? is_whole ? entry->size : entry->full_size : 0;
 }
 
-/* The PTX of a container, or what is not in one: PTX itself. */
+/* The PTX of a container, or an image that is not a container: PTX itself. */
 static const char *container_ptx(Arena *arena, const char *at, unsigned number, Cubin *cubin, const char **error)
 {
     Container container;

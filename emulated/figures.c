@@ -1,6 +1,6 @@
-/* The registers and memory of kernels: from the machine code beside the PTX in the fat binary, or, where there is none
- * for the device, from ptxas or nvJitLink, which assemble the PTX when a program asks first. Where neither is
- * there, shared memory is that of the PTX's variables, and the registers are an estimate. */
+/* The registers and memory of kernels: from the machine code beside the PTX in the fat binary, or, if there is none for
+ * the device, from ptxas or nvJitLink, which assemble the PTX at the first query. If neither is installed, shared
+ * memory is that of the PTX's variables, and the registers are an estimate. */
 #include <string.h>
 
 #include "assembler/assembler.h"
@@ -62,7 +62,7 @@ static void add_shared(uint64_t *bytes, const Variable *variable)
         *bytes = align_up(*bytes, variable_align(variable)) + variable_bytes(variable);
 }
 
-/* Of the module's variables, all count. */
+/* The bytes of shared memory of a kernel's variables, and of all of the module's. */
 static uint64_t static_shared(const EmulatedFunction *function)
 {
     const Module *module = function->module->module;

@@ -1,4 +1,4 @@
-/* Attributes of kernels, and how many blocks of them the device holds. */
+/* Attributes of kernels, and the number of their blocks that the device holds. */
 #include <string.h>
 
 #include "emulated/driver.h"
@@ -165,7 +165,7 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int
     return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, shared, 0);
 }
 
-/* The largest block of those with which the most threads are on a multiprocessor, as the driver chooses. */
+/* Chooses the largest of the blocks with which the most threads are on a multiprocessor, as the driver does. */
 int cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, void *function, size_t (*shared_of)(int),
                                               size_t shared, int limit, unsigned flags)
 {
@@ -197,7 +197,7 @@ int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *function, size
     return cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, function, shared_of, shared, limit, 0);
 }
 
-/* The most with which so many blocks still fit. */
+/* The most shared memory with which 'blocks' blocks still fit. */
 int cuOccupancyAvailableDynamicSMemPerBlock(size_t *shared, void *function, int blocks, int threads)
 {
     LOCKED;

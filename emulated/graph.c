@@ -1,5 +1,5 @@
-/* Graphs: nodes of work with the nodes that each comes after. An instance is a copy of a graph in an order that the
- * edges allow, with links to the nodes that it was made from. */
+/* Graphs: nodes of work, and for each the nodes that it comes after. An instance is a copy of a graph in an order that
+ * the edges allow, with links to the nodes that it was made from. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ static void launch_release(EmulatedLaunch *launch)
 static Graph *graph_copy(const Graph *graph);
 static void graph_release(Graph *graph);
 
-/* Of child graphs the node has a copy. */
+/* A copy of work. A node has a copy of its child graph. */
 static Work work_copy(const Work *work)
 {
     Work copy = *work;
@@ -182,7 +182,8 @@ static int graph_run(const Graph *graph)
     return error;
 }
 
-/* Memory that a graph allocates is there from when the node is made, and stays, so that the graph can run again. */
+/* Does the work. Memory that a graph allocates exists from the creation of the node on, and stays, so that the graph
+ * can run again. */
 int work_run(const Work *work)
 {
     switch (work->kind) {
@@ -202,7 +203,7 @@ int cuGraphCreate(void **graph, unsigned flags)
     return flags ? INVALID_VALUE : *graph ? DONE : NO_MEMORY;
 }
 
-/* The shape of graphs. Lists: with no place for them, *count is set to how many there are. */
+/* The shape of graphs. Lists: without a place for the items, *count is set to their number. */
 
 int cuGraphNodeGetType(void *node, int *type)
 {
@@ -501,7 +502,7 @@ int cuUserObjectRelease(void *handle, unsigned count)
     return DONE;
 }
 
-/* The graph's references are never given back: the object outlives it. */
+/* The graph's references are never released, so the object outlives it. */
 int cuGraphRetainUserObject(void *graph, void *object, unsigned count, unsigned flags)
 {
     enum { MOVE = 1 };

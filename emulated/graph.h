@@ -1,10 +1,10 @@
-/* What the files of the emulated driver's graphs share. */
+/* The interface between the files of the emulated driver's graphs. */
 #ifndef PTXOPT_EMULATED_GRAPH_H
 #define PTXOPT_EMULATED_GRAPH_H
 
 #include "emulated/driver.h"
 
-/* What a node did before: the program may still have the addresses of its arguments. */
+/* The former work of a node, because the program may still have the addresses of its arguments. */
 typedef struct Replaced {
     Work work;
     struct Replaced *next;
@@ -26,7 +26,7 @@ struct Graph {
     unsigned long long flags;
 };
 
-/* The node gets a copy of the work. */
+/* Gives the node a copy of the work. */
 void node_set(Node *node, const Work *work);
 /* The node of a clone or an instance that was made from 'node'; NULL: none. */
 Node *made_from(const Graph *copy, const Node *node);

@@ -1,4 +1,4 @@
-/* Nodes of graphs: how programs make them, and their parameters. */
+/* Nodes of graphs: their creation and their parameters. */
 #include <stddef.h>
 #include <string.h>
 
@@ -128,7 +128,7 @@ static const Work *work_of(void *node, WorkKind kind)
     return node && ((Node *)node)->work.kind == kind ? &((Node *)node)->work : NULL;
 }
 
-/* Of the same kind as before. */
+/* Sets the work of a node, which must be of the same kind as before. */
 static int set(void *node, const Work *work)
 {
     LOCKED;

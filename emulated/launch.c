@@ -69,7 +69,7 @@ bool launch_unpack(EmulatedLaunch *launch, void **extra)
                                                         variable_bytes(prototype->params[count - 1]);
 }
 
-/* The heap is there from the first kernel that may ask for memory. */
+/* Makes the heap, before the first kernel that may use it. */
 static void heap_prepare(const Module *module)
 {
     if (heap.address || !module_find_function(module, "malloc"))
@@ -79,7 +79,8 @@ static void heap_prepare(const Module *module)
         heap = (EmulatorHeap){.address = memory->address, .size = memory->size};
 }
 
-/* The words by which the blocks of a cooperative grid wait for each other are zero when it begins. */
+/* The address of the words with which the blocks of a cooperative grid wait for each other; they are zero at its
+ * start. */
 static uint64_t workspace_prepare(void)
 {
     if (!workspace)
@@ -110,7 +111,7 @@ static void corrupt(const EmulatedLaunch *launch)
     }
 }
 
-/* What a kernel must not do ends all work on the device; what was wrong with the launch does not. */
+/* The error for a fault. A fault of the kernel ends all work on the device; an error in the launch does not. */
 static int error_of(FaultKind fault)
 {
     switch (fault) {
@@ -126,7 +127,7 @@ static int error_of(FaultKind fault)
     }
 }
 
-/* All blocks of a cooperative grid must be on the device at once. */
+/* True if the blocks of a cooperative grid do not all fit on the device at once. */
 static bool is_too_large(const EmulatedLaunch *launch, unsigned threads)
 {
     unsigned blocks = launch->grid[0] * launch->grid[1] * launch->grid[2];
@@ -219,7 +220,7 @@ int cuLaunchCooperativeKernel(void *function, unsigned grid_x, unsigned grid_y, 
     return emulated_launch(&launch, stream);
 }
 
-/* An attribute has an int and, from its eighth byte, a value of 64 bytes. */
+/* Reads an attribute: an int and, from its eighth byte, a value of 64 bytes. */
 static void launch_attribute(EmulatedLaunch *launch, const int *attribute)
 {
     enum { COOPERATIVE = 2, CLUSTER = 4, VALUE = 2 };

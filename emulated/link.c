@@ -1,7 +1,7 @@
-/* Links the PTX of several units for the emulated driver, which cannot run what nvlink makes: the texts of their
- * declarations and definitions, those of variables first, with one of each name.
+/* Links the PTX of several units for the emulated driver, which cannot run nvlink's output: joins the texts of their
+ * declarations and definitions, those of variables first, one for each name.
  *
- * A unit's own names are changed where another unit has the same. Debug information is left out. */
+ * A unit's own names are changed if another unit has the same. Debug information is left out. */
 #include <string.h>
 
 #include "emit/emit.h"
@@ -10,7 +10,7 @@
 
 typedef struct Unit {
     Module *module;
-    const char *suffix; /* for its own names that others have, too */
+    const char *suffix; /* for its own names that others have too */
 } Unit;
 
 typedef struct Linked {
@@ -37,7 +37,7 @@ static bool is_definition(const Item *item)
     return item_linkage(item) != LINKAGE_EXTERN && (item->kind == ITEM_VARIABLE || item->function->has_body);
 }
 
-/* Shared memory of which the launch gives the size has no definition. */
+/* True for shared memory whose size the launch gives, which has no definition. */
 static bool is_open_shared(const Item *item)
 {
     return item->kind == ITEM_VARIABLE && item->variable->space == SPACE_SHARED &&
@@ -49,7 +49,7 @@ static bool is_own(const Item *item)
     return item_name(item) && (item_linkage(item) == LINKAGE_NONE || is_open_shared(item));
 }
 
-/* The definition of a name that is seen everywhere: a strong one before others, and the first of these. NULL: none. */
+/* The definition of a name that is visible everywhere: a strong one if there is one, else the first. NULL: none. */
 static const Item *definition_of(const Linked *linked, const char *name)
 {
     const Item *weak = NULL;
@@ -66,7 +66,7 @@ static const Item *definition_of(const Linked *linked, const char *name)
     return weak;
 }
 
-/* Whether a unit's own name must be changed. */
+/* True if a unit's own name must be changed. */
 static bool is_taken(const Linked *linked, const Unit *unit, const char *name, size_t length)
 {
     bool is_here = false, is_elsewhere = false;
@@ -82,7 +82,7 @@ static bool is_taken(const Linked *linked, const Unit *unit, const char *name, s
     return is_here && is_elsewhere;
 }
 
-/* A part of the unit's text, with names changed and without the lines that tell where in the source it is from. */
+/* A part of the unit's text, with names changed and without line directives. */
 static void put_text(Linked *linked, const Unit *unit, const char *at, const char *end)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_$%.";
@@ -101,7 +101,7 @@ static void put_text(Linked *linked, const Unit *unit, const char *at, const cha
     }
 }
 
-/* An item, as ptxopt writes it. The linkage of a declaration must be that of the definition. */
+/* Writes an item as ptxopt does. The linkage of a declaration must be that of the definition. */
 static void put_item(Linked *linked, const Unit *unit, const Item *item)
 {
     static const char word[] = ".extern", header_end[] = "\n\n";

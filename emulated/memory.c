@@ -1,6 +1,6 @@
 /* The device's memory. Device memory is at addresses that the host does not have, so that a host's access to it fails
- * as on a device; managed and pinned memory is at the address at which the host has it. Addresses are not used again,
- * so that an access to memory that was freed is seen. */
+ * as on a device; managed and pinned memory has the same address as on the host. Addresses are not reused, so that an
+ * access to freed memory is detected. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,7 +148,7 @@ const EmulatorMemory *memory_list(Arena *arena, size_t *count)
     return list;
 }
 
-/* What programs call. */
+/* The functions that programs call. */
 
 static int allocate(uint64_t *address, size_t size, MemoryKind kind, unsigned flags)
 {
@@ -300,7 +300,7 @@ int cuMemGetAddressRange_v2(uint64_t *base, size_t *size, uint64_t address)
     return DONE;
 }
 
-/* Managed memory is where both sides have it, so advice changes nothing. */
+/* Managed memory is where both sides have it, so advice changes nothing; only the range is checked. */
 static int range_check(uint64_t address, size_t size)
 {
     const Memory *memory = memory_at(address);

@@ -10,9 +10,9 @@
 
 enum { MOST_FUNCTIONS = 4096 };
 
-static EmulatedFunction functions[MOST_FUNCTIONS]; /* handles, which are used again */
+static EmulatedFunction functions[MOST_FUNCTIONS]; /* handles, which are reused */
 
-/* CUjit_option: where the program wants to have what an assembler would print, and how large that is. */
+/* CUjit_option: the program's buffer for an assembler's output, and its size. */
 enum { JIT_ERROR_LOG = 5, JIT_ERROR_LOG_SIZE = 6 };
 
 static void log_put(const char *text, unsigned count, const int *options, void **values)
@@ -314,7 +314,7 @@ int cuFuncLoad(void *function)
     return function ? DONE : INVALID_HANDLE;
 }
 
-/* Linking: of PTX alone. The result is PTX. */
+/* Linking of PTX only. The result is PTX. */
 
 enum { MOST_INPUTS = 256 };
 

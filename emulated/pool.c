@@ -1,5 +1,5 @@
-/* Pools of memory for allocations in stream order. Streams are in order with each other, so memory is there when it is
- * asked for, and goes when it is freed; a pool only counts. */
+/* Pools of memory for allocations in stream order. Streams are in order with each other, so memory exists from its
+ * allocation until it is freed; a pool only counts. */
 #include <stdlib.h>
 #include <string.h>
 

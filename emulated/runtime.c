@@ -1,7 +1,7 @@
 /* A CUDA runtime on the driver libcuda.so.1 that the loader finds, where that driver is the emulator: for programs of
  * nvcc 11 to 13. Streams are in order, so everything is done when a function returns.
  *
- * This file: the driver, what host code registers, launches, and errors. */
+ * This file has the driver, the registrations of host code, launches, and errors. */
 #include "emulated/runtime.h"
 
 #include <dlfcn.h>
@@ -15,7 +15,7 @@ typedef struct Symbol {
     char *host;
     const char *name;
     size_t size;
-    bool is_managed; /* 'host' is the place of a pointer to it */
+    bool is_managed; /* 'host' is the address of a pointer to it */
     struct Symbol *next;
 } Symbol;
 
@@ -117,7 +117,7 @@ int cudaPeekAtLastError(void)
     return last_error;
 }
 
-/* An error of the device stays. */
+/* Returns and clears the last error; an error of the device stays. */
 int cudaGetLastError(void)
 {
     int error = last_error;
@@ -206,7 +206,7 @@ void __cudaRegisterManagedVar(void **binary, void **host, char *device, const ch
     symbol_add(binary, (char *)host, name, size, true);
 }
 
-/* The program's pointers to managed variables are set when the module is loaded. */
+/* Sets the program's pointers to managed variables when the module is loaded. */
 static void managed_set(void **handle, void *module)
 {
     for (const Symbol *symbol = symbols; symbol; symbol = symbol->next) {
@@ -251,7 +251,7 @@ int cudaGetFuncBySymbol(void **function, const void *host)
     return fail(error);
 }
 
-/* The program may name a managed variable by the pointer to it. */
+/* True if 'host' names the symbol; a program may name a managed variable by the pointer to it. */
 static bool is_symbol(const Symbol *symbol, const void *host)
 {
     return symbol->host == host || (symbol->is_managed && *(void **)symbol->host == host);
@@ -372,7 +372,7 @@ int cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned
     return fail(error);
 }
 
-/* CUDA 11's has no last parameter. */
+/* In CUDA 11, the last parameter is missing. */
 int cudaGetDriverEntryPoint(const char *name, void **function, unsigned long long flags, int *found)
 {
     return cudaGetDriverEntryPointByVersion(name, function, RUNTIME_VERSION, flags,

@@ -1,4 +1,4 @@
-/* What the files of the emulated runtime share. */
+/* The interface between the files of the emulated runtime. */
 #ifndef PTXOPT_EMULATED_RUNTIME_H
 #define PTXOPT_EMULATED_RUNTIME_H
 
@@ -17,28 +17,29 @@
 typedef struct Kernel {
     void **binary;
     const char *host, *name;
-    void *function; /* NULL: not asked for yet */
+    void *function; /* NULL: not requested yet */
     struct Kernel *next;
 } Kernel;
 
-extern Kernel *kernels; /* that host code has registered */
+extern Kernel *kernels; /* those that host code has registered */
 
-/* The driver's function of that name, which is opened if need be; without it, one that says so and fails. */
+/* The driver's function of that name, from the driver, which is opened if necessary; without a driver, a function that
+ * reports so and fails. */
 #define DRIVER(name) ((__typeof__(&name))(uintptr_t)driver_function(#name))
 void *driver_function(const char *name);
 /* Opens the driver and makes its primary context the thread's if it has none: DONE or an error. */
 int ready(void);
-/* The error, which is remembered. */
+/* Remembers the error and returns it. */
 int fail(int error);
 /* The driver's function for a host function, or for the handle of a kernel, which it is itself. */
 int function_of(void **function, const void *host);
-/* Of a variable: its address on the device, and its bytes ('size' may be NULL). */
+/* Finds a variable: its address on the device, and its bytes ('size' may be NULL). */
 int symbol_find(const void *host, uint64_t *address, size_t *size);
 
 /* runtime_copy.c: the driver's form of a copy of the runtime */
 int copy_of(const RuntimeCopy3D *copy, Copy3D *result);
 
-/* What most functions are: the driver's, once it is ready, and its error is remembered. */
+/* The body of most functions: calls the driver's, once it is ready, and remembers its error. */
 #define CALL(function, ...)                                                                                            \
     do {                                                                                                               \
         int error_ = ready();                                                                                          \

@@ -63,7 +63,7 @@ static int copy_batch(void *const *to, const void *const *from, const size_t *si
     return error;
 }
 
-/* CUDA 12 gives a place for the number of the copy that failed, too. */
+/* CUDA 12 also passes a place for the number of the copy that failed. */
 #if RUNTIME_VERSION >= 13000
 int cudaMemcpyBatchAsync(void *const *to, const void *const *from, const size_t *sizes, size_t count, void *attributes,
                          size_t *places, size_t attribute_count, void *stream)
@@ -193,7 +193,7 @@ static size_t row_bytes(void *array, size_t *texel)
     return error ? 0 : shape.width * *texel;
 }
 
-/* A run of bytes that may go on in the next rows. */
+/* Copies a run of bytes that may continue in the next rows. */
 int cudaMemcpyToArrayAsync(void *to, size_t x, size_t y, const void *from, size_t size, int direction, void *stream)
 {
     size_t texel, row = row_bytes(to, &texel);
@@ -230,7 +230,8 @@ int cudaMemcpyFromArray(void *to, const void *from, size_t x, size_t y, size_t s
     return cudaMemcpyFromArrayAsync(to, from, x, y, size, direction, NULL);
 }
 
-/* Positions are in texels of an array, and the width of the box, too, if there is an array; otherwise in bytes. */
+/* Sets one place of a copy. Positions, and the width of the box, are in texels if there is an array; otherwise in
+ * bytes. */
 static bool set_place(CopyPlace *to, void *array, Position3 position, const PitchedPointer *pointer, size_t *texel)
 {
     if (array) {

@@ -67,7 +67,7 @@ int cudaDeviceGetAttribute(int *value, int attribute, int device)
     CALL(cuDeviceGetAttribute, value, attribute, device);
 }
 
-/* cudaDeviceProp: members in order, each an int or, aligned, a size. Since 12, it has more, and 13 leaves some out. */
+/* cudaDeviceProp: members in order, each an int or, aligned, a size. CUDA 12 added some, and 13 leaves some out. */
 
 typedef enum Member { INTEGER, SIZE, TEXT } Member;
 
@@ -127,7 +127,7 @@ static int get_properties(char *to, int device, int version)
     return DONE;
 }
 
-/* Programs of CUDA 12 call the first for what CUDA 11's structure has. */
+/* Programs of CUDA 12 call the first function for the structure of CUDA 11. */
 int cudaGetDeviceProperties(void *to, int device)
 {
     return get_properties(to, device, RUNTIME_VERSION < 13000 ? OLD : NEW);
@@ -179,7 +179,7 @@ int cudaDeviceGetP2PAttribute(int *value, int attribute, int device, int peer)
     CALL(cuDeviceGetP2PAttribute, value, attribute, device, peer);
 }
 
-/* The end, and settings. */
+/* Reset and settings. */
 
 int cudaDeviceReset(void)
 {
@@ -289,7 +289,7 @@ int cudaProfilerStop(void)
     CALL(cuProfilerStop);
 }
 
-/* Devices of today have doubles. */
+/* Today's devices have doubles. */
 
 int cudaSetDoubleForDevice(double *value)
 {

@@ -11,7 +11,7 @@
         return fail(error_ ? error_ : DRIVER(function_name)(__VA_ARGS__));                                             \
     } while (0)
 
-/* CUfunction_attribute: those that cudaFuncAttributes has as sizes, then the others in its order. */
+/* CUfunction_attribute: those that are sizes in cudaFuncAttributes, then the others in its order. */
 static int attributes_read(FunctionAttributes *attributes, void *function)
 {
     enum { MOST_THREADS, SHARED, CONSTANT, LOCAL, REGISTERS, CLUSTER_POLICY = 15, LARGE_CLUSTERS = 14 };

@@ -3,7 +3,7 @@
 
 #include "emulated/runtime.h"
 
-/* The driver's node, of which the runtime's has only the beginning. */
+/* The driver's form of a node, which the runtime's is only the beginning of. */
 static int node_of(const KernelNode *given, KernelNode *node)
 {
     *node = (KernelNode){0};
@@ -320,7 +320,7 @@ int cudaGraphKernelNodeCopyAttributes(void *first, void *second)
     CALL(cuGraphKernelNodeCopyAttributes, to, from);
 }
 
-/* The shape of graphs. CUDA 13 has data of edges, which earlier versions have under another name. */
+/* The shape of graphs. In CUDA 13, edges have data; earlier versions have them under another name. */
 
 int cudaGraphNodeGetType(void *added, int *type)
 {

@@ -1,9 +1,9 @@
-/* The runtime's memory: allocations, pools, arrays, and what is asked about pointers. */
+/* The runtime's memory: allocations, pools, arrays, and queries about pointers. */
 #include <string.h>
 
 #include "emulated/runtime.h"
 
-/* Nothing for no bytes, as in CUDA. */
+/* Allocates nothing for no bytes, as in CUDA. */
 int cudaMalloc(void **result, size_t size)
 {
     uint64_t address = 0;
@@ -102,7 +102,7 @@ int cudaMemGetInfo(size_t *available, size_t *total)
     CALL(cuMemGetInfo_v2, available, total);
 }
 
-/* CUDA 13 gives a location, earlier versions a device. */
+/* CUDA 13 passes a location, earlier versions pass a device. */
 
 int cudaMemAdvise_v2(const void *address, size_t size, int advice, MemoryLocation location)
 {

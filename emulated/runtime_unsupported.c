@@ -1,4 +1,4 @@
-/* The runtime's functions that the emulator does not have: each says so. */
+/* The runtime's functions that the emulator does not have: each reports so. */
 #include <stdio.h>
 
 #include "emulated/runtime.h"

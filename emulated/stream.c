@@ -16,8 +16,8 @@ typedef struct Tips { /* the nodes that the next one comes after */
 } Tips;
 
 typedef struct Stream {
-    Graph *captured;          /* NULL: it executes */
-    bool is_origin, is_given; /* of the capture; the graph was there before */
+    Graph *captured;          /* NULL: the stream executes */
+    bool is_origin, is_given; /* is the origin of the capture; the graph existed before */
     uint64_t capture_id, id;
     Tips tips;
     unsigned flags;
@@ -29,7 +29,7 @@ typedef struct Event {
     double time;
     bool is_recorded;
     unsigned flags;
-    Graph *captured; /* it was recorded in a stream that was captured into this graph */
+    Graph *captured; /* the graph into which the stream was captured in which it was recorded */
     uint64_t capture_id;
     Tips tips;
 } Event;
@@ -37,7 +37,7 @@ typedef struct Event {
 static Stream *streams;
 static uint64_t next_id = 3, next_capture = 1;
 
-/* NULL for the special streams, which cannot be captured here. */
+/* The stream of a handle; NULL for the special ones, which cannot be captured here. */
 static Stream *stream_of(void *handle)
 {
     return (uintptr_t)handle > SPECIAL_STREAMS ? handle : NULL;
@@ -271,7 +271,7 @@ int cuStreamBeginCaptureToGraph(void *handle, void *graph, void *const *needs, c
     return graph ? capture(handle, graph, true, (Node *const *)needs, count) : INVALID_VALUE;
 }
 
-/* Other streams that were drawn into the capture are free again. */
+/* Ends a capture; other streams that were drawn into it are free again. */
 int cuStreamEndCapture(void *handle, void **graph)
 {
     LOCKED;
@@ -482,7 +482,7 @@ int cuCtxWaitEvent(void *context, void *event)
     return DONE;
 }
 
-/* Words in memory that streams write and wait for: what is waited for must be there already. */
+/* Words in memory that streams write and wait for: the awaited value must be there already. */
 
 int cuStreamWriteValue32_v2(void *stream, uint64_t address, unsigned value, unsigned flags)
 {

@@ -109,7 +109,7 @@ static bool number_take(unsigned *number)
     return true;
 }
 
-/* A mipmapped array is taken for its first level. */
+/* The array of a resource; of a mipmapped array, the first level. */
 static const Array *resource_array(const Resource *resource)
 {
     void *level = resource->array;
@@ -150,7 +150,7 @@ int cuSurfObjectCreate(uint64_t *handle, const Resource *resource)
     return resource->kind == RESOURCE_ARRAY ? object_make(handle, resource, NULL) : INVALID_VALUE;
 }
 
-/* NULL: it is not an object of the kind. */
+/* The object of a handle; NULL if it is not an object of the kind. */
 static const Object *object_find(uint64_t handle, bool is_surface, unsigned *number)
 {
     for (*number = 0; *number < image_count; (*number)++)

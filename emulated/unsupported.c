@@ -1,4 +1,4 @@
-/* The driver's functions that the emulator does not have: each says so. */
+/* The driver's functions that the emulator does not have: each reports so. */
 #include <stdio.h>
 
 #include "emulated/errors.h"
