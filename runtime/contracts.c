@@ -48,9 +48,9 @@ _Noreturn static void stop(const char *kernel, const char *why)
     abort();
 }
 
-/* Words of contracts: what multiplies the dynamic shared memory, the factor, whether warps must stay whole, the
- * stride's unit, the original's block where it is known, and what divides the grid. Factor, block and grid have three
- * words, along x, y and z. */
+/* Words of contracts: the multiplier of the dynamic shared memory, the factor, whether warps must stay whole, the
+ * stride's unit, the original's block if known, and the divisors of the grid. Factor, block and grid have three words,
+ * along x, y and z. */
 enum { WORD_SHARED = 2, WORD_FACTOR = 3, WORD_WHOLE_WARPS = 8, WORD_UNIT = 9, WORD_BLOCK = 10, WORD_GRID = 13 };
 enum { WARP = 32 };
 
@@ -74,7 +74,7 @@ static void *find_kernel(const Driver *driver, void *module, void *library, cons
     return error ? NULL : found;
 }
 
-/* The name of what belongs to a kernel, for the caller to free. */
+/* The name of something that belongs to a kernel, for the caller to free. */
 static char *name_join(const char *before, const char *kernel, const char *after)
 {
     size_t size = strlen(before) + strlen(kernel) + strlen(after) + 1;
@@ -131,7 +131,8 @@ static void *find_form(const Driver *driver, void *module, void *library, const 
     return found;
 }
 
-/* The program's kernel is the original: whatever cannot be found out, launching it is right. */
+/* Reads the contract of a kernel that is the original in the program: if something cannot be found out, launching it is
+ * right. */
 static void read_beside(const Driver *driver, void *module, void *library, Contract *contract)
 {
     uint64_t address = 0;
@@ -147,7 +148,7 @@ static void read_beside(const Driver *driver, void *module, void *library, Contr
         contract->function = coarsened;
 }
 
-/* The program's kernel is the coarsened one. False if it has no contract. */
+/* Reads the contract of a kernel that is the coarsened one in the program. False if it has no contract. */
 static bool read_coarsened(const Driver *driver, void *module, void *library, Contract *contract)
 {
     uint64_t address = 0;
@@ -200,7 +201,7 @@ KernelNode node_copy(const KernelNode *given, bool has_kernel)
     return node;
 }
 
-/* The other form is found where the kernel was: as functions of modules, or kernels of libraries. */
+/* The other form is found in the same way as the kernel: as a function of a module, or a kernel of a library. */
 void node_set_other(const Driver *driver, const Contract *contract, KernelNode *node, bool has_kernel)
 {
     bool is_kernel = has_kernel && contract->is_of_library;
@@ -299,7 +300,7 @@ static void *form_of(const Contract *contract, bool is_coarsened)
     return contract && is_coarsened == contract->is_beside ? contract->other : NULL;
 }
 
-/* Whether a form, the program's own (NULL) or the other, is the coarsened one. */
+/* True if a form, the program's own (NULL) or the other, is the coarsened one. */
 static bool is_coarsened_form(const Contract *contract, const void *other)
 {
     return contract && contract->is_coarsened && (other != NULL) == contract->is_beside;
@@ -354,7 +355,8 @@ size_t shared_before(const Contract *contract, const void *other, size_t shared)
     return factor == 1 || !is_coarsened_form(contract, other) ? shared : shared / factor / unit * unit;
 }
 
-/* Threads of a block of the original, and of the coarsened kernel: in proportion, or of the only block there is. */
+/* The threads of a block of the original and of the coarsened kernel: in proportion, or those of the only possible
+ * block. */
 static void proportion(const Contract *contract, int *before, int *after)
 {
     *before = *after = 1;
@@ -377,7 +379,7 @@ int threads_after(const Contract *contract, int threads)
     return is_coarsened_form(contract, NULL) ? shrunk(contract, threads) : threads;
 }
 
-/* Whether the contract allows a block of so many threads, as far as their number tells. */
+/* True if the contract allows a block of this many threads, as far as their number tells. */
 static bool count_fits(const Contract *contract, int threads)
 {
     const uint32_t *words = contract->words;

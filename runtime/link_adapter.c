@@ -1,11 +1,11 @@
 /* The launches of the CUDA runtime, static or shared, as host code of nvcc and clang makes them, adapted by the
- * contracts of the loaded kernels. The functions below take the place of the runtime's: in objects that ptxopt-nvcc
- * compiles, which have all of this in them and refer to it by other names (embed.awk; PTXOPT_EMBEDDED), or in a
- * whole program, linked with --wrap for each function.
+ * contracts of the loaded kernels. The functions below replace the runtime's: in objects that ptxopt-nvcc compiles,
+ * which contain all of this and refer to it by other names (embed.awk; PTXOPT_EMBEDDED), or in a whole program, linked
+ * with --wrap for each function.
  *
  * Host code names a kernel by the address of its host function, or by a handle that it got for that address. The
- * first launch of each asks the driver for the contract. Functions that a version of the runtime lacks, and those of
- * a program without it, are NULL. */
+ * contract is read from the driver at the first launch of each. Functions that a version of the runtime lacks, and
+ * those of a program without it, are NULL. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -28,11 +28,12 @@ typedef struct Loaded {
     struct Loaded *next;
 } Loaded;
 
-/* What the compiled host code registers, or the program gets from a library, and where it has been launched. */
+/* A kernel that the compiled host code registers, or that the program gets from a library, and the devices on which it
+ * has been launched. */
 typedef struct Entry {
     const void *host;   /* a library's: its handle */
     void *library;      /* or NULL */
-    const void *handle; /* that the runtime gives for it; or NULL */
+    const void *handle; /* the one that the runtime gives for it; or NULL */
     char *name;
     Loaded *loaded;
     struct Entry *next;
@@ -56,7 +57,7 @@ static void *driver_function(const char *name)
     return library ? dlsym(library, name) : NULL;
 }
 
-/* With the lock. */
+/* Loads the driver. The caller holds the lock. */
 static void load(void)
 {
     static bool is_loaded;
@@ -82,7 +83,8 @@ static Entry *entry_of(const void *host)
 
 extern int cudaGetFuncBySymbol(void **function, const void *symbol) __attribute__((weak));
 
-/* The contract of an entry, given by its function of the current device, or by its library. With the lock. */
+/* The contract of an entry, given by its function of the current device, or by its library. The caller holds the
+ * lock. */
 static Contract *contract_loaded(Entry *entry, void *function)
 {
     void *module = NULL;
@@ -119,7 +121,7 @@ static Contract *contract_of(const void *kernel)
     return contract;
 }
 
-/* Programs may ask for a kernel of a library before each launch. */
+/* Adds a kernel unless it is known: programs may request a kernel of a library before each launch. */
 static void entry_add(const void *host, void *library, const char *name)
 {
     pthread_mutex_lock(&lock);
@@ -183,7 +185,7 @@ int ADAPTED(cudaLibraryEnumerateKernels)(void **kernels, unsigned count, void *l
     return error;
 }
 
-/* Its handles may be used again. */
+/* Handles may be reused after this. */
 extern int REAL(cudaLibraryUnload)(void *library) __attribute__((weak));
 int ADAPTED(cudaLibraryUnload)(void *library)
 {
@@ -197,7 +199,7 @@ int ADAPTED(cudaLibraryUnload)(void *library)
 
 enum { LEGACY_STREAM = 1, THREAD_STREAM = 2, NOT_SUPPORTED = 801 };
 
-/* What the driver calls the runtime's default stream. */
+/* The driver's handle for the runtime's default stream, or the stream itself. */
 static void *driver_stream(void *stream, uintptr_t default_stream)
 {
     return stream ? stream : (void *)default_stream; // NOLINT: a constant of the CUDA API
@@ -245,8 +247,8 @@ static int launch_other_cooperative(void *other, Dim3 grid, Dim3 block, void **a
                : NOT_SUPPORTED;
 }
 
-/* A launch function. Where the driver refuses a launch, the runtime is given one without blocks: it refuses that, too,
- * and so remembers an error for cudaGetLastError. */
+/* A launch function. If the driver refuses a launch, the runtime is given one without blocks: it refuses that too, and
+ * so remembers an error for cudaGetLastError. */
 #define WRAP_LAUNCH(NAME, KERNEL, OTHER, DEFAULT)                                                                      \
     extern int REAL(NAME)(KERNEL kernel, Dim3 grid, Dim3 block, void **arguments, size_t shared, void *stream)         \
         __attribute__((weak));                                                                                         \
@@ -294,7 +296,7 @@ WRAP_CONFIG(cudaLaunchKernelExC_ptsz, THREAD_STREAM)
 
 /* Nodes of graphs. The runtime's graphs and nodes are the driver's. */
 
-/* How a node is given to the runtime, or, where true, to the driver: it launches the other form. */
+/* Decides about a node: if true, it goes to the driver and launches the other form; else it goes to the runtime. */
 static bool node_decide(const KernelNode *given, KernelNode *node)
 {
     *node = node_copy(given, false);
@@ -353,7 +355,7 @@ int ADAPTED(cudaGraphExecKernelNodeSetParams)(void *instance, void *node, const 
                : REAL(cudaGraphExecKernelNodeSetParams)(instance, node, &given);
 }
 
-/* The entry of a kernel whose other form this is, and that contract. */
+/* The entry of the kernel whose other form this is, and its contract. */
 static const Entry *entry_of_other(const void *other, const Contract **contract)
 {
     pthread_mutex_lock(&lock);
@@ -368,8 +370,8 @@ static const Entry *entry_of_other(const void *other, const Contract **contract)
     return found;
 }
 
-/* Programs change what they get, and set it again: the kernel is the one that they know, with the original's launch,
- * whichever of the two the node has. */
+/* Programs read parameters, change them, and set them again, so the kernel is the one that they know, with the
+ * original's launch, whichever of the two forms the node has. */
 static bool node_of_other(void *node, KernelNode *found)
 {
     const Contract *contract = NULL;
@@ -413,8 +415,8 @@ int ADAPTED(cudaGraphNodeGetParams)(void *node, AnyNode *parameters)
     return error;
 }
 
-/* Nodes of any kind. The runtime is given what the program gave, or, for a kernel, a changed copy: it writes into nodes
- * of other kinds. NULL: 'room' is for the driver. */
+/* Nodes of any kind. The runtime gets the program's node, into which it may write, or, for a kernel, a changed copy.
+ * NULL: 'room' is for the driver. */
 static AnyNode *any_decide(AnyNode *given, AnyNode *room)
 {
     if (given->type != KERNEL_NODE)
@@ -442,7 +444,7 @@ int ADAPTED(cudaGraphAddNode)(void **node, void *graph, void *const *needs, void
                      : REAL(cudaGraphAddNode)(node, graph, needs, fourth, any, sixth);
 }
 
-/* Of CUDA 12.3 to 12.9. */
+/* This function exists in CUDA 12.3 to 12.9. */
 extern int REAL(cudaGraphAddNode_v2)(void **node, void *graph, void *const *needs, const void *edges, size_t count,
                                       AnyNode *parameters) __attribute__((weak));
 int ADAPTED(cudaGraphAddNode_v2)(void **node, void *graph, void *const *needs, const void *edges, size_t count,
@@ -468,7 +470,7 @@ int ADAPTED(cudaGraphExecNodeSetParams)(void *instance, void *node, AnyNode *par
                : set_instance_other(instance, node, &room.kernel);
 }
 
-/* Attributes and queries: the program counts in threads of the original kernel. */
+/* Attributes and queries: the program thinks in threads of the original kernel. */
 
 extern int REAL(cudaFuncGetAttributes)(FunctionAttributes *attributes, const void *kernel) __attribute__((weak));
 int ADAPTED(cudaFuncGetAttributes)(FunctionAttributes *attributes, const void *kernel)
@@ -533,7 +535,7 @@ int ADAPTED(cudaOccupancyAvailableDynamicSMemPerBlock)(size_t *shared, const voi
     return error;
 }
 
-/* Queries about clusters, which are given a whole launch. */
+/* Queries about clusters, which take a whole launch. */
 #define WRAP_CLUSTERS(NAME, OTHER)                                                                                     \
     extern int REAL(NAME)(int *answer, const void *kernel, const LaunchConfig *config) __attribute__((weak));          \
     int ADAPTED(NAME)(int *answer, const void *kernel, const LaunchConfig *config)                                     \

@@ -1,9 +1,9 @@
-/* Preloaded (LD_PRELOAD=libptxopt-launch.so) into a program that uses the CUDA driver, also by cuGetProcAddress or
- * dlsym as CUDA's shared runtime, CuPy and others do: launches of coarsened kernels are adapted by their contracts.
+/* Preloaded (LD_PRELOAD=libptxopt-launch.so) into a program that uses the CUDA driver, including by cuGetProcAddress or
+ * dlsym, as CUDA's shared runtime, CuPy and others do: launches of coarsened kernels are adapted by their contracts.
  *
- * A handle is looked up when the program asks for it by name, or else when it is first used, by the name that the
- * driver has for it. The static runtime asks for the driver's functions where nothing can be preloaded but dlsym;
- * programs that ptxopt-nvcc builds have link_adapter.c, and do not need this one. */
+ * A handle is looked up when the program requests it by name, or else when it is first used, by the name that the
+ * driver gives for it. For the static runtime's look-up of the driver's functions, only dlsym can be preloaded;
+ * programs that ptxopt-nvcc builds have link_adapter.c, and do not need this library. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -76,7 +76,7 @@ static void remember(const void *handle, const void *owner, Contract *contract)
     pthread_mutex_unlock(&lock);
 }
 
-/* Handles may be used again after their module or library is gone. */
+/* Forgets the handles of a module or library that is gone, because they may be reused. */
 static void forget(const void *owner)
 {
     pthread_mutex_lock(&lock);
@@ -87,7 +87,7 @@ static void forget(const void *owner)
     pthread_mutex_unlock(&lock);
 }
 
-/* Programs may ask for a function before each launch. */
+/* Notes a handle unless it is known: programs may request a function before each launch. */
 static void note(const void *handle, void *module, void *library, const char *name)
 {
     pthread_once(&once, load);
@@ -101,7 +101,8 @@ static void note(const void *handle, void *module, void *library, const char *na
     remember(handle, module ? module : library, contract);
 }
 
-/* Of a handle that the program was not given by name, such as one of those that a module enumerates. */
+/* The contract of a handle, also of one that the program did not get by name, such as those that a module
+ * enumerates. */
 static Contract *contract_of(void *handle)
 {
     Contract *contract = contract_known(handle);
@@ -215,7 +216,7 @@ LAUNCH_EX(cuLaunchKernelEx_ptsz)
 
 /* Nodes of graphs. The first version of the parameters ends before the kernel. */
 
-/* The node with what is to be launched: its function, or else its kernel, and the launch that this needs. */
+/* The node with the form to be launched: its function, or else its kernel, and the launch that this needs. */
 static KernelNode node_adapted(const KernelNode *given, bool has_kernel)
 {
     KernelNode node = node_copy(given, has_kernel);
@@ -255,7 +256,7 @@ SET_NODE(cuGraphKernelNodeSetParams_v2, true)
 SET_INSTANCE_NODE(cuGraphExecKernelNodeSetParams, false)
 SET_INSTANCE_NODE(cuGraphExecKernelNodeSetParams_v2, true)
 
-/* Programs change what they get, and set it again. */
+/* Restores the original's kernel and launch: programs read parameters, change them, and set them again. */
 static void node_before(KernelNode *node, bool has_kernel)
 {
     const Contract *contract = contract_of(has_kernel && !node->function ? node->kernel : node->function);
@@ -274,7 +275,7 @@ static void node_before(KernelNode *node, bool has_kernel)
 GET_NODE(cuGraphKernelNodeGetParams, false)
 GET_NODE(cuGraphKernelNodeGetParams_v2, true)
 
-/* What is to be given to the driver: nodes of other kinds as they are, because it writes into them. */
+/* The node for the driver: those of other kinds are passed as they are, because the driver writes into them. */
 static AnyNode *any_adapted(AnyNode *given, AnyNode *room)
 {
     if (given->type != KERNEL_NODE)
@@ -347,7 +348,7 @@ OWN(int, cuKernelSetAttribute, int attribute, int value, void *kernel, int devic
 }
 
 /* The function that a query is about; the threads of a block, and its shared memory unless 'shared' is NULL, are
- * changed to what it needs. */
+ * adapted to it. */
 static void *asked_by_threads(void *function, int *threads, size_t *shared)
 {
     void *other = query_threads(contract_of(function), threads, shared);

@@ -5,7 +5,7 @@
  *     if (cuModuleGetGlobal(&address, &size, module, "__ptxopt_launch_mm") == CUDA_SUCCESS && size == sizeof words) {
  *         cuMemcpyDtoH(words, address, size);                   // or ptxopt_contract_from_cubin(...)
  *         if (!ptxopt_launch_adapt_grid(words, grid, block, &shared, message, sizeof message))
- *             ...                                               // message says which condition is not met
+ *             ...                                               // message names the condition that is not met
  *     }
  *     cuLaunchKernel(mm, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared, ...);
  *
@@ -35,7 +35,7 @@ static inline int ptxopt_contract_changes_grid(const uint32_t words[PTXOPT_CONTR
 
 /* Turns the grid, the block and the bytes of dynamic shared memory of the original kernel's launch into those of the
  * coarsened one. 1 if done. 0 if the contract forbids that launch, or is of a format that is not known here: 'message'
- * then says why, and nothing is changed. Where shared memory has grown, the kernel may need
+ * then gives the reason, and nothing is changed. If shared memory has grown, the kernel may need
  * CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES. */
 static inline int ptxopt_launch_adapt_grid(const uint32_t words[PTXOPT_CONTRACT_WORDS], unsigned grid[3],
                                            unsigned block[3], size_t *shared, char *message, size_t message_size)
@@ -87,7 +87,7 @@ static inline int ptxopt_launch_adapt_grid(const uint32_t words[PTXOPT_CONTRACT_
     return 1;
 }
 
-/* The same for contracts that change only the block, as all do but those of -coarsen-grid shrink; others are
+/* The same for contracts that change only the block, as all do except those of -coarsen-grid shrink; others are
  * refused. */
 static inline int ptxopt_launch_adapt(const uint32_t words[PTXOPT_CONTRACT_WORDS], unsigned block[3], char *message,
                                       size_t message_size)

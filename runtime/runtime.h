@@ -1,4 +1,4 @@
-/* runtime: what adapts launches in running programs. Nothing here is part of ptxopt itself.
+/* runtime: the adapters of launches in running programs. Nothing here is part of ptxopt itself.
  *
  * ptxopt-launch.h  the rule, for programs that launch kernels themselves
  * contracts.c      the contracts of loaded kernels, and counts of launches
@@ -13,7 +13,7 @@
 #include "abi/abi.h"
 #include "runtime/ptxopt-launch.h"
 
-/* What is known of one kernel: found once, then only read. A coarsened kernel has two forms, and the program's
+/* The known facts about one kernel, found once and then only read. A coarsened kernel has two forms, and the program's
  * kernel is one of them: the coarsened one (its contract is __ptxopt_launch_KERNEL, the original
  * KERNEL__ptxopt_original, if it was kept), or the original (__ptxopt_beside_KERNEL and KERNEL__ptxopt_coarsened). */
 typedef struct Contract {
@@ -26,14 +26,14 @@ typedef struct Contract {
     bool is_of_library; /* 'other' is a kernel of a library, not a function of a module */
     const struct Driver *driver;
     void *function;     /* the coarsened form, if its dynamic shared memory grows: as 'other' */
-    size_t most_shared; /* that has been asked for */
+    size_t most_shared; /* the most that has been requested */
     unsigned long adapted, originals; /* launches */
     struct Contract *next;
 } Contract;
 
 #define DRIVER_OF_RUNTIME
 
-/* The functions of the driver that this needs: those of the library that the program has loaded. */
+/* The functions that are needed of the driver, from the library that the program has loaded. */
 typedef struct Driver {
 #define DRIVER_FUNCTION(name, symbol, parameters, is_optional) int (*name) parameters;
 #include "abi/driver.def"
@@ -45,31 +45,33 @@ void driver_load(Driver *driver, void *(*find)(const char *name));
 /* Reads the contract of a kernel in a loaded module or, if there is none, library. */
 Contract *contract_read(const Driver *driver, void *module, void *library, const char *kernel);
 bool contract_same(const Contract *one, const Contract *other);
-/* From now on its launches are part of the report, and it stays. */
+/* Keeps the contract from now on, and makes its launches part of the report. */
 void contract_keep(Contract *contract);
 void contract_free(Contract *contract);
 
 /* Decides about one launch, adapts its grid, block and bytes of dynamic shared memory, and counts it. Returns the
  * kernel's other form if that is to be launched, or NULL: the program's own. A launch that the contract forbids ends
- * the program with a message, unless there is the original kernel. 'contract' may be NULL: nothing is known, as for
- * a kernel that was not coarsened. */
+ * the program with a message, unless the original kernel was kept. 'contract' may be NULL: nothing is known, as for a
+ * kernel that was not coarsened. */
 void *launch_decide(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared);
-/* The launch of the original kernel, from the one that a node of a graph has. 'other': the node's kernel is that. */
+/* Computes the launch of the original kernel from that of a node of a graph. 'other': the node's kernel, if it is the
+ * other form. */
 void launch_before(const Contract *contract, const void *other, unsigned grid[3], unsigned block[3], unsigned *shared);
 
 /* A node as a program gives it; 'has_kernel': with the end that only newer versions have. */
 KernelNode node_copy(const KernelNode *given, bool has_kernel);
-/* The node launches the other form. */
+/* Makes the node launch the other form. */
 void node_set_other(const Driver *driver, const Contract *contract, KernelNode *node, bool has_kernel);
-/* What the program sets for its kernel holds for the other form, too. A device below 0: the current one. */
+/* Sets an attribute, which the program has set for its kernel, for the other form too. A device below 0: the current
+ * one. */
 int other_set(const Driver *driver, const Contract *contract, int attribute, int value, int device);
 
 /* Queries are about the kernel that such a launch would run: the other form, or NULL: the program's own, with the
- * launch that this needs. Of some, only the number of threads and the shared memory ('shared' may be NULL) are
+ * launch that this needs. For some queries, only the number of threads and the shared memory ('shared' may be NULL) are
  * known. */
 void *query_launch(const Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared);
 void *query_threads(const Contract *contract, int *threads, size_t *shared);
-/* From the dynamic shared memory of a form (the program's own, or 'other') to the original's. */
+/* Converts the dynamic shared memory of a form (the program's own, or 'other') to the original's. */
 size_t shared_before(const Contract *contract, const void *other, size_t shared);
 /* The same for the program's own kernel, and back: the shared memory, and the threads, in proportion. */
 size_t shared_after(const Contract *contract, size_t shared);
