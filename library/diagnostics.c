@@ -1,5 +1,5 @@
-/* Diagnostics out of what a run prints: "NAME:LINE:COLUMN: error: MESSAGE", "NAME: error: MESSAGE" or "ptxopt: ...",
- * each followed by lines that belong to it. Until the next diagnostic begins, a line belongs to the last one. */
+/* Parses the diagnostics that a run prints: "NAME:LINE:COLUMN: error: MESSAGE", "NAME: error: MESSAGE" or "ptxopt:
+ * ...", each followed by lines that belong to it. Until the next diagnostic begins, a line belongs to the last one. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,8 @@ static bool read_number(const char **at, unsigned *number)
     return true;
 }
 
-/* Whether a diagnostic begins here; then *diagnostic has all but its texts, and *message begins after the severity. */
+/* True if a diagnostic begins here; *diagnostic then has everything except its texts, and *message begins after the
+ * severity. */
 static bool read_head(const char *line, const char *name, ptxopt_diagnostic *diagnostic, const char **message)
 {
     static const char program[] = "ptxopt:";
@@ -53,7 +54,7 @@ static bool read_head(const char *line, const char *name, ptxopt_diagnostic *dia
     return !diagnostic->name; /* "ptxopt: nothing is written" */
 }
 
-/* What belongs to a place in the source, the line and the caret, is indented and not part of the message. */
+/* The message, without the indented lines that belong to a place in the source: the line and the caret. */
 static char *message_of(const char *from, const char *end, bool has_place)
 {
     const char *line_end = memchr(from, '\n', (size_t)(end - from));

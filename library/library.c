@@ -1,5 +1,5 @@
-/* The objects of ptxopt.h. Each is one piece of memory with an arena; what may run out of memory, or find a bug, does
- * so under a guard (support/memory.h). */
+/* The objects of ptxopt.h. Each is one piece of memory with an arena; code that may run out of memory or find a bug
+ * runs under a guard (support/memory.h). */
 #include "library/library.h"
 
 #include <stdlib.h>
@@ -201,7 +201,7 @@ static void run(void *context)
         return;
     }
     if (is_library)
-        options->launch_out = ""; /* made, and not written */
+        options->launch_out = ""; /* made, but not written */
     const ptxopt_module *module = running->module;
     Source *source = module->source ? module->source
                                     : source_from_memory(result->arena, arena_printf(result->arena, "%s", module->name),
@@ -327,7 +327,7 @@ static ptxopt_figures figures_of(const Standing *standing)
     };
 }
 
-/* Why something that was asked for was not done; NULL if all was. */
+/* The reason why something that was requested was not done; NULL if everything was. */
 static const char *refusal_of(const KernelResult *result)
 {
     for (unsigned i = 0; i < result->jam_count; i++)

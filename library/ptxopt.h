@@ -1,4 +1,4 @@
-/* libptxopt: changes PTX so that kernels need fewer threads and registers, as the program ptxopt does.
+/* libptxopt: changes PTX so that kernels need fewer threads and registers, like the program ptxopt.
  *
  *     ptxopt_options *options = ptxopt_options_new();
  *     ptxopt_options_set(options, "coarsen", "2");
@@ -9,11 +9,11 @@
  *     ptxopt_result_free(result); ptxopt_module_free(module); ptxopt_options_free(options);
  *
  * The library has no state of its own: objects may be used in any thread. Any number of runs at once may share a module
- * and options, as long as nobody changes the options. It never ends the process and prints nothing; it installs no
- * signal handlers. Assemblers run in child processes. What a function returns as text belongs to the object that it was
- * asked of, ends with a NUL, and is UTF-8 unless the input is not.
+ * and options, as long as the options do not change. It never ends the process and prints nothing; it installs no
+ * signal handlers. Assemblers run in child processes. A text that a function returns belongs to the object that it came
+ * from, ends with a NUL, and is UTF-8 unless the input is not.
  *
- * What is added later goes to the ends of structures and enumerations, and gets new symbol versions. */
+ * Later additions go to the ends of structures and enumerations, and get new symbol versions. */
 #ifndef PTXOPT_H
 #define PTXOPT_H
 
@@ -28,13 +28,13 @@ typedef enum ptxopt_status {
     PTXOPT_DONE = 0,
     PTXOPT_INPUT = 1,      /* the PTX is wrong, or an assembler is needed and none was found */
     PTXOPT_USAGE = 2,      /* an option does not fit the module */
-    PTXOPT_REFUSED = 3,    /* as PTXOPT_DONE, but something asked for by kernel name was refused, or fewer registers
-                              were asked for and there is no assembler */
+    PTXOPT_REFUSED = 3,    /* as PTXOPT_DONE, but a request by kernel name was refused, or fewer registers were
+                            * requested and there is no assembler */
     PTXOPT_REJECTED = 4,   /* the assembler rejects the output: there is none */
     PTXOPT_DIFFERENT = 5,  /* "verify" found a difference: there is only a report */
     PTXOPT_UNVERIFIED = 6, /* "verify" could not run the kernel: there is only a report */
     PTXOPT_NO_MEMORY = 7,
-    PTXOPT_BUG = 8 /* of this library; the last diagnostic says where */
+    PTXOPT_BUG = 8 /* a bug in this library; the last diagnostic says where */
 } ptxopt_status;
 
 /* "0.2.0" */
@@ -62,36 +62,37 @@ typedef void (*ptxopt_diagnostic_function)(void *context, const ptxopt_diagnosti
 
 /* Options. */
 
-/* NULL: no memory. */
+/* New options; NULL: no memory. */
 ptxopt_options *ptxopt_options_new(void);
 /* NULL is allowed. */
 void ptxopt_options_free(ptxopt_options *options);
-/* An option of the program by its name without a dash, "coarsen" or "target-regs", with its value, or NULL if it has
+/* Sets an option of the program by its name without a dash, "coarsen" or "target-regs", to its value, or NULL if it has
  * none. Options that may be repeated add to each other, others replace. Options that name output files or only print
  * are not for the library; "report-format" is "json" unless set. Returns PTXOPT_DONE, PTXOPT_USAGE or PTXOPT_NO_MEMORY;
- * ptxopt_options_error then explains. */
+ * ptxopt_options_error then gives the reason. */
 ptxopt_status ptxopt_options_set(ptxopt_options *options, const char *name, const char *value);
-/* What was wrong with the last option that was set; NULL if nothing was. */
+/* The error in the last option that was set; NULL if there was none. */
 const char *ptxopt_options_error(const ptxopt_options *options);
-/* Asks for the assembled result, too. */
+/* Requests the assembled result too. */
 void ptxopt_options_want_cubin(ptxopt_options *options, int wanted);
-/* Looks for NVIDIA's assembler in this folder of Python packages, too ("/usr/lib/python3/dist-packages"): in NVIDIA's
- * wheels, and in what Triton brings. May be repeated. The text is copied. Returns PTXOPT_DONE or PTXOPT_NO_MEMORY. */
+/* Also looks for NVIDIA's assembler in this folder of Python packages ("/usr/lib/python3/dist-packages"): in NVIDIA's
+ * wheels, and in Triton's files. May be repeated. The text is copied. Returns PTXOPT_DONE or PTXOPT_NO_MEMORY. */
 ptxopt_status ptxopt_options_python_folder(ptxopt_options *options, const char *folder);
-/* NULL: nobody wants to know. */
+/* Sets the function that receives diagnostics; NULL: none does. */
 void ptxopt_options_on_diagnostic(ptxopt_options *options, ptxopt_diagnostic_function function, void *context);
 
 /* Modules. */
 
 /* PTX under a name for messages. The text is not copied: it must stay as it is while the module exists. It is read in
- * each run, which reports what is wrong with it. A NUL at its end is ignored. NULL: no memory. */
+ * each run, which reports its errors. A NUL at its end is ignored. NULL: no memory. */
 ptxopt_module *ptxopt_module_from_text(const char *name, const char *text, size_t length);
 /* NULL is allowed. */
 void ptxopt_module_free(ptxopt_module *module);
 
 /* Runs. */
 
-/* Never NULL but without memory; ask its status first. The result is independent of the module and the options. */
+/* Runs the options on the module. NULL only without memory; check the result's status first. The result is independent
+ * of the module and the options. */
 ptxopt_result *ptxopt_run(const ptxopt_module *module, const ptxopt_options *options);
 /* NULL is allowed. */
 void ptxopt_result_free(ptxopt_result *result);
@@ -100,17 +101,17 @@ ptxopt_status ptxopt_result_status(const ptxopt_result *result);
 /* The PTX, with a NUL after its *length bytes; 'length' may be NULL. NULL, unless the status is PTXOPT_DONE or
  * PTXOPT_REFUSED. */
 const char *ptxopt_result_ptx(const ptxopt_result *result, size_t *length);
-/* NULL unless it was asked for, there is an assembler, and there is PTX. */
+/* The cubin; NULL unless it was requested, there is an assembler, and there is PTX. */
 const void *ptxopt_result_cubin(const ptxopt_result *result, size_t *length);
-/* How coarsened kernels must be launched, as JSON (docs/formats.md); NULL unless there is PTX. */
+/* The launch contract of the coarsened kernels, as JSON (docs/formats.md); NULL unless there is PTX. */
 const char *ptxopt_result_contract(const ptxopt_result *result);
-/* The options of ptxas that the PTX is meant for, which it cannot say: what the option 'knobs' found, with spaces
- * between them. "" if there are none; NULL unless there is PTX. */
+/* The ptxas options that the PTX is meant for, which it cannot contain, as found by the option 'knobs', separated by
+ * spaces. "" if there are none; NULL unless there is PTX. */
 const char *ptxopt_result_assembler_options(const ptxopt_result *result);
 /* The report; NULL if there is none. */
 const char *ptxopt_result_report(const ptxopt_result *result);
 
-/* What the assembler says of a kernel. */
+/* The assembler's figures of a kernel. */
 typedef struct ptxopt_figures {
     int known;                                     /* 0: all others are 0 */
     unsigned registers;                            /* of each thread, 32-bit */
@@ -126,7 +127,7 @@ typedef struct ptxopt_kernel {
     unsigned factor[3];      /* along x, y, z; 1 each unless it is coarsened */
     int registers_reduced;
     double predicted_speedup; /* 0: not known */
-    const char *refusal; /* why it is not coarsened, or its registers are not reduced, although asked for; or NULL */
+    const char *refusal; /* why it is not coarsened, or its registers are not reduced, although requested; or NULL */
     ptxopt_figures before, after;
 } ptxopt_kernel;
 
