@@ -109,7 +109,7 @@ const SmLimits *architecture_limits(const Architecture *architecture)
     return architecture->limits.warps_per_sm > 0 ? &architecture->limits : NULL;
 }
 
-/* The suffix says which instructions there are; it has no effect on the limits. */
+/* The suffix says which instructions exist; it has no effect on the limits. */
 const SmLimits *sm_limits_for(const char *name)
 {
     Arch arch;

@@ -17,7 +17,7 @@ static unsigned warp_registers(const SmLimits *sm, unsigned registers)
     return (unsigned)align_up(registers * sm->warp_size, sm->register_unit);
 }
 
-/* Warps that an SM's registers are enough for if it has that many partitions. */
+/* The warps for which an SM's registers suffice if it has that many partitions. */
 static unsigned warps_by_registers(const SmLimits *sm, unsigned per_warp, unsigned partitions)
 {
     return sm->registers_per_sm / partitions / per_warp * partitions;
@@ -105,7 +105,7 @@ const char *occupancy_limits_name(unsigned limits)
     return names[limits & 15];
 }
 
-/* Tries every count: there are only 255, and so the answer always agrees with machine_occupancy(). */
+/* Tries every count: there are only 255, and the answer then always agrees with sm_occupancy(). */
 BoundaryList sm_boundaries(const SmLimits *sm, unsigned block_threads, uint64_t shared_bytes)
 {
     BoundaryList list = {0};

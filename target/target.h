@@ -1,6 +1,6 @@
-/* machine: NVIDIA's architectures. Their names and PTX versions, what one streaming multiprocessor (SM) of each holds,
- * and what follows from that for a kernel: how many of its blocks an SM runs at once (occupancy), and at which register
- * counts that number changes (boundaries).
+/* target: NVIDIA's architectures. Their names and PTX versions, the limits of one streaming multiprocessor (SM) of
+ * each, and their consequences for a kernel: the number of its blocks that an SM runs at once (occupancy), and the
+ * register counts at which that number changes (boundaries).
  *
  * All facts are in one table, target/architectures.def. They belong to the architecture, not to a product, so nothing
  * here needs a device or the CUDA libraries. Occupancy assumes the largest shared memory that an SM can be set to,
@@ -20,11 +20,11 @@ typedef struct Arch {
     char suffix;
 } Arch;
 
-/* Reads "sm_90a", "compute_90a" or "90a", whether or not there is such an architecture. False, with *arch unchanged, if
+/* Reads "sm_90a", "compute_90a" or "90a", whether or not such an architecture exists. False, with *arch unchanged, if
  * the text has another form. */
 bool arch_parse(const char *text, Arch *arch);
 
-/* An architecture's names: "sm_90a" (what code is made for) and "compute_90a" (what PTX is checked against). */
+/* An architecture's names: "sm_90a" (for which code is made) and "compute_90a" (against which PTX is checked). */
 typedef struct ArchNames {
     char real[20], virtual[20];
 } ArchNames;
@@ -39,11 +39,12 @@ enum {
     MACHINE_MAX_BLOCKS = 32, /* no SM of the table holds more blocks */
 };
 
-/* Where machine code needs an address from a parameter, or one that is the same in all threads, in registers. */
+/* The accesses for which machine code needs an address from a parameter, or one that is the same in all threads, in
+ * registers. */
 typedef enum ParameterLoads {
     LOADS_NOWHERE,       /* uniform registers address memory */
     LOADS_IN_ACCESSES,
-    LOADS_IN_ARITHMETIC, /* and in accesses: nothing is added to an operand from the constant bank */
+    LOADS_IN_ARITHMETIC, /* also in accesses: nothing is added to an operand from the constant bank */
 } ParameterLoads;
 
 /* The limits of one SM. */
@@ -64,7 +65,7 @@ typedef struct SmLimits {
     unsigned shared_per_block_opt_in; /* bytes that a kernel can use after opting in (cuFuncSetAttribute) */
     unsigned shared_reserved;       /* bytes of each block's allocation that the system keeps */
     unsigned shared_unit;           /* a block's shared memory is allocated in multiples of this many bytes */
-    ParameterLoads loads_parameters; /* where its code needs addresses from parameters in registers */
+    ParameterLoads loads_parameters; /* the places where its code needs addresses from parameters in registers */
 } SmLimits;
 
 /* The limits of an SM of a target: "sm_90", "sm_90a", "sm_100f", "compute_90". NULL if the text is not an
@@ -76,7 +77,7 @@ typedef struct Architecture {
     unsigned number;                        /* 90 for sm_90 */
     unsigned version, version_a, version_f; /* see architecture_version() */
     bool is_assembled;                      /* assemblers make code for it */
-    unsigned shared_in_cubin;               /* bytes of machine.shared_reserved that a cubin's figure includes */
+    unsigned shared_in_cubin;               /* bytes of limits.shared_reserved that a cubin's figure includes */
     SmLimits limits;                     /* see architecture_limits() */
 } Architecture;
 
@@ -86,14 +87,14 @@ const Architecture *architecture_list(size_t *count);
 /* NULL if the table has no such architecture. */
 const Architecture *architecture_find(unsigned number);
 
-/* The limits of its SM, or NULL if the table does not have them. */
+/* The limits of the architecture's SM, or NULL if the table does not have them. */
 const SmLimits *architecture_limits(const Architecture *architecture);
 
 /* The PTX .version, times 10, that introduced the target with this suffix; 0 if there is no such target. */
 unsigned architecture_version(const Architecture *architecture, char suffix);
 
-/* What the time model knows of one product. Throughputs are for each cycle of one SM unless stated, latencies in
- * cycles; target/devices.def has the values and their sources. */
+/* The time model's figures of one product. Throughputs are for each cycle of one SM unless stated, latencies in cycles;
+ * target/devices.def has the values and their sources. */
 typedef struct Device {
     const char *name;
     unsigned architecture;       /* 75 for sm_75: the limits of its SM are the architecture's */
@@ -107,7 +108,7 @@ typedef struct Device {
     double l1_size, l1_bytes;    /* bytes; bytes per cycle */
     double l2_size, l2_bytes;    /* of the device */
     double dram_bytes;           /* of the device */
-    double blocks_per_cycle;     /* that the device can start */
+    double blocks_per_cycle;     /* the blocks that the device can start per cycle */
     double launch_cycles;        /* from the launch until every SM works, and from the last block to the end */
 } Device;
 
@@ -117,7 +118,7 @@ const Device *device_for(unsigned architecture);
  * the arena, if the file cannot be read or is invalid. */
 bool device_read(Arena *arena, const char *path, Device *device, const char **error);
 
-/* The limits that keep an SM from running one more block. Several can bind at once; then raising only one of them gains
+/* The limits that keep an SM from running one more block. Several can bind at once; raising only one of them then gains
  * nothing. */
 typedef enum OccupancyLimit {
     LIMIT_WARPS = 1 << 0, /* or the block has more threads than a block can have */
@@ -137,18 +138,18 @@ typedef struct Occupancy {
     uint64_t shared_allocated; /* bytes */
 } Occupancy;
 
-/* How many blocks an SM runs at once: blocks of block_threads threads with 'registers' registers each, and shared_bytes
- * of shared memory (static and dynamic together). Equation 1 of Nugteren et al., "Analyzing CUDA's Compiler through the
- * Visualization of Decoded GPU Binaries" (SCOPES 2010), with the allocation granularity, the register partitions and
- * the other limits of today's machines; agrees with NVIDIA's cuda_occupancy.h (tests/machine). block_threads 0 gives 0
- * blocks; registers 0 means that registers are not a limit. */
+/* The number of blocks that an SM runs at once: blocks of block_threads threads with 'registers' registers each, and
+ * shared_bytes of shared memory (static and dynamic together). Equation 1 of Nugteren et al., "Analyzing CUDA's
+ * Compiler through the Visualization of Decoded GPU Binaries" (SCOPES 2010), with the allocation granularity, the
+ * register partitions and the other limits of today's machines; agrees with NVIDIA's cuda_occupancy.h (tests/machine).
+ * block_threads 0 gives 0 blocks; registers 0 means that registers are not a limit. */
 Occupancy sm_occupancy(const SmLimits *sm, unsigned block_threads, unsigned registers, uint64_t shared_bytes);
 
 /* The names of a set of limits for a message: "registers", "shared memory", "registers and shared memory" ... */
 const char *occupancy_limits_name(unsigned limits);
 
-/* A register count at which one more block fits: with 'registers' a thread an SM runs 'blocks' blocks, with one
- * register more it runs fewer. */
+/* A register count at which one more block fits: with 'registers' a thread, an SM runs 'blocks' blocks; with one more
+ * register, it runs fewer. */
 typedef struct Boundary {
     unsigned registers;
     unsigned blocks;
@@ -175,9 +176,9 @@ unsigned sm_boundary_above(const SmLimits *sm, unsigned block_threads, uint64_t 
                                 unsigned registers);
 
 /* A block size that fits better: the multiple of a warp, between half of block_threads and twice as many, with which an
- * SM holds the most warps, and of these the nearest; 0 if none holds more than block_threads does. *warps is set to
- * what it holds. Each block is taken to use the same shared memory. Nugteren et al., section 5.4, the third
- * guideline. */
+ * SM holds the most warps, and the nearest one if there are several; 0 if none holds more than block_threads does.
+ * *warps is set to that number of warps. Each block is assumed to use the same shared memory. Nugteren et al., section
+ * 5.4, the third guideline. */
 unsigned sm_block_better(const SmLimits *sm, unsigned block_threads, unsigned registers, uint64_t shared_bytes,
                               unsigned *warps);
 
