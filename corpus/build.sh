@@ -18,7 +18,7 @@ is_one_of() {
     return 1
 }
 
-# From within the folder, so that no path finds its way into the output.
+# Compiled within the folder, so that the output contains no path.
 with_nvcc() {
     (cd "$1" && $nvcc -ptx -arch="$2" -o "$1.$2.ptx" "$1.cu")
 }

@@ -1,4 +1,4 @@
-// What clang needs to compile the corpus's simpler kernels without CUDA's headers: build.sh includes it before them.
+// Declarations that let clang compile the corpus's simpler kernels without CUDA's headers; build.sh includes them.
 #ifndef CORPUS_CLANG_H
 #define CORPUS_CLANG_H
 

@@ -1,4 +1,4 @@
-// What the plain C references of the corpus have in common.
+// The interface of the corpus's plain C references.
 //
 // Beside each NAME.cu, NAME.ref.c defines for every kernel KERNEL in it
 //
@@ -8,7 +8,7 @@
 // element of the buffer where the parameter is a pointer, else to the scalar itself. The buffers come filled as the
 // launch file says; the reference writes what the kernel writes and nothing else. It cannot fail and keeps nothing.
 //
-// Compile with -ffp-contract=off: where nvcc contracts a product and a sum, the reference says fmaf.
+// Compile with -ffp-contract=off: the reference calls fmaf where nvcc contracts a product and a sum.
 #ifndef CORPUS_REFERENCE_H
 #define CORPUS_REFERENCE_H
 

@@ -1,4 +1,4 @@
-// What the SDK runs beside its asynchronous copies: a number is added to every element.
+// The kernel that the SDK runs beside its asynchronous copies: a number is added to every element.
 
 extern "C" __global__ void increment(int *data, int value)
 {

@@ -1,5 +1,5 @@
 // Motion estimation by block matching: each block of 16x16 threads tries 256 displacements of one 8x8 block of pixels
-// and keeps the one with the least sum of absolute differences, the first of equals.
+// and keeps the one with the least sum of absolute differences, the first of equal ones.
 
 #define SIDE 8
 #define RANGE 16
@@ -33,7 +33,7 @@ extern "C" __global__ void blockmatch(const unsigned char *current, const unsign
         for (int i = 0; i < SIDE; i++)
             sum += abs(pixels[j][i] - window[ty + j][tx + i]);
 
-    // Cost and displacement in one number: the least is the best, and the first of equals.
+    // Cost and displacement in one number: the least is the best, and the first of equal ones.
     int t = ty * RANGE + tx;
     costs[t] = sum << 8 | t;
     __syncthreads();

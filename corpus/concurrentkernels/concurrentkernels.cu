@@ -1,7 +1,7 @@
-// Kernels that are there to take time, for several to run at once.
+// Kernels that only take time, so that several can run at once.
 
-// Waits until so many cycles of the multiprocessor's clock have passed. How many there were depends on the machine and
-// goes to elapsed; who waited does not and goes to reached.
+// Waits until count cycles of the multiprocessor's clock have passed. Their actual number depends on the device and
+// goes to elapsed; the threads that waited do not, and go to reached.
 extern "C" __global__ void clock_block(unsigned *elapsed, int *reached, unsigned count)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

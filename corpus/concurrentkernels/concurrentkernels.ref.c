@@ -3,7 +3,7 @@
 void clock_block_reference(const RefLaunch *launch, void **args);
 void clock_sum_reference(const RefLaunch *launch, void **args);
 
-// What elapsed holds is the machine's own: the launch does not check it.
+// The contents of elapsed depend on the device, and the launch does not check them.
 void clock_block_reference(const RefLaunch *launch, void **args)
 {
     unsigned *elapsed = args[0];

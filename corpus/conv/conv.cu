@@ -1,4 +1,4 @@
-// Convolution as one writes it first. The image is padded: a thread at (idx, idy) reads the size x size elements from
+// Convolution in its simplest form. The image is padded: a thread at (idx, idy) reads the size x size elements from
 // there on, so nothing is guarded.
 
 extern "C" __global__ void conv(const float *image, const float *mask, float *out, int width, int pitch, int size)

@@ -1,4 +1,4 @@
-// Convolution of an image with a square mask of any odd size; what lies beyond the border counts as zero.
+// Convolution of an image with a square mask of any odd size; elements beyond the border count as zero.
 
 extern "C" __global__ void convolution(const float *image, const float *mask, float *out, int width, int height,
                                        int radius)

@@ -1,5 +1,5 @@
-// Colour image from a Bayer sensor, bilinear: even rows hold red and green, odd rows green and blue, and what a pixel
-// lacks is the mean of its neighbours that have it. The image has a border of one pixel, so nothing is guarded.
+// Colour image from a Bayer sensor, bilinear: even rows hold red and green, odd rows green and blue, and the colours
+// that a pixel lacks are the means of its neighbours that have them. A border of one pixel makes guards unnecessary.
 
 extern "C" __global__ void demosaic(const float *raw, float *red, float *green, float *blue, int width, int pitch)
 {

@@ -4,7 +4,7 @@
 
 void fft16_reference(const RefLaunch *launch, void **args);
 
-// Each transform by its definition, in double precision: agrees with the kernel but for rounding.
+// Each transform by its definition, in double precision: agrees with the kernel except for rounding.
 void fft16_reference(const RefLaunch *launch, void **args)
 {
     const float *in = args[0];

@@ -1,4 +1,4 @@
-// One pass of Floyd and Warshall's shortest paths: is the way through node k shorter? Lengths are positive.
+// One pass of Floyd and Warshall's shortest paths: is the path through node k shorter? Lengths are positive.
 
 extern "C" __global__ void floydwarshall(unsigned *distance, unsigned *via, int nodes, int k)
 {

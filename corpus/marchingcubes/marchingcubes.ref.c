@@ -2,7 +2,7 @@
 
 void generate_triangles_reference(const RefLaunch *launch, void **args);
 
-// Where the corners lie, and which of them an edge joins.
+// The places of the corners, and the two that each edge joins.
 static const int corner[8][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0},
                                  {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
 static const int ends[12][2] = {{0, 1}, {1, 2}, {2, 3}, {3, 0}, {4, 5}, {5, 6}, {6, 7}, {7, 4}, {0, 4}, {1, 5}, {2, 6},

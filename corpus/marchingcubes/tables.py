@@ -50,7 +50,7 @@ def main():
         table.extend(words + [-1] * (ROW - len(words)))
     table.tofile(open("triangles.bin", "wb"))
 
-    # A volume of samples around zero: two waves and a slope, so that the surface is no plane.
+    # A volume of samples around zero: two waves and a slope, so that the surface is not a plane.
     state = 1
     volume = array.array("f")
     for z in range(SIZE):

@@ -1,5 +1,5 @@
-// Matrix of 8-bit integers times vector of 8-bit integers, with a scale for each row: what quantized networks spend
-// their time on. Four products go into one instruction.
+// Matrix of 8-bit integers times vector of 8-bit integers, with a scale for each row: quantized networks spend most of
+// their time on this. Four products go into one instruction.
 
 // One row a thread, four columns a step. The width is a multiple of 4.
 extern "C" __global__ void matvec_int8_naive(const int *matrix, const int *vector, const float *scales, float *result,

@@ -5,7 +5,7 @@
 void mriq_reference(const RefLaunch *launch, void **args);
 void mriq_fast_reference(const RefLaunch *launch, void **args);
 
-// The angle is rounded as in the kernel, for a large one's sine depends on its last bit; sine and cosine are the
+// The angle is rounded as in the kernel, because a large one's sine depends on its last bit; sine and cosine are the
 // library's in double precision.
 static void phase_sums(const RefLaunch *launch, void **args)
 {

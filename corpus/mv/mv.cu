@@ -1,4 +1,4 @@
-// Matrix times vector as one writes it first: a thread makes one element, neighbours read whole rows apart.
+// Matrix times vector in its simplest form: a thread makes one element, and neighbours read whole rows apart.
 
 extern "C" __global__ void mv(const float *a, const float *b, float *c, int width)
 {

@@ -1,6 +1,6 @@
-// Reductions as one writes them first: the upper half is added to the lower half until one element is left, all of it
-// in global memory, which is overwritten. Where the source of the paper asks for a barrier over the whole grid, a block
-// reduces its own part here, or a launch makes one step.
+// Reductions in their simplest form: the upper half is added to the lower half until one element is left, all of it
+// in global memory, which is overwritten. The paper's source needs a barrier over the whole grid: here, a block reduces
+// its own part, or a launch makes one step.
 
 // A part has length elements; a block has at least half as many threads.
 extern "C" __global__ void rd(float *a, float *sum, int length)

@@ -1,4 +1,4 @@
-// y = a x + y with a grid-stride loop: any grid does for any length.
+// y = a x + y with a grid-stride loop: any grid works for any length.
 
 extern "C" __global__ void saxpy(int n, float a, const float *x, float *y)
 {

@@ -1,4 +1,4 @@
-// Scalar products of many pairs of vectors: blocks go over the pairs, 1024 partial sums in shared memory over a pair,
+// Scalar products of many pairs of vectors: blocks loop over the pairs, 1024 partial sums in shared memory over a pair,
 // then a tree. There are more partial sums than threads, so that the sum does not depend on the size of a block.
 
 #define SUMS 1024

@@ -1,4 +1,4 @@
-// Exclusive prefix sums of one block, in the naive way: log n steps over all elements between two buffers that change
+// Exclusive prefix sums of one block, in the naive way: log n steps over all elements between two buffers that swap
 // places at each step.
 
 extern "C" __global__ void scan_naive(float *out, const float *in, int n)

@@ -1,7 +1,7 @@
-// A lock in global memory: what it guards is read and written by one thread at a time.
+// A lock in global memory: one thread at a time reads and writes the data that it guards.
 
 // One lane of each warp takes the lock for all of them, so that no lane of a warp waits for another of the same warp.
-// Counts the warps, and keeps the largest of what they bring.
+// Counts the warps, and keeps the largest of their values.
 extern "C" __global__ void spinlock(int *lock, int *count, int *largest, const int *values)
 {
     int own = values[blockIdx.x * blockDim.x + threadIdx.x];

@@ -2,8 +2,8 @@
 
 void strsm_reference(const RefLaunch *launch, void **args);
 
-// A thread of the grid for each of the n columns. The PTX leaves it to the assembler whether it contracts product and
-// difference: hence the tolerance.
+// A thread of the grid for each of the n columns. The PTX leaves it to the assembler to contract product and difference
+// or not: hence the tolerance.
 void strsm_reference(const RefLaunch *launch, void **args)
 {
     const float *a = args[0];

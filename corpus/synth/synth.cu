@@ -1,4 +1,4 @@
-// Every thread adds up all the elements of its block from shared memory: as much reuse between threads as can be.
+// Every thread adds up all the elements of its block from shared memory: as much reuse between threads as possible.
 
 #define BLOCK 512
 

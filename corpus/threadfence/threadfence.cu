@@ -1,5 +1,5 @@
 // Sum in a single pass: each block leaves a partial sum and draws a ticket; the one that draws the last adds them up.
-// The fence keeps a block's partial sum before its ticket.
+// The fence orders a block's partial sum before its ticket.
 
 #define THREADS 128
 

@@ -1,4 +1,4 @@
-// Transposed matrix times vector as one writes it first: a thread makes one element, neighbours read neighbouring
+// Transposed matrix times vector in its simplest form: a thread makes one element, and neighbours read neighbouring
 // columns.
 
 extern "C" __global__ void tmv(const float *a, const float *b, float *c, int width)

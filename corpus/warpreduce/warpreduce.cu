@@ -1,4 +1,4 @@
-// What warps do among themselves with shuffles and votes.
+// Shuffles and votes within warps.
 
 // Sum over a grid-stride loop, then over the warp, then by one atomic addition a warp. In integers: any order will do.
 extern "C" __global__ void warpreduce_sum(const int *in, int *sum, int n)
@@ -26,7 +26,7 @@ extern "C" __global__ void warpscan(const int *in, int *out)
     out[i] = value;
 }
 
-// Moves the positive of 32 elements each to the front, in order, and says how many they are.
+// Moves the positive ones of each 32 elements to the front, in order, and gives their number.
 extern "C" __global__ void warpcompact(const int *in, int *out, int *counts)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
