@@ -45,7 +45,7 @@ static inline Try try_with(const char *head, const char *tuning, const char *cod
 
 static const CoarsenRequest by_four = {.factor = {4, 1, 1}, .guards = GUARDS_SEQUENTIAL};
 
-/* Coarsened by four, the code has so many instructions of the opcode. */
+/* Coarsened by four, the code must have this many instructions of the opcode. */
 static inline void check_count(const char *code, Opcode op, size_t count)
 {
     Try it = try_with("", "", code, &by_four);

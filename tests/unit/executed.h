@@ -4,8 +4,8 @@
 
 #include "emulator/emulator.h"
 
-/* Fails where 64 threads of the kernel 'k' of both modules leave different results in its first parameter, a buffer of
- * five words of 64 bits for each.  The second is a buffer of 256 words of 32 bits, the third the value, of 32 bits. */
+/* Fails if 64 threads of the kernel 'k' of both modules leave different results in its first parameter, a buffer of
+ * five words of 64 bits for each. The second is a buffer of 256 words of 32 bits, the third the value, of 32 bits. */
 static inline void expect_executed_alike(Module *original, Module *changed, uint32_t value)
 {
     LaunchArgument arguments[] = {
@@ -23,7 +23,7 @@ static inline void expect_executed_alike(Module *original, Module *changed, uint
     arena_free(arena);
 }
 
-/* Fails unless the body, in SSA form, is well-formed and computes what 'original' does.  'changed' is a second copy of
+/* Fails unless the body, in SSA form, is well-formed and computes what 'original' does. 'changed' is a second copy of
  * the module, and the body that of its 'kernel'. Frees both modules. */
 static inline void expect_body_alike(Module *original, Module *changed, Function *kernel, Body *body, const char *what,
                                      uint32_t value)

@@ -37,7 +37,7 @@ static inline Function *function_of(Module *module, const char *name)
     return function;
 }
 
-/* The body form of kernel "k".  It is the function's body, so release() frees it. */
+/* The body form of kernel "k". It is the function's body, so release() frees it. */
 static inline Body *body_from(Module *module)
 {
     const char *reason = NULL;

@@ -45,7 +45,7 @@ static inline size_t bitset_count(const BitSet *set)
     return count;
 }
 
-/* The body of the text's last function, in SSA form.  The header lines are added to the text. */
+/* The body of the text's last function, in SSA form. The header lines are added to the text. */
 static inline Body *body_parse(const char *text)
 {
     Arena *arena = arena_new();

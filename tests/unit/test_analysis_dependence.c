@@ -242,7 +242,7 @@ static uint32_t long_block_edges(bool apart, unsigned accesses)
     return edges;
 }
 
-/* More accesses than the graph keeps in mind, all apart, and one that meets the first. */
+/* More accesses than the graph remembers, all apart, and one that touches the memory of the first. */
 static void check_forgotten_access(const char *early, const char *late)
 {
     Buf text = {0};
@@ -296,7 +296,7 @@ static void test_covered(void **state)
     body_drop(body);
 }
 
-/* It does not hide those of another space, which more may meet. */
+/* It does not hide those of another space, which more accesses may touch. */
 static void test_covered_in_another_space(void **state)
 {
     (void)state;

@@ -33,7 +33,7 @@ static bool passes_with(const Comparison *it, uint32_t value, uint32_t bound)
     return relation_holds(it->relation, it->swapped ? b : a, it->swapped ? a : b) == it->jumps;
 }
 
-/* Whether the branch may lead to the block with the sum for this value. */
+/* True if the branch may lead to the block with the sum for this value. */
 static bool passes(const Comparison *it, uint32_t value)
 {
     bool any = passes_with(it, value, it->bound);
@@ -68,7 +68,7 @@ static bool never_wraps(const Comparison *it, bool *reachable)
     return never;
 }
 
-/* Whether the sums say that the extended sum is the extended value plus the constant. */
+/* True if the sums say that the extended sum is the extended value plus the constant. */
 static bool is_known(const Comparison *it)
 {
     char text[2048], operands[128], bound[16];

@@ -262,7 +262,7 @@ static void test_many_registers(void **state)
     buf_free(&text);
 }
 
-/* Of %r2 only one path has a value, of %r3 both, and of %r4 none where the guard is false. */
+/* %r2 has a value on only one path, %r3 on both, and %r4 has none if the guard is false. */
 static void test_maybe_undefined(void **state)
 {
     (void)state;

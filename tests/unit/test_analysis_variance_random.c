@@ -1,7 +1,7 @@
 /* Replica variance on random code: values that it calls uniform must be equal in all threads that compute them.
  *
  * Random flow graphs, some irreducible or endless, are filled with integer code on a few registers, some of it guarded.
- * Each thread's run is traced.  Outside blocks under variant control, the traces must match block by block, and so must
+ * Each thread's run is traced. Outside blocks under variant control, the traces must match block by block, and so must
  * the values of uniform registers defined there. */
 #include "test_analysis.h"
 

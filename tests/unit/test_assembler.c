@@ -438,7 +438,8 @@ static void test_nvjitlink(void **state)
     check_real(ASSEMBLER_NVJITLINK, "sm_90a");
 }
 
-/* Runs beside the caller, who runs the assembler in the meantime, and waits for them in another order. */
+/* Runs in parallel with the caller, which uses the assembler in the meantime and waits for the runs in another
+ * order. */
 static void test_runs_beside_the_caller(void **state)
 {
     (void)state;
@@ -519,7 +520,7 @@ static void test_architectures_of_requests(void **state)
     }
 }
 
-/* PTX that crashes ptxas 13.0.  A later version may reject or accept it; the next call must work. */
+/* PTX that crashes ptxas 13.0. A later version may reject or accept it; the next call must work. */
 /* Options of one request change its code, those that do not exist are rejected, and the next request has none. */
 static void test_options_of_requests(void **state)
 {

@@ -404,7 +404,7 @@ static void expect_end_of(int pid)
     fail_msg("process %d still runs", pid);
 }
 
-/* Once beside the caller. */
+/* Runs it twice, once in parallel with the caller. */
 static void run_twice(const Place *place, Assembler *assembler)
 {
     const AssemblyRequest request = assembly_request(some_ptx, sizeof some_ptx - 1);
@@ -667,7 +667,7 @@ static void test_automatic_choice(void **state)
     setenv("PTXOPT_NVJITLINK", fake_library(place, "nvjitlink"), 1);
     setenv("PTXOPT_CUDA_DRIVER", fake_library(place, "driver"), 1);
     static const struct {
-        const char *gone; /* from here on not named */
+        const char *gone; /* from here on, no longer named */
         AssemblerKind chosen;
     } steps[] = {{NULL, ASSEMBLER_DRIVER},
                  {"PTXOPT_CUDA_DRIVER", ASSEMBLER_PTXAS},
@@ -686,7 +686,7 @@ static void test_automatic_choice(void **state)
     assert_non_null(strstr(error, "'gfx90a' is not a known architecture"));
 }
 
-/* One that was named has no other in its place, though others, named or not, are there. */
+/* One that was named is not replaced by another, although others, named or not, exist. */
 static void test_named_is_not_replaced(void **state)
 {
     const Place *place = *state;

@@ -24,7 +24,7 @@ static void test_blocks(void **state)
                                         "ret;\n"
                                         "}\n");
     Body *body = body_from(module);
-    assert_int_equal(body->blocks.count, 4); /* what follows the bra is unreachable */
+    assert_int_equal(body->blocks.count, 4); /* the code after the bra is unreachable */
     Block *const *blocks = body->blocks.data;
     assert_int_equal(blocks[0]->pred_count, 0);
     assert_ptr_equal(blocks[0]->fall, blocks[1]);
@@ -332,7 +332,7 @@ static void test_editing(void **state)
     release(module);
 }
 
-/* Whether the verifier stops the program. */
+/* True if the verifier stops the program. */
 static bool verifier_objects(const Body *body)
 {
     fflush(NULL);

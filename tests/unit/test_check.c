@@ -1,4 +1,4 @@
-/* Launches of coarsened kernels that nobody adapts: what stops them, and that nothing else is stopped. */
+/* Launches of coarsened kernels without an adapter: the check that stops them, and launches that it must not stop. */
 #include "parsed.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "emulator/emulator.h"
 #include "opt/opt.h"
 
-/* What directives and calls cost, as the judge has it. */
+/* The costs of directives and calls in the judge's figures. */
 typedef struct Cost {
     unsigned registers, spills, stack;
     bool is_unknown;
@@ -16,7 +16,7 @@ typedef struct Cost {
 typedef struct Costs {
     Cost of_directives, of_calls;
     unsigned registers; /* without either; 0: 60 */
-    bool is_unknown;    /* so is all else */
+    bool is_unknown;    /* everything else is unknown too */
     bool predicts;
     unsigned longer_with_directives; /* that prediction, in cycles */
 } Costs;
@@ -65,7 +65,7 @@ typedef struct Sources {
     const unsigned *block, *factor; /* of three */
 } Sources;
 
-/* Only in an entry that is never taken in a right launch, and once. */
+/* The check must be in an entry that a right launch never takes, once. */
 static void expect_never(const Body *body, bool has_check)
 {
     unsigned never = 0;
@@ -76,7 +76,7 @@ static void expect_never(const Body *body, bool has_check)
     assert_int_equal(never, has_check);
 }
 
-/* Each thread writes what it knows of its block. */
+/* The kernel, in which each thread writes what it knows about its block. */
 static Checked check_sources(const Sources *sources, const Costs *costs)
 {
     Checked it = {.arena = arena_new()};
@@ -130,7 +130,7 @@ static void done(Checked *it)
     arena_free(it->arena);
 }
 
-/* Launches the coarsened kernel with this very block. 'fault': what stops it. */
+/* Launches the coarsened kernel with this very block. 'fault': the fault that stops it. */
 static void expect_in(const Checked *it, const unsigned block[3], FaultKind fault, const char *word)
 {
     enum { WORDS = 2048 };
@@ -210,7 +210,7 @@ static void the_kernel_stops_where_directives_cost_blocks(void **state)
     expect(&it, 16, 4, FAULT_TRAP, "and not 64,4,1");
     assert_true(buf_has(&it.text, ".b8 check_file[7] = {112, 116, 120, 111, 112, 116, 0};"));
     done(&it);
-    /* Where the input has a directive, another costs nothing more. */
+    /* If the input has a directive, another costs nothing more. */
     it = check(" .maxntid 256", (const unsigned[3]){64, 4, 1}, 1, &costs);
     expect(&it, 64, 4, FAULT_LAUNCH, ".reqntid 32");
     done(&it);
@@ -239,7 +239,7 @@ static void blocks_of_three_dimensions(void **state)
     done(&it);
 }
 
-/* Which directives and which check are worth it. */
+/* The directives and the check that are worth their cost. */
 static void what_costs(void **state)
 {
     (void)state;
@@ -265,7 +265,7 @@ static void what_costs(void **state)
         {{.of_directives = {.registers = 30}, .of_calls = {.registers = 1}}, known, 'c'},
         {{.of_directives = {.registers = 30}, .of_calls = {.spills = 4}}, known, 'n'},
         {{.of_directives = {.registers = 30}, .of_calls = {.stack = 4}}, known, 'n'},
-        /* Fewer blocks only matter where they take longer, and spills in any case. */
+        /* fewer blocks matter only if they take longer, and spills in any case */
         {{.of_directives = {.registers = 30}, .predicts = true}, known, 'd'},
         {{.of_directives = {.registers = 30}, .predicts = true}, unknown, 'd'},
         {{.of_directives = {.registers = 30}, .predicts = true, .longer_with_directives = 1}, known, 'c'},
@@ -319,7 +319,7 @@ static void one_thread_says_so(void **state)
     done(&it);
 }
 
-/* The function that it calls may be there already, or something else of that name. */
+/* The function that the check calls may exist already, or something else of that name. */
 static void functions_of_that_name(void **state)
 {
     (void)state;

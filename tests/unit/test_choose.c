@@ -121,7 +121,7 @@ static const ChoiceContext *context(void)
     return &context;
 }
 
-/* What always holds: the chosen form, if any, is the fastest of those that were weighed, and by enough. */
+/* An invariant: the chosen form, if any, is the fastest of those that were weighed, and by enough. */
 static void check_choice(const Setup *setup)
 {
     const KernelReport *report = &setup->report;
@@ -154,7 +154,7 @@ static void test_shared_work(void **state)
     setup_free(setup);
 }
 
-/* The same loop in blocks of one warp, of which each writes its own part. */
+/* The same loop in blocks of one warp, each of which writes its own part. */
 static const char shared_by_blocks[] = "mov.u32 %r1, %ctaid.x;\n"
                                        "mul.wide.u32 %rd2, %r1, 128;\n"
                                        "add.s64 %rd3, %rd3, %rd2;\n"
@@ -196,7 +196,7 @@ static void test_merged_blocks(void **state)
     }
 }
 
-/* Blocks are merged besides threads, unless only one of the two was asked for; what is chosen is what is requested. */
+/* Blocks are merged besides threads, unless only one of the two was requested; the choice becomes the request. */
 static void test_products(void **state)
 {
     (void)state;

@@ -45,7 +45,7 @@ static void check_good(const char *text)
     line_free(&line);
 }
 
-/* The message names what is wrong and is one line. */
+/* The message names the error and is one line. */
 static void check_wrong(const char *text, const char *part)
 {
     Line line = line_read(text);
@@ -415,7 +415,7 @@ static void test_fields(void **state)
     }
 }
 
-/* What a table of options must have that the compiler does not check. */
+/* Properties of a table of options that the compiler does not check. */
 static void test_tables(void **state)
 {
     (void)state;
@@ -448,7 +448,7 @@ static void test_help(void **state)
     buf_free(&text);
 }
 
-/* Options that were read are known to be given, whichever way they came. */
+/* Options that were read count as given, wherever they came from. */
 static void test_given(void **state)
 {
     (void)state;

@@ -1,6 +1,5 @@
-/* Coarsening: what is cloned, what is refused and where, the contract.  That results stay the same is tested by
- * tests/suites/coarsen.sh.  Guards are in test_coarsen_guards.c, merged
- * blocks in test_coarsen_blocks.c. */
+/* Coarsening: clones, refusals and their places, the contract. Unchanged results are tested by tests/suites/coarsen.sh.
+ * Guards are in test_coarsen_guards.c, merged blocks in test_coarsen_blocks.c. */
 #include "coarsened.h"
 
 static const CoarsenRequest by_two_unit = {.factor = {2, 1, 1}, .stride = {.kind = STRIDE_UNIT}};
@@ -16,7 +15,7 @@ static void test_clones(void **state)
     check_count("\tred.global.add.u32 [%a], 1;\n", OP_RED, 4);
     check_count("\tbar.sync 0;\n", OP_BAR, 1);
     check_count("\tmembar.gl;\n", OP_MEMBAR, 1);
-    /* what counts, or takes time, does so once for each thread */
+    /* an instruction that counts or takes time does so once for each thread */
     check_count("\tpmevent 3;\n", OP_PMEVENT, 4);
     check_count("\tnanosleep.u32 20;\n", OP_NANOSLEEP, 4);
     check_count(OWN "\tld.global.u32 %r1, [%a+4096];\n\tst.global.u32 [%d1], %r1;\n", OP_LD, 2);
@@ -52,7 +51,7 @@ static void test_clones(void **state)
 static void check_accepted(const char *code);
 static void check_refused(const char *code, const char *reason, const char *at);
 
-/* A branch that decides whether threads get to a barrier is the same for all. */
+/* A branch that decides whether threads reach a barrier is the same for all. */
 static void test_decisions(void **state)
 {
     (void)state;
@@ -61,7 +60,7 @@ static void test_decisions(void **state)
     check_count(ODD "\t@%p1 bra L;\n\tatom.global.add.u32 %r1, [%a], 1;\n\tbar.sync 0;\nL:\n" END, OP_BAR, 1);
     check_count(ODD "\t@%p1 bra L;\n\tatom.global.add.u32 %r1, [%a], 1;\n\tbar.sync 0;\nL:\n" END, OP_BRA, 1);
     check_count(ODD "\t@%p1 bra L;\n\tbarrier.sync.aligned 0;\nL:\n" END, OP_BARRIER, 1);
-    /* a loop whose turns all take alike, before and after */
+    /* a loop whose iterations all threads make alike, before and after */
     check_count("\tmov.u32 %r1, %t;\nL:\n\tbar.sync 0;\n\tadd.u32 %r1, %r1, 7;\n\tsetp.lt.u32 %p1, %r1, 40;\n"
                 "\t@%p1 bra L;\n" END,
                 OP_BAR, 1);
@@ -75,7 +74,7 @@ static void test_decisions(void **state)
                   "bar");
     /* one need not come to the barrier, other barriers */
     check_count(ODD "\t@%p1 bra L;\n" END "\tbar.sync 0;\nL:\n", OP_BRA, 4); /* one side goes on to the end */
-    /* whether it is come to at all is the same for all threads, and then so is the first condition */
+    /* all threads agree whether they reach it, and so also on the first condition */
     check_accepted(ODD "\tsetp.lt.u32 %p2, %r0, 4;\n\t@%p1 bra L;\n\t@%p2 bra L;\n\tbar.sync 0;\nL:\n" END);
     check_refused(ODD "\t@%p1 bra L;\n\tbar.sync 1;\nL:\n" END, reason, "bar");
     check_refused(ODD "\t@%p1 bra L;\n\tbar.sync 0;\n\tbra Q;\nL:\n\tbar.sync 0;\nQ:\n" END, reason, "bar");
@@ -90,7 +89,7 @@ static void test_decisions(void **state)
     check_count(ODD "\t@%p1 bra L;\n\tatom.global.add.u32 %r1, [%a], 1;\nL:\n" END "\tbar.sync 0;\n" END, OP_BRA, 4);
 }
 
-/* Threads that leave before a barrier: it is kept once, and what they do not do any more is guarded. */
+/* Threads that leave before a barrier: it is kept once, and the code that they no longer execute is guarded. */
 static void test_leaves(void **state)
 {
     (void)state;
@@ -100,7 +99,7 @@ static void test_leaves(void **state)
     check_count(plain, OP_ST, 4);
     check_count(plain, OP_BRA, 4); /* round the stores */
     check_count(plain, OP_OR, 3); /* any of four */
-    /* what is done once stays as it is; so do what a barrier says, and loops of all */
+    /* code that runs once stays as it is; so do results of barriers, and loops of all threads */
     check_count(ODD "\t@%p1 ret;\n" BAR "\tst.global.u32 [%a], %r0;\n" BAR, OP_ST, 1);
     check_count(ODD "\t@%p1 ret;\n\tmov.u32 %r1, 0;\nL:\n" BAR "\tadd.u32 %r1, %r1, 1;\n"
                 "\tsetp.lt.u32 %p2, %r1, %r0;\n\t@%p2 bra L;\n", OP_BAR, 1);
@@ -122,26 +121,27 @@ static void test_leaves(void **state)
     check_accepted(ODD "\t@%p1 ret;\n" BAR "\tactivemask.b32 %r1;\n\tbar.warp.sync %r1;\n" BAR);
     check_refused(ODD "\t@%p1 bra L;\n" BAR "\tret;\nL:\n\tvote.sync.ballot.b32 %r1, %p1, -1;\n"
                   "\tst.global.u32 [%a], %r1;\n", reason, "bar");
-    /* Carry flags pass no barrier, and nothing that is done once. */
+    /* Carry flags do not cross a barrier, nor code that runs once. */
     check_refused(ODD "\t@%p1 ret;\n" BAR "\tadd.cc.u32 %r1, %t, 9;\n\tld.global.u32 %r4, [%a];\n"
                   "\taddc.u32 %r2, %r4, 0;\n\tst.global.u32 [%a], %r2;\n" BAR, reason, "bar");
 }
 
-/* Warp-level instructions under a condition are cloned with it; a vote before the branch tells who stays. */
+/* Warp-level instructions under a condition are cloned with it; a vote before the branch finds the threads that
+ * stay. */
 static void test_warp_level(void **state)
 {
     (void)state;
     const char *under = "\tsetp.lt.u32 %p1, %t, 40;\n\t@%p1 bra L;\n\tshfl.sync.bfly.b32 %r1, %t, 1, 31, -1;\nL:\n";
     check_count(under, OP_SHFL, 4);
     check_count(under, OP_VOTE, 4);
-    /* who meets again before the kernel ends has not left it */
+    /* threads that meet again before the kernel ends have not left it */
     const char *meet = "\tsetp.lt.u32 %p1, %t, 40;\n\t@%p1 bra L;\n\tshfl.sync.bfly.b32 %r1, %t, 1, 31, -1;\nL:\n"
                        "\tst.global.u32 [%a], %r0;\n";
     check_count(meet, OP_SHFL, 4);
     check_count(meet, OP_VOTE, 0);
     check_count("\tsetp.lt.u32 %p1, %t, 40;\n\t@%p1 ret;\n\tactivemask.b32 %r2;\n\tmatch.any.sync.b32 %r1, %r0, %r2;\n",
                 OP_VOTE, 0);
-    /* only who stays after a return can be named by a mask that is made there, by a warp-level instruction */
+    /* a mask that a warp-level instruction makes after a return can name only threads that stay */
     check_count("\tsetp.lt.u32 %p1, %t, 40;\n\t@%p1 ret;\n\tor.b32 %r2, %r0, 7;\n"
                 "\tmatch.any.sync.b32 %r1, %r0, %r2;\n",
                 OP_VOTE, 4);
@@ -152,7 +152,7 @@ static void test_warp_level(void **state)
     check_count("\tsetp.lt.u32 %p1, %r0, 5;\n\t@%p1 bra L;\n\tsetp.lt.u32 %p2, %t, 5;\n\t@%p2 ret;\n"
                 "\tvote.sync.any.pred %p3, 1, -1;\n\tret;\nL:\n\tst.global.u32 [%a], %r1;\n",
                 OP_VOTE, 8);
-    /* nobody leaves at the second branch */
+    /* no thread leaves at the second branch */
     check_count("\tsetp.lt.u32 %p1, %t, 40;\n\t@%p1 ret;\n\tsetp.eq.u32 %p2, %t, 50;\n\t@%p2 bra L;\n"
                 "\tmatch.any.sync.b32 %r1, %r0, -1;\nL:\n\tst.global.u32 [%a], %r0;\n",
                 OP_VOTE, 4);
@@ -160,7 +160,7 @@ static void test_warp_level(void **state)
     check_count("\tsetp.lt.u32 %p1, %t, 40;\n\tmov.u32 %r2, -1;\n\t@%p1 bra L;\n\tactivemask.b32 %r2;\nL:\n"
                 "\tredux.sync.add.u32 %r1, %r0, %r2;\n\tst.global.u32 [%a], %r0;\n",
                 OP_ACTIVEMASK, 4);
-    /* Who runs together is asked for each replica, and by its own threads: no fast path, no loop of all. */
+    /* activemask is executed for each replica, by its own threads: no fast path, no loop of all threads. */
     check_count(OWN "\tactivemask.b32 %r1;\n\tst.global.u32 [%d1], %r1;\n", OP_ACTIVEMASK, 4);
     check_count(OWN "\tsetp.lt.u32 %p1, %t, 40;\n\t@%p1 ret;\n\tactivemask.b32 %r1;\n\tst.global.u32 [%d1], %r1;\n",
                 OP_ACTIVEMASK, 4);
@@ -221,24 +221,24 @@ static void test_refuses_instructions(void **state)
 static void test_refuses_masks(void **state)
 {
     (void)state;
-    /* a return that not every thread of the warp comes to: who takes part in a vote after it? */
+    /* a return that not every thread of the warp reaches: the voters after it are not known */
     check_refused("\tmov.u32 %r4, %tid.y;\n\tsetp.lt.u32 %p1, %r4, 5;\n\t@%p1 bra L;\n\tsetp.lt.u32 %p2, %t, 5;\n"
                   "\t@%p2 ret;\n\tvote.sync.ballot.b32 %r1, 1, -1;\n\tret;\nL:\n\tst.global.u32 [%a], %r1;\n",
                   "left the kernel", "vote");
     check_refused("\tmov.u32 %r4, %tid.y;\n\tsetp.lt.u32 %p1, %r4, 5;\n\t@%p1 ret;\n\tsetp.lt.u32 %p2, %t, 5;\n"
                   "\t@%p2 ret;\n\tvote.sync.ballot.b32 %r1, 1, -1;\n\tst.global.u32 [%a], %r1;\n",
                   "left the kernel", "vote");
-    /* one that is passed again and again: those who stay are asked in each round */
+    /* one that is passed repeatedly: each iteration finds the threads that stay */
     check_accepted("\tmov.u32 %r2, 0;\nL:\n\tadd.u32 %r2, %r2, 1;\n\tsetp.gt.u32 %p2, %r2, %r0;\n\t@%p2 ret;\n"
                   "\tsetp.eq.u32 %p1, %r2, %t;\n\t@%p1 ret;\n\tvote.sync.ballot.b32 %r1, 1, -1;\n\tbra L;\n");
-    /* The mask names those who passed the first return, of whom some leave at the second: in the block that made the
+    /* The mask names those that passed the first return, of which some leave at the second: in the block that made the
      * mask, and in a later one. */
     check_accepted("\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 ret;\n\tactivemask.b32 %r2;\n\tsetp.eq.u32 %p2, %t, 9;\n"
                    "\t@%p2 ret;\n\tmatch.any.sync.b32 %r1, %r0, %r2;\n");
     check_accepted("\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 ret;\n\tvote.sync.ballot.b32 %r2, 1, 0xffe0;\n"
                    "\tsetp.eq.u32 %p3, %r0, 4;\n\t@%p3 bra L;\n\tst.global.u32 [%a], %r0;\nL:\n"
                    "\tsetp.eq.u32 %p2, %t, 9;\n\t@%p2 ret;\n\tmatch.any.sync.b32 %r1, %r0, %r2;\n");
-    /* the mask of an earlier turn of the loop */
+    /* the mask of an earlier iteration of the loop */
     check_accepted("\tsetp.lt.u32 %p1, %t, 5;\n\t@%p1 ret;\nL:\n\tadd.u32 %r3, %r3, %t;\n\tsetp.gt.u32 %p2, %r3, 99;\n"
                    "\t@%p2 ret;\n\tactivemask.b32 %r2;\n\tmatch.any.sync.b32 %r1, %r0, %r2;\n\tbra L;\n");
 }
@@ -247,7 +247,7 @@ static void test_refuses_masks(void **state)
 static void test_refuses_waiting(void **state)
 {
     (void)state;
-    /* what the other replicas do next, which somebody may wait for */
+    /* the next steps of the other replicas, for which a thread may wait */
 #define TELL "\tst.global.u32 [%a+64], %t;\n"
     check_refused("L:\n\tld.volatile.global.u32 %r1, [%a];\n\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra L;\n" TELL,
                   "may wait", "ld.volatile");
@@ -292,7 +292,7 @@ static void check_accepted(const char *code)
     check_accepted_with(code, &by_four);
 }
 
-/* A loop that replica 0 waits in if CONDITION, and what comes after it. */
+/* A loop in which replica 0 waits if CONDITION, and the code after it. */
 #define WAIT(CONDITION, TURN, AFTER)                                                                                   \
     "\tsetp." CONDITION                                                                                                \
     ";\n\t@!%p1 bra M;\nL:\n\tld.volatile.global.u32 %r1, [%a];\n\tsetp.eq.u32 %p2, %r1, 0;\n" TURN                    \
@@ -303,7 +303,7 @@ static void check_accepted(const char *code)
 static void test_waits_for_others(void **state)
 {
     (void)state;
-    /* nobody tells anything before the barrier, or ever */
+    /* no thread stores anything before the barrier, or ever */
     check_accepted("L:\n\tld.volatile.global.u32 %r1, [%a];\n\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra L;\n");
     check_accepted(WAIT("lt.u32 %p1, %t, 99", "", "\tbar.sync 0;\n" TELL));
     check_accepted(WAIT("lt.u32 %p1, %t, 99", ALL_LANES, "\tbar.sync 0;\n" TELL));
@@ -311,7 +311,7 @@ static void test_waits_for_others(void **state)
     check_refused(WAIT("lt.u32 %p1, %t, 99", TELL, ""), "may wait", "ld.volatile");
     check_refused(WAIT("lt.u32 %p1, %t, 99", "", "\t@%p1 bar.warp.sync -1;\n\tatom.shared.add.u32 %r4, [%a+4], 1;\n"),
                   "may wait", "ld.volatile");
-    /* a loop that comes round to it without a barrier */
+    /* a loop that comes back to it without a barrier */
     check_refused("\tmov.u32 %r3, 0;\nK:\n" TELL WAIT("lt.u32 %p1, %t, 99", "", "")
                   "\tadd.u32 %r3, %r3, 1;\n\tsetp.lt.u32 %p3, %r3, %r0;\n\t@%p3 bra K;\n",
                   "may wait", "ld.volatile");
@@ -348,7 +348,7 @@ static void test_waits_for_others(void **state)
                        "may wait", "ld.volatile");
     check_refused("\trem.u32 %r5, %t, 7;\n" WAIT("eq.u32 %p1, %r5, 0", TELL, "\tbar.sync 0;\n"), "may wait",
                   "ld.volatile");
-    /* the others get there by another way */
+    /* the others get there by another path */
     check_refused("\tsetp.ne.u32 %p4, %t, 0;\n\t@!%p4 bra N;\n\tadd.u32 %r0, %r0, 1;\nN:\n"
                   WAIT("lt.u32 %p1, %r0, 99", TELL, "\tbar.sync 0;\n"), "may wait", "ld.volatile");
     /* The thread that tells is replica 0, but a wait of another replica holds it up. */
@@ -361,7 +361,7 @@ static void test_waits_for_others(void **state)
                    "\tsetp.lt.u32 %p2, %r2, %r0;\n\t@%p2 bra L;\n" TELL);
 }
 
-/* A loop that swaps; what it expects at first, and what follows the swap in a turn. */
+/* A loop that swaps: the value that it first expects, and the code after the swap in an iteration. */
 #define SWAP(ADDRESS, COMPARE, NEXT)                                                                                   \
     "\tmov.u32 %r1, 7;\n\tmov.u32 %r5, 9;\nL:\n\tadd.u32 %r2, %r1, %t;\n\tatom.global.cas.b32 %r3, [" ADDRESS          \
     "], %r1, "                                                                                                         \
@@ -374,10 +374,11 @@ static void test_lock_free(void **state)
     check_accepted(SWAP("%a", "setp.ne.b32 %p1, %r1, %r3", "\tmov.u32 %r1, %r3;\n"));
     check_accepted(SWAP("%a", "setp.eq.u32 %p2, %r1, %r3", "\tnot.pred %p1, %p2;\n\tmov.u32 %r1, %r3;\n\t@%p2 bra Q;\n")
                    "Q:\n");
-    /* a turn that gives up */
+    /* an iteration that gives up */
     check_accepted(SWAP("%a", "setp.ne.s32 %p1, %r3, %r1", "\tsetp.gt.u32 %p3, %r3, 99;\n\t@%p3 bra Q;\n"
                                                           "\tmov.u32 %r1, %r3;\n") "Q:\n");
-    /* another value than the one found, an older one, another address each turn, half of the bits, as a float */
+    /* another value than the one found, an older one, another address in each iteration, half of the bits, as a
+     * float */
     check_refused(SWAP("%a", "setp.ne.s32 %p1, %r3, %r1", ""), "may wait", "atom");
     check_refused(SWAP("%a", "setp.ne.s32 %p1, %r3, %r1", "\tadd.u32 %r1, %r3, 1;\n"), "may wait", "atom");
     check_refused(SWAP("%a", "setp.ne.s32 %p1, %r3, %r1", "\tmov.u32 %r1, %r5;\n\tmov.u32 %r5, %r3;\n"), "may wait",
@@ -391,12 +392,12 @@ static void test_lock_free(void **state)
     check_refused(SWAP("%a", "setp.ne.f32 %p1, %r3, %r1", "\tmov.u32 %r1, %r3;\n"), "may wait", "atom");
     check_refused(SWAP("%a", "setp.ne.s32 %p1, %r3, %r1", "\tmov.u32 %r1, %r3+1;\n"), "may wait", "atom");
     check_refused(SWAP("%a", "setp.ne.and.s32 %p1, %r3, %r1, %p4", "\tmov.u32 %r1, %r3;\n"), "may wait", "atom");
-    /* The second try of a turn fails because the first did not. */
+    /* The second try of an iteration fails because the first did not. */
     check_refused("\tmov.u32 %r1, 7;\nL:\n\tmov.u32 %r4, 0;\nK:\n\tatom.global.cas.b32 %r3, [%a], %r1, %t;\n"
                   "\tadd.u32 %r4, %r4, 1;\n\tsetp.lt.u32 %p2, %r4, %r0;\n\t@%p2 bra K;\n\tsetp.ne.s32 %p1, %r3, %r1;\n"
                   "\tmov.u32 %r1, %r3;\n\t@%p1 bra L;\n" TELL,
                   "may wait", "atom");
-    /* a turn that goes on without having failed, or without having tried */
+    /* an iteration that goes on without having failed, or without having tried */
     check_refused("\tmov.u32 %r1, 7;\nL:\n\tatom.global.cas.b32 %r3, [%a], %r1, %t;\n\tsetp.ne.s32 %p1, %r3, %r1;\n"
                   "\tmov.u32 %r1, %r3;\n\t@%p1 bra L;\n\tld.volatile.global.u32 %r4, [%a+4];\n"
                   "\tsetp.eq.u32 %p3, %r4, 0;\n\t@%p3 bra L;\n" TELL,
@@ -415,7 +416,7 @@ static void test_lock_free(void **state)
                   "may wait", "@%p3 atom");
 }
 
-/* Loads are merged where no observation comes before them in their barrier interval. */
+/* Loads are merged if no observation comes before them in their barrier interval. */
 static void test_merges_loads(void **state)
 {
     (void)state;
@@ -605,7 +606,7 @@ static void test_functions(void **state)
     release(module);
 }
 
-/* Code of so many instructions that differ between threads, and so many that are alike. */
+/* Code with 'differing' instructions that differ between threads, and 'alike' ones that do not. */
 static const char *long_code(Arena *arena, unsigned differing, unsigned alike)
 {
     Buf text = {0};
@@ -620,7 +621,7 @@ static const char *long_code(Arena *arena, unsigned differing, unsigned alike)
     return code;
 }
 
-/* What is beyond COARSEN_SIZE and COARSEN_GROWTH alike is refused; only what is cloned counts. */
+/* A form beyond both COARSEN_SIZE and COARSEN_GROWTH is refused; only cloned instructions count. */
 static void the_size_has_a_limit(void **state)
 {
     (void)state;

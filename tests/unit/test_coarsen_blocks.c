@@ -1,4 +1,4 @@
-/* Coarsening that merges blocks: what is cloned, what is refused and where, the contract. */
+/* Coarsening that merges blocks: clones, refusals and their places, the contract. */
 #include "coarsened.h"
 
 static const CoarsenRequest four_blocks = {
@@ -17,7 +17,7 @@ static void check_blocks(const char *head, const char *code, Opcode op, size_t c
     release(it.module);
 }
 
-/* Merged blocks: what threads of one block share stays theirs, and barriers are passed once. */
+/* Merged blocks: memory that threads of one block share stays theirs, and barriers are passed once. */
 static void test_blocks(void **state)
 {
     (void)state;
@@ -65,7 +65,7 @@ static void test_blocks(void **state)
                       "\tbar.sync 0;\n", shuffle);
     check_blocks("", buf_text(&text), OP_SHFL, 4);
     buf_free(&text);
-    /* what a block has learned, the others may not have: a barrier of the block does not tell them */
+    /* a block may have learned something that the others have not: its barrier does not tell them */
     check_blocks("", "\tatom.global.add.u32 %r1, [%a], 1;\n\tst.global.u32 [%a+4], %r1;\n\tbar.sync 0;\n"
                      "\tld.global.u32 %r2, [%a+8];\n\tst.global.u32 [%a+12], %r2;\n", OP_LD, 1 + 4);
     /* waiting for another block */
@@ -76,7 +76,7 @@ static void test_blocks(void **state)
                        "'block' or 'unit' only", NULL);
 }
 
-/* Where fewer blocks are launched, each has as much dynamic shared memory as those that it does the work of. */
+/* If fewer blocks are launched, each has as much dynamic shared memory as the blocks that it replaces. */
 static void test_shrunk_grids(void **state)
 {
     (void)state;
@@ -132,7 +132,7 @@ static void check_arrays(const char *code, bool shrinks_grid, size_t arrays, siz
     buf_free(&text);
 }
 
-/* An array that merged blocks fill alike is one for all; where they run in turn, they may use it in turn. */
+/* An array that merged blocks fill alike is shared by all; if they run in turn, they may use it in turn. */
 static void test_common_arrays(void **state)
 {
     (void)state;
@@ -142,7 +142,7 @@ static void test_common_arrays(void **state)
     check_arrays("\tst.shared.u32 [%r1], %t;\n" LOOK_UP, true, 1, 1);
     check_arrays("\tst.shared.u32 [%r1], %t;\n" BAR BLOCK "\tand.b32 %r3, %r3, 3;\n\tmad.lo.u32 %r3, %r3, 4, %r1;\n"
                  "\tld.shared.u32 %r2, [%r3];\n\tst.global.u32 [%a], %r2;\n", true, 1, 1);
-    /* what differs: the value, the place, the condition */
+    /* the difference: the value, the place, the condition */
     check_arrays(BLOCK "\tst.shared.u32 [%r1], %r3;\n" LOOK_UP, true, 4, 1);
     check_arrays(BLOCK "\tmad.lo.u32 %r3, %r3, 4, %r1;\n\tst.shared.u32 [%r3], 1;\n" LOOK_UP, true, 4, 1);
     check_arrays(BLOCK "\tsetp.lt.u32 %p1, %r3, 2;\n\t@%p1 st.shared.u32 [%r1], 1;\n" LOOK_UP, true, 4, 1);
@@ -153,14 +153,14 @@ static void test_common_arrays(void **state)
     check_arrays(NEAR TURN "\tadd.cc.u32 %r5, %r3, 5;\n\taddc.u32 %r5, %r3, 0;\n" SEE LOOK_UP, true, 4, 1);
     check_arrays(NEAR "\tadd.cc.u32 %r5, %r3, 5;\n" TURN "\taddc.u32 %r5, %r3, 0;\n" SEE LOOK_UP, true, 4, 1);
     check_arrays(NEAR TURN "\tadd.u32 %r5, %r3, 5;\n" SEE LOOK_UP, true, 1, 1);
-    /* what may be done with the array elsewhere */
+    /* allowed uses of the array elsewhere */
     check_arrays("\tst.shared.u32 [%r1], %t;\n\tst.shared.u32 [%r1+4], %r1;\n" LOOK_UP, true, 4, 1);
     check_arrays("\tst.shared.u32 [%r1], %t;\n\tst.global.u32 [%a+8], %r1;\n" LOOK_UP, true, 4, 1);
     check_arrays("\tst.shared.u32 [%r1], %t;\n\tred.shared.add.u32 [%r1], 1;\n" LOOK_UP, true, 4, 1);
     check_arrays("\tst.volatile.shared.u32 [%r1], %t;\n" LOOK_UP, true, 4, 1);
     check_arrays("\tst.shared.u32 [%r1], %t;\n\tcvt.u64.u32 %d1, %r1;\n\tcvta.shared.u64 %d1, %d1;\n"
                  "\tst.u32 [%d1], %t;\n" LOOK_UP, true, 4, 1);
-    /* in turn, in the copies beside the fast path, with a barrier between them; not if nobody writes to it */
+    /* in turn, in the copies beside the fast path, with a barrier between them; not if nothing writes to it */
     check_arrays("\tst.shared.u32 [%r1], %t;\n" LOOK_UP, false, 1, 1 + 4 + 3);
     check_arrays(LOOK_UP, false, 1, 1 + 4);
     check_arrays(BLOCK "\tst.shared.u32 [%r1], %r3;\n" LOOK_UP, false, 4, 1 + 4);

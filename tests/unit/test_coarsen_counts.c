@@ -1,4 +1,4 @@
-/* Loops that end because they count, whatever other threads do: what counts, and what only looks like it. */
+/* Loops that end because they count, whatever other threads do, and loops that only seem to count. */
 #include "coarsened.h"
 
 #define PACKED_HEADER ".version 8.0\n.target sm_90\n.address_size 64\n"
@@ -76,7 +76,7 @@ static void what_is_no_count_may_wait(void **state)
         "\tadd.u32 %r1, %r1, 1;\n\tsetp.eq.u32 %p2, %r3, 5;\n\tsetp.lt.xor.u32 %p1, %r1, %r3, %p2;",
         "\tadd.u32 %r1, %r1, 1;\n\tsetp.lt.u32 %p2|%p1, %r1, %r3;",
         "\tadd.u32 %r1, %r1, 1;\n\tsub.u32 %r1, %r1, %r4;\n\tsetp.lt.u32 %p1, %r1, %r3;",
-        /* rounds that do not pass the exit */
+        /* iterations that do not pass the exit */
         "\tadd.u32 %r1, %r1, 1;\n\tsetp.eq.u32 %p2, %r3, 5;\n\t@%p2 bra LOOP;\n\tsetp.lt.u32 %p1, %r1, %r3;",
         /* the wrong side */
         "\tadd.u32 %r1, %r1, 1;\n\tsetp.lt.u32 %p1, %r3, %r1;",
@@ -85,7 +85,7 @@ static void what_is_no_count_may_wait(void **state)
         /* the last integer is on the same side of the bound */
         "\tsub.s32 %r1, %r1, 1;\n\tsetp.ge.s32 %p1, %r1, %r3;",
         "\tsub.s32 %r1, %r1, 2;\n\tsetp.gt.s32 %p1, %r1, %r3;",
-        /* not in every round, or by more in some */
+        /* not in every iteration, or by more in some */
         "\tsetp.eq.u32 %p2, %r3, 5;\n\tadd.u32 %r5, %r1, 1;\n\tselp.u32 %r1, %r5, %r1, %p2;\n"
         "\tsetp.lt.u32 %p1, %r1, %r3;",
         "\tsetp.eq.u32 %p2, %r3, 5;\n\tadd.u32 %r5, %r1, 1;\n\tselp.u32 %r1, %r1, %r5, %p2;\n"
@@ -101,13 +101,13 @@ static void what_is_no_count_may_wait(void **state)
         "\tand.b32 %r5, %r3, 3;\n\tsub.s32 %r1, %r1, %r5;\n\tsub.s32 %r1, %r1, 1;\n\tsetp.gt.s32 %p1, %r1, %r3;",
         /* a sum that saturates stays beside the bound for ever */
         "\tadd.sat.s32 %r1, %r1, 1;\n\tsetp.eq.u32 %p2, %r3, 5;\n\tsetp.ne.and.s32 %p1, %r1, %r6, %p2;",
-        /* goes on for another reason, too */
+        /* goes on for another reason too */
         "\tadd.u32 %r1, %r1, 1;\n\tsetp.lt.u32 %p2, %r1, %r3;\n\tsetp.eq.u32 %p3, %r3, 5;\n\tor.pred %p1, %p2, %p3;",
         "\tadd.u32 %r1, %r1, 1;\n\tsetp.ge.u32 %p2, %r1, %r3;\n\tsetp.eq.u32 %p3, %r3, 5;\n\tand.pred %p5, %p2, %p3;\n"
         "\tnot.pred %p1, %p5;",
         "\tadd.u32 %r1, %r1, 1;\n\tsetp.eq.u32 %p2, %r3, 5;\n\tsetp.ge.and.u32 %p3, %r1, %r3, %p2;\n"
         "\tnot.pred %p1, %p3;",
-        /* 2^64 rounds */
+        /* 2^64 iterations */
         "\tadd.u64 %d2, %d2, 1;\n\tld.global.u64 %d3, [%a+8];\n\tsetp.lt.u64 %p1, %d2, %d3;",
         "\tsub.s64 %d2, %d2, 1;\n\tld.global.u64 %d3, [%a+8];\n\tsetp.gt.s64 %p1, %d2, %d3;",
         "\tadd.u64 %d2, %d2, 1;\n\tsetp.eq.u32 %p2, %r3, 5;\n\tsetp.ne.and.u64 %p1, %d2, %d6, %p2;",

@@ -1,5 +1,5 @@
-/* Blocks that replica 0 executes alone: a loop in them may wait for what another thread of its own does, and for nobody
- * else's.  Which threads get there is computed from the thread's index. */
+/* Blocks that replica 0 executes alone: a loop in them may wait for another thread of replica 0, and for no other
+ * thread. The threads that get there are computed from the thread's index. */
 #include "coarsened.h"
 
 /* From this target on there are packed integers. */
@@ -47,12 +47,12 @@ static void conditions_of_the_first_thread(void **state)
             fail_msg("replica 0 is not alone:\n%s", alone[i]);
 }
 
-/* Each is 0 for another thread, too, and would not be if the instruction were what a glance makes of it. */
+/* Each is also 0 for another thread, although at first sight it does not seem so. */
 static void conditions_that_others_meet(void **state)
 {
     (void)state;
     static const char *const met[] = {
-        /* what conversions read, and how they fill a register */
+        /* the bits that conversions read, and those with which they fill a register */
         "\tcvt.u32.u8 %r2, %t;",
         "\tcvt.u8.u32 %r2, %t;",
         "\tcvt.u32.s8 %r2, %t;",

@@ -50,7 +50,7 @@ static void test_fast_paths(void **state)
                          "\tsetp.ge.u32 %p2, %r1, 9;\n\t@%p2 bra L;\n\tbrev.b32 %r1, %r1;\nL:\n"
                          "\tst.global.u32 [%d1], %r1;\n";
     assert_int_equal(count_guarded(nested, 2, GUARDS_FAST, 8, OP_BREV), 2 + 2 + 2);
-    /* what all replicas compute alike is computed once on the fast path */
+    /* values that all replicas share are computed once on the fast path */
     const char *uniform = "\tsetp.ge.u32 %p1, %t, %r0;\n\t@%p1 ret;\n" OWN "\tld.global.u32 %r1, [%d1];\n"
                           "\tmov.u32 %r2, 0;\nL:\n\tbrev.b32 %r3, %r2;\n\tadd.u32 %r1, %r1, %r3;\n"
                           "\tadd.u32 %r2, %r2, 1;\n\tsetp.lt.u32 %p2, %r2, %r0;\n\t@%p2 bra L;\n"
@@ -72,8 +72,8 @@ static const char bits_reversed_20_times[] =
     "\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n"
     "\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n\tbrev.b32 %r1, %r1;\n";
 
-/* 'times' is how often the code between 'before' and 'after', repeated, is there for four replicas: four times on the
- * fast path, and once or four times beside it. */
+/* 'times': the copies, for four replicas, of the repeated code between 'before' and 'after': four on the fast path, and
+ * one or four beside it. */
 static void check_slow(const char *before, unsigned repeated, const char *after, unsigned times)
 {
     Buf code = {0};
@@ -130,7 +130,7 @@ static void test_predication(void **state)
     Try it = try_guards(vectoradd, 4, GUARDS_PREDICATED, 0);
     assert_int_equal(loads_before_store(it.body), 8);
     release(it.module);
-    /* what cannot fault is computed by all, and chosen; once, if it is uniform */
+    /* a value that cannot fault is computed by all, and selected; once, if it is uniform */
     const char *select = OWN "\tmov.u32 %r1, %t;\n\tsetp.ge.u32 %p1, %t, 9;\n\t@%p1 bra L;\n\tbrev.b32 %r1, %t;\nL:\n"
                              "\tst.global.u32 [%d1], %r1;\n";
     check_predicated(select, OP_BREV, 0, 4, 0);
@@ -138,7 +138,7 @@ static void test_predication(void **state)
     const char *uniform = OWN "\tmov.u32 %r1, %t;\n\tsetp.ge.u32 %p1, %t, 9;\n\t@%p1 bra L;\n\tbrev.b32 %r1, %r0;\nL:\n"
                               "\tst.global.u32 [%d1], %r1;\n";
     check_predicated(uniform, OP_BREV, 0, 1, 0);
-    /* what is computed from a guarded load is guarded, and chosen by a guarded mov */
+    /* a value computed from a guarded load is guarded, and selected by a guarded mov */
     const char *loaded = OWN "\tmov.u32 %r1, %t;\n\tsetp.ge.u32 %p1, %t, 9;\n\t@%p1 bra L;\n"
                              "\tld.global.u32 %r2, [%d1+4];\n\tbrev.b32 %r1, %r2;\nL:\n\tst.global.u32 [%d1], %r1;\n";
     check_predicated(loaded, OP_BREV, 4, 4, 0);

@@ -1,10 +1,10 @@
-/* Where the grid is kept, blocks with work and blocks that exit at once are spread evenly. */
+/* If the grid is kept, blocks with work and blocks that exit at once are spread evenly. */
 #include "coarsened.h"
 #include "cost/cost.h"
 
 enum { MOST_BLOCKS = 4096 };
 
-/* Which blocks of the grid, along x first, have work after coarsening by blocks. */
+/* Finds the blocks of the grid, along x first, that have work after coarsening by blocks. */
 static void find_working(const CoarsenRequest *request, const unsigned grid[3], bool *works)
 {
     uint32_t n = 0;
@@ -29,7 +29,7 @@ static void find_working(const CoarsenRequest *request, const unsigned grid[3], 
     release(it.module);
 }
 
-/* Of so many blocks, 'apart' from each other, the most that work, wherever the first is. */
+/* The most that work among 'blocks' blocks at a distance of 'apart', wherever the first is. */
 static unsigned most_of(const bool *works, size_t count, size_t blocks, size_t apart)
 {
     unsigned most = 0;
@@ -50,7 +50,7 @@ static void spread(void **state)
         CoarsenRequest request;
         unsigned grid[3], apart;
         size_t blocks;
-        unsigned most; /* of these that work, on any SM */
+        unsigned most; /* the most of these that work, on any SM */
     } cases[] = {
         {{.level = LEVEL_BLOCK, .factor = {2, 1, 1}}, {4096, 1, 1}, 1, 8, 5},
         {{.level = LEVEL_BLOCK, .factor = {2, 1, 1}}, {4096, 1, 1}, 132, 8, 5},
@@ -81,7 +81,7 @@ static void spread(void **state)
     }
 }
 
-/* Of the last group, of which blocks are missing, one works; and no block that has no group. */
+/* One block of the last, incomplete group works, and no block without a group. */
 static void rest(void **state)
 {
     (void)state;

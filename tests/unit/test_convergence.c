@@ -1,9 +1,9 @@
-/* Where the threads of a warp meet in the machine code of coarsened kernels.
+/* The places where the threads of a warp meet in the machine code of coarsened kernels.
  *
- * ptxas derives the places from the control flow of the PTX.  BSSY opens a barrier, at which the threads that part
- * later meet in BSYNC.  Each replica's copy of a region must have a barrier of its own around it: what comes after it,
- * the next replica's copy first of all, is executed by threads that have met.  A copy from whose branch threads leave
- * the kernel needs none.
+ * ptxas derives the places from the control flow of the PTX. BSSY opens a barrier, at which the threads that part later
+ * meet in BSYNC. Each replica's copy of a region must have a barrier of its own around it: the code after it, first of
+ * all the next replica's copy, is executed by threads that have met. A copy from whose branch threads leave the kernel
+ * needs none.
  *
  * A shape's warp-level instructions are listed in the order of the PTX, each with the barriers that are open and that
  * threads may have parted in, by letters. */
@@ -53,7 +53,7 @@ static void step(Open *open, const SassInstruction *instruction, uint32_t index)
     }
 }
 
-/* Control reaches the block with these barriers open.  Wherever it comes from, they must be the same. */
+/* Control reaches the block with these barriers open. They must be the same on every path. */
 static void reach(Walk *walk, uint32_t block, const Open *open)
 {
     Open *at = &walk->at[block];
@@ -187,7 +187,7 @@ static void check_places(const char *code, const char *arch, const char *expecte
 
 /* Exchanges %r1 with a neighbour. */
 #define SHFL(TO) "\tshfl.sync.bfly.b32 %r" #TO ", %r1, 1, 31, -1;\n"
-/* Odd threads, and who they are. */
+/* The odd threads, and a mask of them. */
 #define ODD "\tand.b32 %r2, %t, 2;\n\tsetp.ne.u32 %p1, %r2, 0;\n\tvote.sync.ballot.b32 %r3, %p1, -1;\n"
 
 static const char *const archs[] = {"sm_80", "sm_90"};
@@ -215,7 +215,7 @@ static void test_shapes(void **state)
                          "\tvote.sync.ballot.b32 %r4, %p2, %r3;\n\t@!%p2 bra J;\n\tmov.u32 %r3, %r4;\n\tbra L;\nJ:\n"
                          SHFL(1),
                      "vote vote vote.a vote.b shfl shfl");
-    /* The last copy's threads leave the kernel, and nobody waits for them; the others' meet before it. */
+    /* The last copy's threads leave the kernel, and no thread waits for them; the others' meet before it. */
     check_everywhere("\tsetp.gt.u32 %p1, %r9, 12;\n\t@%p1 ret;\n\tshfl.sync.bfly.b32 %r1, %r9, 1, 31, -1;\n",
                      "vote vote shfl.a shfl");
 }

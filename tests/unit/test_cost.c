@@ -102,7 +102,7 @@ static void units(void **state)
     assert_int_equal(unit_of("mov.u32 %r5, %r1;").pipe, PIPE_MOVE);
 }
 
-/* Counted and estimated agree where everything is known. */
+/* Counts and estimates agree if everything is known. */
 static void known_figures(void **state)
 {
     (void)state;
@@ -184,7 +184,7 @@ static void copies_are_seen_through(void **state)
         {own_word, "st.volatile.shared.b32 [%r5], %r4;\nld.volatile.shared.b32 %r7, [%r5];\n", by_index, true, 2},
         {own_word, "st.shared.b32 [%r5], %r4;\nld.shared.b32 %r7, [%r5];\n", by_index, false, 2},
         {own_word, "st.volatile.shared.b32 [%r5], %r4;\nld.volatile.shared.b32 %r7, [%r5+4];\n", by_index, false, 2},
-        /* The place holds something else meanwhile. */
+        /* The place holds something else in the meantime. */
         {own_word, "st.volatile.shared.b32 [%r5], %r4;\nst.volatile.shared.b32 [%r5], %r20;\n"
          "ld.volatile.shared.b32 %r7, [%r5];\n", by_index, false, 3},
         /* 64 bits in two words. */
@@ -217,8 +217,8 @@ static double last_load_sectors(const Profile *profile)
     return sectors;
 }
 
-/* Which lanes are still there does not make values differ between them; when they leave a loop does, and so does which
- * way they come. */
+/* Values do not differ between lanes just because some lanes are gone; they do if lanes leave a loop at different
+ * times, or come by different paths. */
 static void estimated_lanes(void **state)
 {
     (void)state;
@@ -276,7 +276,8 @@ static void estimated_branches(void **state)
     arena_free(test.arena);
 }
 
-/* Whether warps differ in length is known of counted loops, also with a stride, and unknown where data ends a loop. */
+/* Differences in length between warps are known of counted loops, also with a stride, and unknown if data end a
+ * loop. */
 static void estimated_lengths(void **state)
 {
     (void)state;
@@ -336,7 +337,7 @@ static void paths(void **state)
     arena_free(serial.arena);
 }
 
-/* A result is waited for where its scoreboard is; a loop finds what its previous round has left on the way. */
+/* A result is waited for at its scoreboard; a loop finds the results that its previous iteration left pending. */
 static void sass_paths(void **state)
 {
     (void)state;
@@ -352,7 +353,7 @@ static void sass_paths(void **state)
     /* The two additions are done while the load is on its way. */
     assert_true(sass_path(&profile, device, latency, 2) == latency + 4);
     assert_true(sass_path(&profile, device, latency, 1) == 2 * (latency + 4));
-    /* Each round uses what the one before has loaded, but the first. */
+    /* Each iteration except the first uses the loads of the one before. */
     runs[0] = (SassRun){ahead, COUNT_OF(ahead), 10, 0};
     assert_true(sass_path(&profile, device, latency, 1) == 10 * (latency + 4));
     runs[0].before = SIZE_MAX;
@@ -428,7 +429,7 @@ static void devices(void **state)
     assert_int_equal(device_for(89)->architecture, 89);
 }
 
-/* Of each two merged blocks one exits at once, and the other loads for both. */
+/* One of each two merged blocks exits at once, and the other loads for both. */
 static void surplus_blocks(void **state)
 {
     (void)state;
@@ -447,7 +448,7 @@ static void surplus_blocks(void **state)
     Profile *counted = count(&test, 64, 64);
     assert_float_equal(counted->load_sectors, sectors, 0.01);
     assert_float_equal(counted->stores, 64 * 2 / 2, 0.01);
-    /* On as many SMs as blocks, one has twice the mean work, but for what surplus blocks execute. */
+    /* On as many SMs as blocks, one has twice the mean work, except for the instructions of surplus blocks. */
     Device device = *device_for(90);
     device.multiprocessors = 64;
     assert_in_range((unsigned)(busiest_share(counted, &device) * 64 * 100), 120, 200);
@@ -480,7 +481,7 @@ static void forms_keep_data(void **state)
     assert_float_equal(counted.load_footprint, 25, 0);
 }
 
-/* A loop that goes on where another has stopped makes the trips that are left; one that begins anew, all of them. */
+/* A loop that continues another makes the remaining trips; one that begins anew makes all of them. */
 static void rests_are_short(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What kernels ask for while they run, and the forms that do not give it. */
+/* The demands of kernels at run time, and the forms that do not meet them. */
 #include "tests/unit/test_registers_support.h"
 
 #include "opt/demands.h"
@@ -96,7 +96,7 @@ static void registers_at_launch_stay_enough(void **state)
     end(&test);
 }
 
-/* Of blocks of 64 threads with 64 registers each, 16 fit on an SM. */
+/* 16 blocks of 64 threads with 64 registers each fit on an SM. */
 static void blocks_that_others_wait_for_stay_on_the_sm(void **state)
 {
     (void)state;
@@ -142,7 +142,7 @@ static void tensor_memory_is_not_shared_with_more_blocks(void **state)
     end(&test);
 }
 
-/* Whether the form keeps as many blocks on an SM, for a block that the directives of 'tuning' leave open. */
+/* True if the form keeps fewer blocks on an SM, for a block that the directives of 'tuning' leave open. */
 static bool falls(const BlockSize *block, bool whole_warps, unsigned factor, unsigned before, unsigned after,
                   ResidencyChange *change)
 {
@@ -167,7 +167,7 @@ static void blocks_are_compared_for_all_sizes_that_a_launch_may_have(void **stat
     assert_int_equal(change.after, 20);
     assert_true(falls(&bounded, false, 0, 40, 48, &change));
     assert_false(falls(&unknown, false, 0, 48, 40, &change));
-    assert_false(falls(&unknown, false, 0, 41, 48, &change)); /* registers are given in eights */
+    assert_false(falls(&unknown, false, 0, 41, 48, &change)); /* registers are allocated in eights */
     /* Twice the registers for half the threads keep the blocks; but half a warp needs as many as a whole one. */
     assert_false(falls(&unknown, true, 2, 32, 64, &change));
     assert_false(falls(&given, false, 2, 32, 64, &change));

@@ -1,4 +1,4 @@
-/* Directives in the source: what is one, what it says, and when two agree. */
+/* Directives in the source: their recognition, their content, and the agreement of two. */
 #include "parsed.h"
 
 #include "engine/directive.h"
@@ -137,7 +137,7 @@ static void when_two_agree(void **state)
                 fail_msg("'%s' and '%s': %s", forms[i], forms[k], directive.error ? directive.error : "the same");
             buf_free(&code);
         }
-    /* The first error is what is said. */
+    /* The first error is reported. */
     check_wrong("\t// ptxopt: coarsen 2\n\t// ptxopt: coarsen 4\n\t// ptxopt: coarsen 4\n", "something else");
 }
 

@@ -185,7 +185,7 @@ static void divergent_barrier_is_a_fault(void **state)
     expect_fault(&run, FAULT_BARRIER, 9, "64 of 96");
 }
 
-/* Branches that decide whether threads get to a barrier: all threads of the block take them alike, each time. */
+/* Branches that decide whether threads reach a barrier: all threads of the block take them alike, each time. */
 static void barriers_need_agreement(void **state)
 {
     (void)state;
@@ -194,12 +194,12 @@ static void barriers_need_agreement(void **state)
         run_kernel("", "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra over;\nbar.sync 0;\nover: st.global.u32 [%rd2], %r1; ret;",
                    1, 64, NULL);
     expect_fault(&run, FAULT_BARRIER, 10, say);
-    /* a loop with a barrier, of which some threads take more turns */
+    /* a loop with a barrier, of which some threads make more iterations */
     run = run_kernel("", "shr.u32 %r3, %r1, 5; mov.u32 %r2, 0;\nagain: add.u32 %r2, %r2, 1; bar.sync 0;\n"
                          "setp.le.u32 %p1, %r2, %r3;\n@%p1 bra again;\nst.global.u32 [%rd2], %r1; ret;",
                      1, 64, NULL);
     expect_fault(&run, FAULT_BARRIER, 12, say);
-    /* the same barrier in different turns */
+    /* the same barrier in different iterations */
     run = run_kernel(
         "",
         "shr.u32 %r3, %r1, 5; mov.u32 %r2, 0;\nagain: setp.ne.u32 %p1, %r2, %r3;\n@%p1 bra over;\nbar.sync 0;\n"

@@ -25,7 +25,7 @@ static void loads_and_stores_wrap(void **state)
 {
     (void)state;
     expect_row(BELOW "st.shared.u32 [%r2+4096], %r1; ld.shared.u32 %r3, [%r2+4096]; st.global.u32 [%rd2], %r3;", 0, 1);
-    /* What one wrote through a wrapped address, the other reads through the plain one. */
+    /* One instruction writes through a wrapped address, and the other reads through the plain one. */
     expect_row(BELOW "st.shared.u32 [%r2+4096], %r1; add.u32 %r4, %r2, 4096; ld.shared.u32 %r3, [%r4];\n"
                      "st.global.u32 [%rd2], %r3;",
                0, 1);

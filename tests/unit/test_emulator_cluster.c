@@ -1,4 +1,4 @@
-/* Clusters: shape and special registers, the cluster's barrier, other blocks' shared memory, and what is refused. */
+/* Clusters: shape and special registers, the cluster's barrier, other blocks' shared memory, and refusals. */
 #include "emulated.h"
 
 static void blocks_know_their_place(void **state)

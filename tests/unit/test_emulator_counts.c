@@ -1,4 +1,4 @@
-/* What a run counts beyond its totals: by instruction, by block, and what blocks reuse. */
+/* The counts of a run beyond its totals: by instruction, by block, and of reuse by blocks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -104,7 +104,7 @@ static void several_cores_count_the_same(void **state)
     arena_free(arena);
 }
 
-/* Also where several cores would begin again on one. */
+/* This holds also if several cores would begin again on one. */
 static void a_run_can_be_stopped(void **state)
 {
     (void)state;

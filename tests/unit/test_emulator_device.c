@@ -1,4 +1,4 @@
-/* Launches on a device whose memory is there before and after: EmulatorDevice. */
+/* Launches on a device whose memory exists before and after: EmulatorDevice. */
 #include <stdlib.h>
 
 #include "emulated.h"
@@ -90,7 +90,7 @@ static uint32_t word(const EmulatorMemory *memory)
     return value;
 }
 
-/* Variables have their values once; what a kernel leaves, the next one finds, through pointers in memory. */
+/* Variables get their values once; a kernel finds the results of the one before, through pointers in memory. */
 static void test_stays(void **state)
 {
     Fixture *fixture = *state;

@@ -1,5 +1,5 @@
 /* One kernel for each row of the instruction table (tests/isa/examples): the emulator runs it to its end or to a fault,
- * or refuses it before it runs.  tests/emulator-refused.txt lists what it refuses; UPDATE=1
+ * or refuses it before it runs. tests/emulator-refused.txt lists the refused ones; UPDATE=1
  * build/tests/test_emulator_examples rewrites the file. */
 #include <dirent.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* mma.sync and wmma in every dense shape and type against plain loops.  The fragments of mma.sync are those of
+/* mma.sync and wmma in every dense shape and type against plain loops. The fragments of mma.sync are those of
  * tests/isa/semantics.md, written down chunk by chunk. */
 #include "emulated.h"
 
@@ -47,8 +47,8 @@ static int product_of(Element element, bool is_and, int a, int b)
     return element == B1 ? (is_and ? a & b : a ^ b) : a * b;
 }
 
-/* A register holds 'unit' elements that are consecutive in k.  Those of lane 4g + t begin at column unit * t of the
- * chunk whose start the table gives, in rows from g on.  B has no rows in the table. */
+/* A register holds 'unit' elements that are consecutive in k. Those of lane 4g + t begin at column unit * t of the
+ * chunk whose start the table gives, in rows from g on. B has no rows in the table. */
 typedef struct Shape {
     Element element;
     unsigned m, k;

@@ -1,4 +1,4 @@
-/* Launch files: what is accepted, and what is refused with which message. */
+/* Launch files: those that are accepted, and the messages about those that are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -95,7 +95,7 @@ static uint32_t itself(unsigned lane)
     return lane;
 }
 
-/* What some lanes wait for comes after a point at which the others wait to reconverge. */
+/* Some lanes wait for an operation that comes after a point at which the others wait to reconverge. */
 static void lanes_go_on_before_they_reconverge(void **state)
 {
     (void)state;

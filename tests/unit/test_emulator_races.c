@@ -3,8 +3,8 @@
 
 #define SHARED ".shared .align 16 .b8 box[2048];\n"
 
-/* Warp 0 stores, then warp 1 loads: each lane from a place of its own, but lane 'lane' what lane 'lane' of warp 0
- * stored.  With lane 32 there is no race. */
+/* Warp 0 stores, then warp 1 loads: each lane from a place of its own, but lane 'lane' from that of lane 'lane' of warp
+ * 0. With lane 32 there is no race. */
 static void expect_race(const char *store, const char *load, unsigned bytes, unsigned lane, const char *swap)
 {
     Arena *arena = arena_new();

@@ -1,4 +1,4 @@
-/* The register model: what takes registers in machine code, and what the estimate makes of it. */
+/* The register model: the values that take registers in machine code, and the estimate. */
 #include "tests/unit/parsed.h"
 
 #include "opt/registers/search/estimate.h"
@@ -45,7 +45,7 @@ static unsigned peak_on(const char *sm, const char *code)
     return peak;
 }
 
-/* Where uniform registers address memory. */
+/* The peak on a target whose uniform registers address memory. */
 static unsigned peak_of(const char *code)
 {
     return peak_on("sm_75", code);
@@ -54,7 +54,8 @@ static unsigned peak_of(const char *code)
 static void operands_take_no_registers(void **state)
 {
     (void)state;
-    /* Parameters, constants, predicates, what is the same for a block, copies and offsets of addresses. */
+    /* None of these takes a register: parameters, constants, predicates, values that are the same for a block, copies
+     * and offsets of addresses. */
     assert_int_equal(peak_of("ld.param.u32 %r1, [n];\nmov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ntid.x;\n"
                              "mad.lo.s32 %r4, %r2, %r3, %r1;\nmov.u32 %r5, 7;\nsetp.eq.s32 %p1, %r4, %r5;\n"
                              "@%p1 bra $out;\n$out:"),
@@ -80,7 +81,7 @@ static void widths_count(void **state)
     assert_int_equal(peak_on("sm_90", wide), 6);
 }
 
-/* What one machine instruction does for two of PTX, and what it takes in registers. */
+/* One machine instruction may do the work of two PTX instructions, and so saves registers. */
 static void machine_instructions_join(void **state)
 {
     (void)state;
@@ -94,12 +95,12 @@ static void machine_instructions_join(void **state)
                          "mul.wide.u32 %d2, %r1, 4;\nadd.s64 %d3, %d1, %d2;\nst.shared.u32 [%d3], %r1;\n"
                          "st.shared.u32 [%d3+4], %r1;\n";
     assert_int_equal(peak_of(shared), 1);
-    /* What is stored is in a register, unless it is zero. */
+    /* A stored value is in a register, unless it is zero. */
     assert_int_equal(peak_of("ld.param.u64 %d1, [out];\nst.global.u32 [%d1], 0;\n"), 0);
     assert_int_equal(peak_of("ld.param.u64 %d1, [out];\nst.global.u32 [%d1], 7;\n"), 1);
 }
 
-/* The operands of an instruction are in different banks: what is added to one register takes every other one. */
+/* The operands of an instruction are in different banks: values added to one register take every other one. */
 static void banks_spread(void **state)
 {
     (void)state;
@@ -131,7 +132,7 @@ static void results_replace_operands(void **state)
                           "ld.param.u64 %d1, [out];\nst.global.v4.u32 [%d1], {%r3, %r4, %r5, %r6};\n"
                           "st.global.v2.u32 [%d1+16], {%r1, %r2};\n";
     assert_int_equal(spread_of(results), 6);
-    /* What shared memory returns takes the register of its address, although accesses read late. */
+    /* A value from shared memory takes the register of its address, although accesses read late. */
     const char *loads = "mov.u32 %r1, %tid.x;\nmul.lo.s32 %r2, %r1, 12;\nmul.lo.s32 %r3, %r1, 20;\n"
                         "mul.lo.s32 %r4, %r1, 28;\nld.shared.u32 %r5, [%r2];\nld.shared.u32 %r6, [%r3];\n"
                         "ld.shared.u32 %r7, [%r4];\nbar.sync 0;\nld.param.u64 %d1, [out];\n"
@@ -145,7 +146,7 @@ static void results_replace_operands(void **state)
                         "bar.sync 0;\nst.global.u32 [%d1], %r4;\nst.global.u32 [%d1+4], %r5;\n"
                         "st.global.u32 [%d1+8], %r6;\n";
     assert_int_equal(spread_of(pairs), 9);
-    /* The bank of a result is that of its operand when others are found for what is multiplied by it. */
+    /* The bank of a result is that of its operand if another bank is found for its multiplier. */
     const char *chain = "ld.param.u64 %d1, [in];\nmov.u32 %r1, %tid.x;\nld.global.u32 %r2, [%d1];\n"
                         "ld.global.u32 %r3, [%d1+4];\nld.global.u32 %r4, [%d1+8];\nld.global.u32 %r5, [%d1+12];\n"
                         "ld.global.u32 %r6, [%d1+16];\nld.global.u32 %r7, [%d1+20];\n"
@@ -153,7 +154,7 @@ static void results_replace_operands(void **state)
                         "mul.hi.s32 %r15, %r12, %r5;\nmul.hi.s32 %r16, %r13, %r6;\nmul.hi.s32 %r17, %r14, %r7;\n"
                         "st.global.u32 [%d1], %r15;\nst.global.u32 [%d1+4], %r16;\nst.global.u32 [%d1+8], %r17;\n";
     assert_int_equal(spread_of(chain), 8);
-    /* What lives on is not replaced. */
+    /* An operand that lives on is not replaced. */
     const char *kept = "mov.u32 %r1, %tid.x;\nmov.u32 %r2, %tid.y;\nxor.b32 %r3, %r1, %r2;\n"
                        "mul.lo.s32 %r4, %r1, %r2;\nmin.s32 %r5, %r1, %r2;\nmax.s32 %r6, %r1, %r2;\n"
                        "setp.eq.s32 %p1, %r4, 7;\n@%p1 bra $end;\nbar.sync 0;\n$end:\nld.param.u64 %d1, [out];\n"
@@ -162,7 +163,7 @@ static void results_replace_operands(void **state)
     assert_int_equal(spread_of(kept), 6);
 }
 
-/* The first registers of vectors are even, and what is multiplied and added to two of them is odd. */
+/* The first registers of vectors are even, and the operand that is multiplied by or added to two of them is odd. */
 static void vectors_have_banks(void **state)
 {
     (void)state;
@@ -235,7 +236,7 @@ static void loops_are_unrolled(void **state)
     arena_free(arena);
 }
 
-/* A copy of what takes no register takes none, and is loaded where an access needs it as the original is. */
+/* A copy of a value without a register takes none either, and is loaded for accesses like the original. */
 static void copies_are_looked_through(void **state)
 {
     (void)state;
@@ -272,7 +273,7 @@ static void uniform_values_need_instructions(void **state)
     arena_free(arena);
 }
 
-/* What is extended to 64 bits stays in one register. */
+/* A value that is extended to 64 bits stays in one register. */
 static void extensions_take_no_pair(void **state)
 {
     (void)state;
@@ -290,7 +291,8 @@ static void extensions_take_no_pair(void **state)
     arena_free(arena);
 }
 
-/* What is the same for a block is in a register nevertheless where it meets another value, or a copy of it does. */
+/* A value that is the same for a block is nevertheless in a register if it, or a copy of it, meets another value in a
+ * phi. */
 static void merged_values_are_in_registers(void **state)
 {
     (void)state;
@@ -318,7 +320,7 @@ static void parameters_are_loaded_once(void **state)
     assert_int_equal(peak_on("sm_90", sums), 5); /* a pair, an index, the parameter */
 }
 
-/* What a loop adds to is loaded before it, and live throughout it. */
+/* A parameter that a loop adds to is loaded before it, and live throughout it. */
 static void loops_keep_parameters(void **state)
 {
     (void)state;
@@ -333,7 +335,7 @@ static void loops_keep_parameters(void **state)
     estimated_free(&kept);
 }
 
-/* Of what is stored through pairs every other register is used. */
+/* Values that are stored through pairs take every other register. */
 static void stores_take_odd_registers(void **state)
 {
     (void)state;
@@ -373,7 +375,7 @@ static void boundaries_are_aimed_at(void **state)
     arena_free(arena);
 }
 
-/* So many values live at once that fewer warps fit. */
+/* Code with this many values live at once, which may leave room for fewer warps. */
 static const char *many(Arena *arena, unsigned count)
 {
     const char *code = "ld.param.u64 %d1, [in];\nmov.f32 %f1, 0f00000000;\n";
@@ -393,14 +395,14 @@ static void higher_boundaries_are_aimed_at(void **state)
     Estimated wide = estimate_under(".maxntid 512, 1, 1", many(arena, 38), "sm_90");
     assert_true(few.estimate.fills);
     assert_int_equal(few.estimate.aim, 32);
-    assert_int_equal(more.estimate.least_peak, 40); /* and the address */
+    assert_int_equal(more.estimate.least_peak, 40); /* plus the address */
     assert_false(more.estimate.fills);
     assert_int_equal(more.estimate.aim, 48);
     assert_int_equal(more.estimate.registers, 48);
     assert_int_equal(wide.estimate.aim, 64); /* 48 would let as many blocks of 512 threads run */
     assert_true(wide.estimate.registers > 48 && wide.estimate.registers <= 64);
     assert_true(wide.estimate.least <= wide.estimate.registers);
-    /* Nothing is spilled where nothing is above the registers that ptxas takes by itself. */
+    /* Nothing is spilled if no place needs more registers than ptxas takes by itself. */
     Estimated tight = estimate_of(many(arena, 25), "sm_90");
     assert_int_equal(tight.estimate.registers, 32);
     assert_int_equal(tight.estimate.least, 32);

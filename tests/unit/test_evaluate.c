@@ -1,6 +1,5 @@
-/* What the analyses think that instructions compute, against the emulator: every pure row of the table in every
- * spelling that they evaluate, on corner values and random operands, with registers wider than the type and with
- * constants.
+/* The analyses' evaluation of instructions, against the emulator: every pure row of the table in every spelling that
+ * they evaluate, on corner values and random operands, with registers wider than the type and with constants.
  *
  * EVALUATE=GLOB restricts the rows, by id; EVALUATE_VERBOSE=1 prints a line for each row. */
 #include <fnmatch.h>
@@ -61,7 +60,7 @@ static bool bounds_has(const Bounds *bounds, uint64_t value)
            !(value & bounds->zeros);
 }
 
-/* What the sources' registers hold; of constants, what is written there. */
+/* Reads the contents of the sources' registers; of constants, the written values. */
 static void values_read(const Subject *subject, const uint64_t *in, uint64_t *values)
 {
     for (unsigned i = 0; i < subject->computation.source_count; i++) {
@@ -280,7 +279,7 @@ static void evaluated_rows_agree_with_the_emulator(void **state)
     assert_int_equal(totals.wrong, 0);
 }
 
-/* "MODIFIERS TYPE" of a load to a register of so many bits, in the emulator. */
+/* Checks a load, "MODIFIERS TYPE", to a register of 'bits' bits, in the emulator. */
 static void check_load(const char *spelling, const char *operand, unsigned bits, Random *random)
 {
     Arena *arena = arena_new();
@@ -333,7 +332,7 @@ static void loads_are_bounded(void **state)
         }
 }
 
-/* How the instruction that makes %r9 is taken apart: 0 not at all, 1 if it is executed, 2 in any case. */
+/* Tells whether the instruction that makes %r9 can be decoded: 0 not at all, 1 if it is executed, 2 in any case. */
 static unsigned known_of(const char *code)
 {
     Arena *arena = arena_new();

@@ -1,4 +1,4 @@
-/* What a verdict names as the reason for a loss. */
+/* The reason for a loss that a verdict names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Hoisting: what moves up to where its operands die, and what stays. */
+/* Hoisting: instructions that move up to where their operands die, and those that stay. */
 #include "tests/unit/test_registers_support.h"
 
 #define HEAD                                                                                                           \
@@ -16,7 +16,8 @@ static Block *block_with(const Body *body, const char *opcode)
     return found;
 }
 
-/* How often the pass moves something, and in which block the last instruction with this opcode then is. */
+/* The number of instructions that the pass moves, and the block in which the last instruction with this opcode then
+ * is. */
 static unsigned hoisted(const char *code, const char *opcode, uint32_t *block)
 {
     Module *module = module_of_text(code);
@@ -53,7 +54,7 @@ static void what_leaves_as_much_stays(void **state)
 {
     (void)state;
     uint32_t block;
-    /* The operands are read below, too. */
+    /* The operands are read below too. */
     assert_int_equal(hoisted(HEAD WIDE "@%p1 bra SKIP;\nst.global.u32 [%rd1], 1;\nsub.s64 %rd4, %rd2, %rd3;\n"
                                   "st.global.u64 [%rd1+8], %rd4;\nst.global.u64 [%rd1+16], %rd2;\n"
                                   "st.global.u64 [%rd1+24], %rd3;\nSKIP:\nret;\n}\n", "sub", &block), 0);
@@ -62,14 +63,15 @@ static void what_leaves_as_much_stays(void **state)
                                   "st.global.u64 [%rd1+8], %rd4;\nret;\n"
                                   "SKIP:\nst.global.u64 [%rd1], %rd2;\nst.global.u64 [%rd1+8], %rd3;\nret;\n}\n",
                              "sub", &block), 0);
-    /* A load stays, although its address dies: what it reads may change, and other paths may have no such address. */
+    /* A load stays, although its address dies: the memory that it reads may change, and other paths may have no such
+     * address. */
     assert_int_equal(hoisted(HEAD "add.s64 %rd2, %rd1, 8;\n@%p1 bra SKIP;\nbar.sync 0;\nld.global.u32 %r3, [%rd2];\n"
                                   "st.global.u32 [%rd1], %r3;\nSKIP:\nret;\n}\n", "ld", &block), 0);
     /* A carry stays with what it is added to. */
     assert_int_equal(hoisted(HEAD "add.u32 %r5, %r2, 1;\nxor.b32 %r6, %r1, 3;\n@%p1 bra SKIP;\nbar.sync 0;\n"
                                   "add.cc.u32 %r3, %r1, %r2;\naddc.u32 %r4, %r5, %r6;\n"
                                   "st.global.v2.u32 [%rd1], {%r3, %r4};\nSKIP:\nret;\n}\n", "addc", &block), 0);
-    /* The last round's values: nothing moves into the loop that makes them. */
+    /* The last iteration's values: nothing moves into the loop that makes them. */
     assert_int_equal(hoisted(HEAD "mul.wide.u32 %rd2, %r2, 24;\nLOOP:\nmul.wide.u32 %rd3, %r1, 40;\n"
                                   "st.global.u64 [%rd1], %rd3;\nadd.s32 %r1, %r1, -1;\nsetp.gt.s32 %p3, %r1, 0;\n"
                                   "@%p3 bra LOOP;\nbar.sync 0;\nsub.s64 %rd4, %rd2, %rd3;\ncvt.u32.u64 %r3, %rd4;\n"
@@ -81,7 +83,7 @@ static void what_leaves_as_much_stays(void **state)
     "st.global.u64 [%rd1], %rd2;\nadd.s32 %r1, %r1, -1;\nsetp.gt.s32 %p3, %r1, 0;\n"
 #define USE "sub.s64 %rd4, %rd2, %rd3;\ncvt.u32.u64 %r3, %rd4;\nst.global.u32 [%rd1], %r3;\nret;\n}\n"
 
-/* Where it would be executed more often. */
+/* An instruction does not move to where it would be executed more often. */
 static void nothing_moves_into_loops(void **state)
 {
     (void)state;

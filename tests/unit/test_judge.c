@@ -50,7 +50,7 @@ static void figures_are_kept(void **state)
     assert_memory_equal(&figures, &some, sizeof figures);
     assert_false(figures_cache_find(&cache, &other, &figures));
     assert_false(figures_cache_find(&cache, &longer, &figures));
-    /* What failed is not kept, for it may be the machine's fault. */
+    /* A failure is not kept, because it may be the machine's fault. */
     Figures failed = {.message = "no"};
     figures_cache_store(&cache, &other, &failed);
     assert_false(figures_cache_find(&cache, &other, &figures));
@@ -164,7 +164,7 @@ static void prepared_forms_are_answered(void **state)
             assert_int_equal(one.instructions, other.instructions);
         }
         assert_int_equal(together.calls, FORMS - 1);
-        /* The next run answers from the disk what was right. */
+        /* The next run finds the correct figures on disk. */
         setenv("PTXOPT_CACHE", folder, 1);
         assembler_judge_close(&together);
         arena_free(passing);
@@ -237,7 +237,7 @@ static void count_run(void *context, bool done)
     *(unsigned *)context += done;
 }
 
-/* A prediction takes no assembly of what was measured, if that is kept. */
+/* A prediction of a measured form needs no assembly if its machine code is kept. */
 static void predictions_use_the_machine_code_at_hand(void **state)
 {
     (void)state;
@@ -284,7 +284,7 @@ static void predictions_use_the_machine_code_at_hand(void **state)
     test_end(arena, module, assembler);
 }
 
-/* Without a launch, too, dynamic shared memory counts for how many blocks an SM holds. */
+/* Dynamic shared memory limits the blocks of an SM even without a launch. */
 static void dynamic_memory_limits_estimates(void **state)
 {
     (void)state;
@@ -305,7 +305,8 @@ static void dynamic_memory_limits_estimates(void **state)
     arena_free(arena);
 }
 
-/* What a prediction of the input needs is assembled beside the caller, once, and so is what the disk has figures of. */
+/* The code for a prediction of the input is assembled in parallel with the caller, once, even if its figures are on
+ * disk. */
 static void predictions_are_prepared(void **state)
 {
     (void)state;
@@ -355,8 +356,8 @@ static void predictions_are_prepared(void **state)
     test_end(arena, module, assembler);
 }
 
-/* Where spills go to shared memory, those to local memory are counted in the code, helpers included: a division calls
- * one, and then the log says too little. */
+/* If spills go to shared memory, those to local memory are counted in the code, including helpers: a division calls
+ * one, and the log then says too little. */
 static void spills_are_counted(void **state)
 {
     (void)state;
@@ -398,7 +399,7 @@ static void spills_are_counted(void **state)
     arena_free(arena);
 }
 
-/* What was assembled elsewhere is not assembled again. */
+/* A form that was assembled elsewhere is not assembled again. */
 static void the_judge_is_told(void **state)
 {
     (void)state;

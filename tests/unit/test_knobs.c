@@ -1,4 +1,5 @@
-/* Options of the assembler as dimensions of the register search: which are tried, which are kept, and when none is. */
+/* Options of the assembler as dimensions of the register search: those that are tried, those that are kept, and cases
+ * in which none is. */
 #include "tests/unit/test_registers_model.h"
 
 #include "opt/registers/moves/knobs.h"
@@ -130,7 +131,7 @@ static void slower_forms_are_not_taken(void **state)
     case_end(&test);
 }
 
-/* Effort is a limit for options, too, whatever it is: case_run() checks it. */
+/* Effort limits options too, whatever it is: case_run() checks it. */
 static void effort_limits_options(void **state)
 {
     (void)state;

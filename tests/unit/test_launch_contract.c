@@ -1,5 +1,5 @@
 /* Launch contracts: the header for programs (runtime/ptxopt-launch.h) and ptxopt's own reading of them agree, about
- * random contracts and launches, and about what is not a contract. */
+ * random contracts and launches, and about symbols that are not contracts. */
 #include "runtime/ptxopt-launch.h"
 
 #include "parsed.h"
@@ -77,7 +77,7 @@ static void the_header_agrees(void **state)
         assert_true(contract_find(arena, module, "k", &found, &error));
         contract_remove_symbol(module, symbol);
         found.level = contract.level;
-        memcpy(found.merged, contract.merged, sizeof found.merged); /* what a launch does not depend on */
+        memcpy(found.merged, contract.merged, sizeof found.merged); /* a launch does not depend on these */
         assert_memory_equal(&found, &contract, sizeof found);
         uint32_t words[PTXOPT_CONTRACT_WORDS];
         words_of(module, &contract, words);
@@ -95,8 +95,8 @@ static void the_header_agrees(void **state)
     release(module);
 }
 
-/* Programs of before there were contracts about the grid use a function, and may have been compiled with a header, that
- * do not know them. */
+/* Programs from before contracts about the grid use a function, and may have been compiled with a header, that do not
+ * know them. */
 static void other_formats_are_refused(void **state)
 {
     (void)state;
@@ -145,7 +145,7 @@ static void check_symbol_wrong(const char *symbol, const char *error)
         fail_msg("%s: '%s', not '%s'", symbol, message, error);
 }
 
-/* What a module may have under the name of a contract. */
+/* Symbols that a module may have under the name of a contract. */
 static void symbols(void **state)
 {
     (void)state;

@@ -46,7 +46,7 @@ uint64_t register_excess(const Body *body, Analyses *analyses, const SmLimits *s
     return answer();
 }
 
-/* Pressure and four; what is above the cap is spilled. */
+/* Takes pressure plus four registers; those above the cap are spilled. */
 static bool measure(void *context, const FunctionForm *form, Figures *out)
 {
     unsigned registers = (unsigned)body_peak(form->body) + 4, cap = form->body->tuning.maxnreg;

@@ -1,4 +1,4 @@
-/* Pointers of a loop: which become one pointer and uniform distances. */
+/* Pointers of a loop: those that become one pointer and uniform distances. */
 #include "tests/unit/test_registers_support.h"
 
 /* A loop over three arrays; 'start' sets %rd4 to %rd6 from the parameters %rd1 to %rd3 and the thread's %rd7, 'steps'
@@ -39,7 +39,7 @@ static void pointers_that_advance_alike_become_one(void **state)
     assert_int_equal(joined("mul.wide.u32 %rd8, %r1, 4;\n" ALIKE,
                             "add.s64 %rd4, %rd4, %rd8;\nadd.s64 %rd5, %rd8, %rd5;\nadd.s64 %rd6, %rd6, %rd8;\n",
                             &phis), 2);
-    /* A distance that the launch and the block decide. */
+    /* A distance that depends on the launch and the block. */
     assert_int_equal(joined("mov.u32 %r3, %ctaid.x;\nmul.lo.s32 %r3, %r3, %r1;\nmul.wide.s32 %rd8, %r3, 4;\n"
                             "add.s64 %rd4, %rd1, %rd7;\nadd.s64 %rd5, %rd4, %rd8;\nadd.s64 %rd6, %rd3, %rd7;\n",
                             BY_BYTES, &phis), 2);
@@ -101,7 +101,7 @@ static void others_stay(void **state)
     assert_int_equal(joined(ALIKE, "add.s64 %rd4, %rd4, 128;\nadd.s64 %rd5, %rd5, 64;\nadd.s64 %rd6, %rd6, %rd7;\n",
                             &phis), 0);
     assert_int_equal(phis, 4);
-    /* One advances in some rounds only. */
+    /* One advances in only some iterations. */
     assert_int_equal(joined(ALIKE, "setp.eq.s32 %p2, %r1, 2;\nadd.s64 %rd4, %rd4, 128;\n@%p2 add.s64 %rd5, %rd5, 128;\n"
                                    "add.s64 %rd6, %rd6, 64;\n", &phis), 0);
     /* A distance that threads do not agree on would take registers. */

@@ -1,4 +1,4 @@
-/* Opaque copies: they hold what they copy, and only parameters mask them. */
+/* Opaque copies: they hold the value that they copy, and only parameters mask them. */
 #include "tests/unit/test_registers_support.h"
 
 #include "opt/registers/moves/opaque.h"
@@ -20,7 +20,7 @@
     "st.global.u64 [%rd2], %rd6;\nst.global.u64 [%rd2+8], %rd9;\nst.global.u64 [%rd2+16], %rd11;\n"                    \
     "st.global.f64 [%rd2+24], %fd2;\nst.global.u64 [%rd2+32], %rd8;\nret;\n}\n"
 
-/* Lets each operand that can have one read a copy; how many. */
+/* Makes each operand that can have one read a copy; returns their number. */
 static unsigned operands_copy(Body *body, bool masked, bool carried)
 {
     const Inst *mask = opaque_mask_find(body);
@@ -84,11 +84,11 @@ static void only_parameters_mask(void **state)
     } rows[] = {
         {"ld.param.u64 %rd19, [in];\n", true},
         {"ld.param.b64 %rd19, [p];\n", true},
-        /* What is elsewhere may change between the two of a pair, or takes a load. */
+        /* A value elsewhere may change between the two halves of a pair, or needs a load. */
         {"ld.global.u64 %rd19, [%rd1];\n", false},
         {"ld.const.u64 %rd19, [fixed];\n", false},
         {"ld.volatile.shared.u64 %rd19, [%r1];\n", false},
-        /* A call's result is only there after it. */
+        /* A call's result exists only after it. */
         {"{\n.param .b64 r0;\ncall (r0), f;\nld.param.b64 %rd19, [r0];\n}\n", false},
         /* Not one register of 64 bits, or not always loaded. */
         {"ld.param.v2.b32 {%r7, %r8}, [in];\n", false},

@@ -1,5 +1,5 @@
 /* The instruction table: every row and alternative matches its own spelling, operands bind with the right roles, types
- * and effects, and instructions that an assembler refuses are refused with a message that says why.  The file is long
+ * and effects, and instructions that an assembler refuses are refused with a message that says why. The file is long
  * because it has a case for each kind of operand and each kind of refusal. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -736,7 +736,7 @@ static void test_register_types(void **state)
     }
     fclose(table);
     assert_int_equal(rows, 84);
-    /* Where we are less strict, the text is printed as it was read, and the assembler rejects it. */
+    /* If we are less strict, the text is printed as it was read, and the assembler rejects it. */
     assert_in_range(looser, 0, 20);
 }
 

@@ -1,6 +1,6 @@
 /* The instruction table against ptxas: every example module that ptxas accepts binds without a message and without an
  * opaque instruction, each generated entry uses the row it is named after, and instructions that ptxas refuses are
- * refused at the same line.  The modules are in tests/isa; the first line of a refused one quotes ptxas. */
+ * refused at the same line. The modules are in tests/isa; the first line of a refused one quotes ptxas. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Packing: which values share a register, and what they are when they are taken out. */
+/* Packing: the values that share a register, and their values after unpacking. */
 #include "opt/registers/moves/pack.h"
 
 #include "tests/unit/test_registers_support.h"
@@ -20,8 +20,8 @@ static const char *distance(Arena *arena, const char *code)
     return arena_printf(arena, "%sst.global.u32 [%%rd3+4], %%r80;\n", code);
 }
 
-/* Loads words, of each of which 'make' and 'from' make a small value in %KIND<i> ("selp.u32", ", 1, 0, %p"), and stores
- * these far away. */
+/* Loads words, from each of which 'make' and 'from' make a small value in %KIND<i> ("selp.u32", ", 1, 0, %p"), and
+ * stores these far away. */
 static const char *kernel(Arena *arena, const char *make, const char *kind, const char *from, const char *store)
 {
     const char *code = HEAD;
@@ -143,7 +143,7 @@ static void nothing_is_packed_without_need(void **state)
     Form room = form_of(text, 99, UINT64_MAX);
     assert_int_equal(room.packing.values, 0);
     form_free(&room);
-    /* Nor where the form would be too long. */
+    /* Nothing is packed if the form would be too long. */
     Form instructions = form_of(text, 8, 20);
     assert_int_equal(instructions.packing.values, 0);
     form_free(&instructions);

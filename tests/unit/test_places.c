@@ -1,4 +1,4 @@
-/* Places in JSON texts, and in what PTX was compiled from. */
+/* Places in JSON texts, and in the sources of PTX. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +50,7 @@ static void json_keys_are_found(void **state)
     expect_place(text, missing, 2, true, 1, 26);
 }
 
-/* $ is where the place is asked for. */
+/* $ marks the place that is looked up. */
 static void expect_compiled(const char *text, const char *name, unsigned line, unsigned column)
 {
     Arena *arena = arena_new();

@@ -1,5 +1,5 @@
 /* The token rules exist twice: lexer/plain.c recognizes plain instructions and labels as one token, and lexer/ptx.l and
- * the grammar read all of them.  Both must give the same messages at the same places, and the same instructions with
+ * the grammar read all of them. Both must give the same messages at the same places, and the same instructions with
  * the same spans, for all PTX files in the tree and for mutants of small ones. */
 #include <dirent.h>
 #include <setjmp.h>
@@ -352,7 +352,7 @@ static void test_shapes(void **state)
 }
 
 /* The comparisons above are meaningless unless some instructions are plain. */
-/* What is read in place beside instructions: initial values, .loc and the lines of sections. */
+/* Text besides instructions that is read in place: initial values, .loc and the lines of sections. */
 static const char places[] =
     ".version 8.0\n.target sm_90, debug\n.address_size 64\n"
     ".file 1 \"a.cu\"\n"

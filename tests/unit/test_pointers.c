@@ -1,11 +1,11 @@
-/* Pointers of loops: which sums they become, and which stay; all compute the same. */
+/* Pointers of loops: those that become sums, and those that stay; all compute the same. */
 #include "tests/unit/test_registers_support.h"
 
 #include "tests/unit/executed.h"
 #include "opt/passes.h"
 
-/* %rd3 is a pointer into the 256 words of %rd2, %rd4 a distance of up to 252 bytes, 4 * %r2 bytes are another one;
- * what a loop sums up in %r9 is stored. */
+/* %rd3 is a pointer into the 256 words of %rd2, %rd4 a distance of up to 252 bytes, 4 * %r2 bytes are another one; the
+ * sum of a loop in %r9 is stored. */
 #define HEAD                                                                                                           \
     KERNEL_HEAD ".visible .entry k(.param .u64 out, .param .u64 in, .param .u32 n)\n{\n.reg .b32 %r<30>;\n"            \
                 ".reg .b64 %rd<30>;\n.reg .pred %p<9>;\nld.param.u64 %rd1, [out];\nld.param.u64 %rd2, [in];\n"         \
@@ -43,10 +43,10 @@ static void pointers_stay(void **state)
     /* There are two sums. */
     assert_false(changes(HEAD "LOOP:\nadd.s64 %rd6, %rd3, %rd4;\n" READ("%rd6", "8") "add.s64 %rd7, %rd3, %rd5;\n"
                               READ("%rd7", "4") "add.s64 %rd3, %rd3, 16;\n" NEXT TAIL));
-    /* Few rounds may need the sum: to begin with it costs an addition. */
+    /* Few iterations may need the sum, and it costs an addition at the start. */
     assert_false(changes(HEAD "LOOP:\nsetp.gt.u32 %p2, %r3, 3;\n@%p2 bra OVER;\nadd.s64 %rd6, %rd3, %rd4;\n"
                               READ("%rd6", "8") "OVER:\nadd.s64 %rd3, %rd3, 16;\n" NEXT TAIL));
-    /* What is added is known in the loop only. */
+    /* The addend is known only in the loop. */
     assert_false(changes(HEAD "LOOP:\nmul.wide.u32 %rd7, %r3, 8;\nadd.s64 %rd6, %rd3, %rd7;\n" READ("%rd6", "8")
                               "add.s64 %rd3, %rd3, 16;\n" NEXT TAIL));
     /* The pointer is read besides: in the loop, after its step, by another phi, after the loop. */

@@ -1,4 +1,5 @@
-/* Recomputing across places: what is kept, where it is computed again, and what stays as it is. */
+/* Recomputing across places: the values that are kept, the places where they are computed again, and the values that
+ * stay. */
 #include "tests/unit/test_registers_support.h"
 
 enum { ITEMS = 12 };
@@ -99,7 +100,7 @@ static void items_are_kept_and_sums_computed_again(void **state)
     assert_true(form.before >= 2 * ITEMS);
     assert_true(form.after <= form.before - ITEMS / 2);
     assert_true(form.added >= ITEMS - 1);
-    /* Each sum is there twice, and what they start from is hidden from the assembler. */
+    /* Each sum exists twice, and their starting values are hidden from the assembler. */
     assert_int_equal(block_count(form.body->blocks.data[0], "add") >= 2 * (ITEMS - 1), true);
     assert_true(block_count(form.body->blocks.data[0], "prmt") >= 1);
     form_free(&form);
@@ -116,7 +117,7 @@ static void a_limit_or_a_low_worth_leaves_the_code_alone(void **state)
     form = form_of(scan(arena), 8, 0, UINT64_MAX);
     assert_int_equal(form.added, 0);
     form_free(&form);
-    /* The first place is looked at in any case. */
+    /* The first place is examined in any case. */
     form = form_of(scan(arena), 2, 8, 0);
     unsigned once = form.added;
     form_free(&form);
@@ -146,8 +147,8 @@ static void reads_after_a_join(void **state)
     arena_free(arena);
 }
 
-/* What is read after a loop is recomputed there; what the loop reads stays, if it takes more instructions than its
- * register is worth. */
+/* A value read after a loop is recomputed there; a value that the loop reads stays if it takes more instructions than
+ * its register is worth. */
 static void loops_keep_what_takes_longer(void **state)
 {
     (void)state;
@@ -166,7 +167,7 @@ static void loops_keep_what_takes_longer(void **state)
     arena_free(arena);
 }
 
-/* What a loop reads is recomputed before it, after a place that is not in it. */
+/* A value that a loop reads is recomputed before the loop, after a place that is not in it. */
 static void nothing_moves_into_loops(void **state)
 {
     (void)state;

@@ -238,7 +238,7 @@ static void long_forms_count_for_more(void **state)
     assert_true(before < 20);
 }
 
-/* What the judge remembers takes no time, and the search ends nevertheless. */
+/* Forms that the judge remembers take no time, and the search ends nevertheless. */
 static void repeated_forms_do_not_count(void **state)
 {
     (void)state;
@@ -251,7 +251,7 @@ static void repeated_forms_do_not_count(void **state)
     case_end(&test);
 }
 
-static unsigned predictions; /* asked for */
+static unsigned predictions; /* requested */
 
 static Prediction counted_predict(void *context, const FunctionForm *form, const Figures *figures,
                                   const LaunchChange *change)
@@ -264,7 +264,7 @@ static Prediction counted_predict(void *context, const FunctionForm *form, const
                         .warps = 256 - figures->registers};
 }
 
-/* The input's prediction is an assembly, too, and there is room for it at the end; others need none. */
+/* The input's prediction is an assembly too, and there is room for it at the end; others need none. */
 static void predictions_count(void **state)
 {
     (void)state;
@@ -318,7 +318,7 @@ static void auto_takes_the_next_boundary(void **state)
     case_end(&test);
 }
 
-/* Predictions by the number of instructions in the form; more warps if 'gains_warps'.  The first is the input's. */
+/* Predictions by the number of instructions in the form; more warps if 'gains_warps'. The first is the input's. */
 static bool gains_warps;
 static double cycles_each;
 
@@ -430,7 +430,7 @@ static void auto_takes_the_fastest_boundary(void **state)
     }
 }
 
-/* Where every form under a cap spills, only a large gain is worth it. */
+/* If every form under a cap spills, only a large gain is worth it. */
 static void spills_need_a_large_gain(void **state)
 {
     (void)state;
@@ -566,8 +566,8 @@ static void spills_are_not_a_way_to_reach_a_target(void **state)
     }
 }
 
-/* With 24 registers, 16 blocks of 128 threads are on an SM.  Each may then use 13 KiB.  Where the assembler would take
- * more, or has no places, values are demoted instead. */
+/* With 24 registers, 16 blocks of 128 threads are on an SM. Each may then use 13 KiB. If the assembler would take more,
+ * or has no places, values are demoted instead. */
 static void spills_go_to_unused_shared_memory(void **state)
 {
     (void)state;
@@ -597,7 +597,7 @@ static void spills_go_to_unused_shared_memory(void **state)
     }
 }
 
-/* Shared memory for spills leaves fewer blocks of 32 threads on an SM, which .maxntid allows, too. */
+/* Shared memory for spills leaves fewer blocks of 32 threads on an SM, which .maxntid also allows. */
 static void spills_leave_blocks_that_others_wait_for(void **state)
 {
     (void)state;
@@ -632,7 +632,7 @@ static Prediction pragma_predict(void *context, const FunctionForm *form, const 
                         .path = 500 * (has_pragma ? pragma_path : 1), .warps = 256 - figures->registers};
 }
 
-/* Nothing is spilled with the pragma, but where that is predicted to be slower, or warps wait longer, values are
+/* Nothing is spilled with the pragma, but if that is predicted to be slower, or if warps wait longer, values are
  * demoted. */
 static void forms_that_are_slower_are_not_taken(void **state)
 {

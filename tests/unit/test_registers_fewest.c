@@ -1,4 +1,4 @@
-/* -target-regs fewest: the least registers at a price. */
+/* -target-regs fewest: the fewest registers at a price. */
 #include "tests/unit/test_registers_model.h"
 #include "opt/passes.h"
 
@@ -32,7 +32,7 @@ static void fewest_start(Case *test, Temper temper)
 {
     case_start(test, values_read_late(text_arena, 40), temper);
     test->request.goal = GOAL_FEWEST;
-    /* What an erratic judge says depends on each form that it sees. */
+    /* An erratic judge's figures depend on each form that it sees. */
     test->passes.enabled[PASS_RECOMPUTE] = temper != ERRATIC;
     cheap_registers = 0;
     cycles_more = instructions_more = looped_more = path_more = 0;
@@ -57,8 +57,8 @@ static void fewest_is_as_low_as_nothing_is_spilled(void **state)
     }
 }
 
-/* What is taken costs no more than is allowed, in percent, and each lower form that the report lists costs more.  With
- * an erratic judge there are forms of many counts; each register fewer than 31 costs that many of 1000. */
+/* The form that is taken costs no more than is allowed, in percent, and each lower form that the report lists costs
+ * more. With an erratic judge there are forms of many counts; each register fewer than 31 costs that many of 1000. */
 static unsigned check_fewest_path(double price, double cycles, double instructions, double looped, double path)
 {
     Case test;
@@ -117,7 +117,8 @@ static void fewest_costs_what_is_allowed(void **state)
     assert_in_range(check_fewest(0, 1, 0, 0), 26, 30);
 }
 
-/* What is executed is limited, too, whatever the time, and more so in loops; only a higher price raises that. */
+/* The executed instructions are limited too, whatever the time, and more so in loops; only a higher price raises the
+ * limit. */
 static void fewest_executes_little_more(void **state)
 {
     (void)state;
@@ -161,7 +162,7 @@ static Prediction predict_in_time(void *context, const FunctionForm *form, const
     return predict_by_registers(context, form, figures, change);
 }
 
-/* What was found until the time is over is taken, after few more predictions. */
+/* The best form found before the time is over is taken, after few more predictions. */
 static void fewest_ends_in_time(void **state)
 {
     (void)state;
@@ -196,7 +197,7 @@ static void fewest_is_never_worse(void **state)
         cycles_more = -1;
         case_run(&test);
         const RegistersResult *result = &test.result;
-        /* Nothing is known of the time that all lower forms take: their instructions decide. */
+        /* The time of all lower forms is unknown, so their instructions decide. */
         assert_true(result->after.instructions * 100 <= result->before.instructions * 103);
         assert_true(figures_spills(&result->after) <= figures_spills(&result->before));
         assert_true(result->changed ? result->after.registers < result->before.registers
@@ -219,7 +220,7 @@ static Prediction predict_by_parity(void *context, const FunctionForm *form, con
     return prediction;
 }
 
-/* Forms that are too expensive lead nowhere, so the forms that follow are not made of them. */
+/* Forms that are too expensive lead nowhere, so later forms do not build on them. */
 static void fewest_avoids_what_costs(void **state)
 {
     (void)state;
@@ -254,7 +255,7 @@ static Prediction predict_unchanged(void *context, const FunctionForm *form, con
     return prediction;
 }
 
-/* The assembler meets any cap, but slowly: the passes are asked all the same. */
+/* The assembler meets any cap, but slowly: the passes are tried all the same. */
 static void fewest_looks_beyond_caps(void **state)
 {
     (void)state;

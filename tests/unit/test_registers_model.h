@@ -1,4 +1,4 @@
-/* The register search on a kernel whose figures a model of an assembler makes. */
+/* The register search on a kernel whose figures come from a model of an assembler. */
 #ifndef PTXOPT_TESTS_REGISTERS_MODEL_H
 #define PTXOPT_TESTS_REGISTERS_MODEL_H
 
@@ -8,13 +8,13 @@ typedef enum Temper { HONEST, ERRATIC, REFUSING, REFUSING_CAPS, OBLIGING } Tempe
 
 enum { LEAST_CAP = 24 }; /* assemblers raise lower ones */
 
-/* HONEST: uses pressure + 4 registers and spills those above the cap.  ERRATIC: takes its figures from a hash of the
- * text.  OBLIGING: like HONEST, but needs no spills for any cap. */
+/* HONEST: uses pressure + 4 registers and spills those above the cap. ERRATIC: takes its figures from a hash of the
+ * text. OBLIGING: like HONEST, but needs no spills for any cap. */
 typedef struct ModelJudge {
     Judge judge;
     Temper temper;
     unsigned shared; /* bytes that every form takes */
-    unsigned places; /* bytes of shared memory for spills, for each thread of .maxntid, where the pragma asks for it */
+    unsigned places; /* bytes of shared memory for spills, for each thread of .maxntid, if the pragma requests it */
     unsigned calls;
     unsigned prepared;   /* forms that prepare() was given */
     unsigned ends_after; /* calls, after which the time is over; 0: never */
@@ -97,7 +97,7 @@ typedef struct Case {
     RegistersResult result;
 } Case;
 
-static unsigned registers_before; /* in the first prediction; 0: none was asked for yet */
+static unsigned registers_before; /* in the first prediction; 0: none was requested yet */
 
 static inline void case_start(Case *test, const char *text, Temper temper)
 {

@@ -37,20 +37,21 @@ static void across_barriers(void **state)
     } cases[] = {
         /* Without a barrier or a loop nothing is known. */
         {LOADS STORES, 0},
-        /* Addresses are computed again, from what has no register. */
+        /* Addresses are computed again, from values without a register. */
         {LOADS BARRIER STORES, 5},
         {LOADS STORES BARRIER, 0},
         {LOADS BARRIER STORE(r1, 0) BARRIER STORE(r2, 4), 2},
-        /* Of what is only read by a sum, the sum is kept, wherever it is written; of partial sums, the items. */
+        /* If items are read only by a sum, the sum is kept, wherever it is written; if there are partial sums, the
+         * items are. */
         {LOADS BARRIER "\tadd.u32 %r6, %r1, %r2;\n\tadd.u32 %r6, %r6, %r3;\n" STORE(r6, 0), 1},
         {LOADS "\tadd.u32 %r6, %r1, %r2;\n\tadd.u32 %r7, %r6, %r3;\n" BARRIER STORE(r6, 0) STORE(r7, 4), 2},
         {LOADS "\tadd.u32 %r6, %r1, %r2;\n\tadd.u32 %r7, %r6, %r3;\n" BARRIER STORES STORE(r6, 20) STORE(r7, 24), 5},
-        /* What is read before the barrier need not cross it. */
+        /* A value read before the barrier need not cross it. */
         {LOADS "\tadd.u32 %r6, %r1, %r2;\n" STORE(r6, 0) BARRIER "\tadd.u32 %r7, %r6, %r3;\n" STORE(r7, 4), 1},
-        /* A sum with what is loaded after the barrier cannot be before it. */
+        /* A sum that includes a load after the barrier cannot be before it. */
         {LOADS BARRIER "\tld.global.u32 %r8, [%d1+4096];\n\tadd.u32 %r6, %r1, %r8;\n\tadd.u32 %r6, %r6, %r2;\n"
          STORE(r6, 0), 2},
-        /* What is the same in all threads may be in uniform registers. */
+        /* A value that is the same in all threads may be in uniform registers. */
         {LOADS "\tld.global.u32 %r9, [%d0];\n" BARRIER STORE(r9, 0) STORE(r1, 4), 2},
         {LOADS "\tmul.lo.u32 %r9, %n, %n;\n" BARRIER STORE(r9, 0) STORE(r1, 4), 1},
         /* Widths, shuffles, and divisions, which are not executed again. */
@@ -73,7 +74,7 @@ static void at_loop_heads(void **state)
     (void)state;
 #define LOOP(body) "\tmov.u32 %r20, 0;\nhead:\n" body                                                                 \
                    "\tadd.u32 %r20, %r20, 1;\n\tsetp.lt.u32 %p1, %r20, %n;\n@%p1\tbra head;\n"
-#define LOAD "\tld.global.u32 %r7, [%d1+4096];\n" /* what is computed from it is after the head */
+#define LOAD "\tld.global.u32 %r7, [%d1+4096];\n" /* values computed from it come after the head */
     /* The counter is the same in all threads. */
     RegistersNeeded needed = needed_by(LOADS LOOP(LOAD "\tmad.lo.u32 %r1, %r1, %r7, %r20;\n") STORE(r1, 0));
     assert_true(needed.is_loop);
@@ -83,7 +84,7 @@ static void at_loop_heads(void **state)
     /* Not read after the loop. */
     needed = needed_by(LOADS LOOP(LOAD "\tmad.lo.u32 %r1, %r1, %r7, %r20;\n" STORE(r1, 0)));
     assert_int_equal(needed.registers, 1);
-    /* It is not where threads leave the loop at different times. */
+    /* It is not if threads leave the loop at different times. */
     needed = needed_by(LOADS "\tmov.u32 %r20, 0;\nhead:\n" LOAD "\tmad.lo.u32 %r1, %r1, %r7, %r20;\n"
                        "\tadd.u32 %r20, %r20, 1;\n\tsetp.lt.u32 %p1, %r20, %r2;\n@%p1\tbra head;\n" STORE(r1, 0));
     assert_int_equal(needed.registers, 2);
@@ -93,7 +94,8 @@ static void at_loop_heads(void **state)
     /* A sum that only the loop reads is before it. */
     needed = needed_by(LOADS LOOP(LOAD "\tadd.u32 %r6, %r2, %r3;\n\tmad.lo.u32 %r1, %r1, %r7, %r6;\n") STORE(r1, 0));
     assert_int_equal(needed.registers, 2);
-    /* What could be computed one iteration ahead counts as done before: the bound is low there, but is one. */
+    /* A value that could be computed one iteration ahead counts as computed before: the bound is low, but still a
+     * bound. */
     needed = needed_by(LOADS LOOP("\tmad.lo.u32 %r1, %r1, %r1, %r2;\n") STORE(r1, 0));
     assert_int_equal(needed.registers, 1);
 }

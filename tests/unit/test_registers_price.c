@@ -1,4 +1,4 @@
-/* Forms that reach the target, and whether they are worth their price. */
+/* Forms that reach the target, and their price. */
 #include "tests/unit/test_registers_model.h"
 #include "opt/passes.h"
 
@@ -25,7 +25,7 @@ static Prediction first_are_slow(void *context, const FunctionForm *form, const 
                         .warps = 256 - figures->registers};
 }
 
-/* A form that reaches the target and is not worth its price does not end the search. */
+/* A form that reaches the target but is not worth its price does not end the search. */
 static void slow_forms_do_not_end_the_search(void **state)
 {
     (void)state;
@@ -59,7 +59,8 @@ static size_t length_of(const Body *body)
 }
 
 static size_t input_length;
-static bool longer_are_slow; /* forms that spill nothing, than the input; else those that are not longer */
+static bool longer_are_slow; /* forms that spill nothing and are longer than the input are slow; else those that are not
+                              * longer */
 
 static Prediction slow_by_length(void *context, const FunctionForm *form, const Figures *figures,
                                  const LaunchChange *change)
@@ -73,8 +74,8 @@ static Prediction slow_by_length(void *context, const FunctionForm *form, const 
                         .warps = 256 - figures->registers};
 }
 
-/* What is tried after a form that is not worth its price is tried without it, be it longer or not, and what would be
- * spilled without it may go to shared memory. */
+/* After a form that is not worth its price, whether longer or not, the search goes on without it, and values that would
+ * be spilled without it may go to shared memory. */
 static void slow_forms_are_not_built_upon(void **state)
 {
     (void)state;
@@ -118,7 +119,7 @@ static Prediction capped_is_fast(void *context, const FunctionForm *form, const 
     return (Prediction){.known = true, .cycles = cycles, .instructions = 100, .warps = 256 - figures->registers};
 }
 
-/* The cap alone is taken where it is predicted to be much faster, if spills are allowed. */
+/* The cap alone is taken if it is predicted to be much faster and spills are allowed. */
 static void spills_that_pay_are_taken(void **state)
 {
     (void)state;
@@ -156,7 +157,7 @@ static Prediction more_is_executed(void *context, const FunctionForm *form, cons
                         .spills = 1000 * (is_input ? 1 : executed_more)};
 }
 
-/* Of forms that spill fewer bytes, but execute more spills, none is taken. */
+/* Forms that spill fewer bytes, but execute more spills, are not taken. */
 static void executed_spills_do_not_grow(void **state)
 {
     (void)state;

@@ -1,15 +1,15 @@
-/* Registers that are free: a kernel is told how many blocks are on an SM, where that pays. */
+/* Registers that are free: a kernel declares the number of blocks on an SM, if that pays. */
 #include "tests/unit/test_registers_model.h"
 #include "opt/passes.h"
 
 enum { BLOCK = 32, BLOCKS = 32 }; /* threads of a block, and the blocks that an SM holds of such on sm_90 */
 
-/* What the assembler and the model say of the kernel, as it is, raised, and under a cap. */
+/* The figures of the assembler and the model for the kernel: unchanged, raised, and under a cap. */
 typedef struct Answers {
     unsigned registers, raised;
     uint64_t spilled;            /* bytes, of the raised form */
     double cycles, path, capped; /* of the raised form, and cycles under a cap; the input's are 1000 each */
-    bool rejects;                /* the assembler does, the raised form */
+    bool rejects;                /* the assembler rejects the raised form */
 } Answers;
 
 static Answers answers;
@@ -171,7 +171,8 @@ static void what_the_user_declares_is_kept(void **state)
     case_end(&test);
 }
 
-/* A launch that is counted gives the size where nothing else does, but is not declared: others may differ. */
+/* A launch that is counted gives the size if nothing else does, but the size is not declared, because other launches
+ * may differ. */
 static void the_launch_gives_the_block_size(void **state)
 {
     (void)state;

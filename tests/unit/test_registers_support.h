@@ -89,7 +89,7 @@ static inline const char *block_opcodes(Arena *arena, const Block *block)
 
 #define KERNEL_HEAD ".version 9.0\n.target sm_90\n.address_size 64\n"
 
-/* Of the dump of a body. */
+/* A hash of the dump of a body. */
 static inline uint64_t text_hash(const Body *body)
 {
     Buf text = {0};

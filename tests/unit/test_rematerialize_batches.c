@@ -1,5 +1,5 @@
-/* Which recomputations are proposed to the register search, and in which order: the pass by itself, with a judge that
- * says what the test wants. */
+/* The recomputations that are proposed to the register search, and their order: the pass by itself, with a judge whose
+ * answers the test chooses. */
 #include "tests/unit/test_registers_support.h"
 
 #include <stdio.h>
@@ -159,7 +159,7 @@ static void batches_are_halved(void **state)
     }
 }
 
-/* What helps is kept, and the values after it follow, as many at once; then those of other requests. */
+/* A batch that helps is kept, and equally many of the values after it follow; then those of other requests. */
 static void what_helps_is_followed_by_the_next(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void it_ends_when_the_target_is_reached(void **state)
     run_end(&run);
 }
 
-/* What is assembled ahead is what comes next. */
+/* The forms that are assembled ahead are those that come next. */
 static void batches_are_prepared(void **state)
 {
     (void)state;
@@ -205,7 +205,7 @@ static void batches_are_prepared(void **state)
     }
 }
 
-/* Two loads instead of their sum stay live: the model rejects that but for single values. */
+/* Two loads instead of their sum stay live: the model rejects that, except for single values. */
 static void what_needs_more_is_not_assembled(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Reuse of loaded and stored values: what is replaced, and what must not be. */
+/* Reuse of loaded and stored values: loads that are replaced, and loads that must not be. */
 #include "parsed.h"
 
 #include "opt/opt.h"
@@ -124,11 +124,11 @@ static void test_ways_of_loading(void **state)
     check_loads("\tld.global.u8 %h1, [%a];\n\tld.global.u8 %r2, [%a];\n\tcvt.u32.u16 %r1, %h1;\n" USE, 1);
     check_loads("\tld.global.s8 %r2, [%a];\n\tld.global.s8 %h1, [%a];\n\tcvt.s32.s16 %r1, %h1;\n" USE, 1);
     check_loads("\tld.global.s8 %r2, [%a];\n\tld.global.u8 %h1, [%a];\n\tcvt.s32.s16 %r1, %h1;\n" USE, 2);
-    /* what nothing in the kernel writes */
+    /* memory that nothing in the kernel writes */
     check_loads("\tld.global.nc.u32 %r1, [%a];\n\tbar.sync 0;\n\tst.global.u32 [%b], 1;\n"
                 "\tld.global.nc.u32 %r2, [%a];\n" USE, 1);
     check_loads("\tld.const.u32 %r1, [fixed];\n\tgriddepcontrol.wait;\n\tld.const.u32 %r2, [fixed];\n" USE, 1);
-    /* what the grids before write until the kernel, or a function that it calls, has waited for them */
+    /* memory that earlier grids write until the kernel, or a function that it calls, has waited for them */
     check_loads("\tld.global.nc.u32 %r1, [%a];\n\tgriddepcontrol.wait;\n\tld.global.nc.u32 %r2, [%a];\n" USE, 2);
     check_loads("\tgriddepcontrol.wait;\n\tld.global.nc.u32 %r1, [%a];\n\tld.global.nc.u32 %r2, [%a];\n" USE, 1);
     check_loads("\tld.global.nc.u32 %r1, [%a];\n\t{\n\t.param .b32 x; .param .b32 y;\n\tst.param.b32 [x], %r1;\n"
@@ -154,7 +154,7 @@ static void test_paths(void **state)
                        "\tadd.s32 %r1, %r1, 1;\nJ:\n\tld.global.u32 %r2, [%a];\n" USE, 2);
     check_loads(BRANCH "\tld.global.u32 %r1, [%a];\n\tbra.uni J;\nE:\n\tld.global.u32 %r1, [%a];\n"
                        "\tst.global.u32 [%b], 1;\nJ:\n\tld.global.u32 %r2, [%a];\n" USE, 3);
-    /* round after round: the same place, and another */
+    /* in each iteration: the same place, and another */
     check_loads("\tld.global.u32 %r1, [%a];\n\tmov.u32 %r2, 0;\nL:\n\tld.global.u32 %r3, [%a];\n"
                 "\tadd.s32 %r2, %r2, %r3;\n\tsetp.lt.s32 %p1, %r2, %n;\n\t@%p1 bra L;\n" USE, 1);
     check_loads("\tld.global.u32 %r1, [%a];\n\tmov.u32 %r2, 0;\nL:\n\tld.global.u32 %r3, [%a];\n"
@@ -248,7 +248,8 @@ static void check_loop(const char *head, const char *code, unsigned loads, unsig
     buf_free(&text);
 }
 
-/* One loop remains as it was, for where the cell and the array overlap; of the other, the array's load. */
+/* One loop remains as it was, for the case that the cell and the array overlap; in the other, only the array's load
+ * remains. */
 #define UPDATE "\tld.global.u32 %r1, [%a];\n\tld.global.u32 %r2, [%d9];\n\tmad.lo.s32 %r1, %r2, 3, %r1;\n"             \
                "\tst.global.u32 [%a], %r1;\n"
 
@@ -263,12 +264,12 @@ static void test_accumulator(void **state)
                    "\tst.global.u32 [%a], %r1;\n", 1, 0);
     /* a store only: the last one counts */
     check_loop("", "\tld.global.u32 %r2, [%d9];\n\tst.global.u32 [%a], %r2;\n", 2, 1);
-    /* two updates in one round */
+    /* two updates in one iteration */
     check_loop("", UPDATE "\tadd.s32 %r3, %r1, 5;\n\tst.global.u32 [%a], %r3;\n", 3, 2);
     /* two cells that may be one: told apart at run time */
     check_loop("", UPDATE "\tld.global.u32 %r3, [%b+-8];\n\tadd.s32 %r3, %r3, 1;\n\tst.global.u32 [%b+-8], %r3;\n", 4,
                2);
-    /* not in every round */
+    /* not in every iteration */
     check_loop("", "\tld.global.u32 %r2, [%d9];\n\tsetp.eq.s32 %p2, %r2, 0;\n"
                    "\t@%p2 bra S;\n\tst.global.u32 [%a], %r2;\nS:\n", 1, 1);
     check_loop("", UPDATE "\tbar.sync 0;\n", 2, 1);
@@ -280,7 +281,7 @@ static void test_accumulator(void **state)
     /* addresses that do not grow evenly */
     check_loop("", "\tld.global.u32 %r1, [%a];\n\tmul.wide.u32 %d3, %r1, 4;\n\tadd.s64 %d4, %b, %d3;\n"
                    "\tld.global.u32 %r2, [%d4];\n\tst.global.u32 [%a], %r2;\n", 2, 1);
-    /* a way out before the store */
+    /* an exit before the store */
     check_loop("", "\tld.global.u32 %r2, [%d9];\n\tsetp.eq.s32 %p2, %r2, 0;\n\t@%p2 ret;\n"
                    "\tst.global.u32 [%a], %r2;\n", 1, 1);
 }
@@ -299,8 +300,7 @@ static void test_addresses(void **state)
                        "\tadd.f32 %f6, %f1, %f2;\n\tadd.f32 %f6, %f6, %f3;\n\tadd.f32 %f7, %f4, %f5;\n"
                        "\tst.global.f32 [%b], %f6;\n\tst.global.f32 [%b+4], %f7;\n";
     assert_int_equal(run(rows, passes, 2).loads, 5 + 3);
-    /* Rows above and below as offsets that are extended by themselves: twelve loads, of which two rows are
-     * the same. */
+    /* Rows above and below as offsets that are extended separately: twelve loads, of which two rows are the same. */
     const char *offsets = "\tadd.s32 %r3, %t, 1;\n\tmul.lo.s32 %r4, %t, %w;\n\tmul.lo.s32 %r5, %r3, %w;\n"
                           "\tcvt.s64.s32 %d1, %r4;\n\tcvt.s64.s32 %d2, %r5;\n\tnot.b32 %r6, %w;\n"
                           "\tadd.s32 %r7, %w, -1;\n\tcvt.s64.s32 %d3, %r6;\n\tcvt.s64.s32 %d4, %r7;\n"
@@ -366,7 +366,7 @@ static void test_vectorize(void **state)
                        "\tld.shared.f32 %f3, [%r4+12];\n\tld.shared.f32 %f4, [%r4+16];\n", 1, 2);
     check_vectors(TILE "\tld.shared.f32 %f1, [%r4];\n\tld.shared.b32 %r1, [%r4+4];\n", 0, 2);
     check_vectors(TILE "\tld.volatile.shared.f32 %f1, [%r4];\n\tld.volatile.shared.f32 %f2, [%r4+4];\n", 0, 2);
-    /* stores, in any order, but not past what reads them */
+    /* stores, in any order, but not past their readers */
     check_vectors(TILE "\tst.shared.f32 [%r4+4], %f1;\n\tst.shared.f32 [%r4], %f2;\n", 1, 0);
     check_vectors(TILE "\tst.shared.f32 [%r4+4], %f1;\n\tld.shared.f32 %f3, [%r4+4];\n\tst.shared.f32 [%r4], %f3;\n", 0,
                   3);
@@ -379,7 +379,8 @@ static void test_vectorize(void **state)
     check_vectors("\tld.global.f64 %d3, [%a];\n", 0, 1);
 }
 
-/* Four loads of a round, from two words before a pointer on, which starts and grows by so many bytes. */
+/* Four loads in each iteration, from two words before a pointer on, which starts at 'start' and grows by 'step'
+ * bytes. */
 static void check_pointer(const char *start, unsigned step, unsigned vectors, unsigned scalars)
 {
     Buf code = {0};
@@ -394,7 +395,7 @@ static void check_pointer(const char *start, unsigned step, unsigned vectors, un
     buf_free(&code);
 }
 
-/* Rounds of a tree in shared memory, with code before its four loads and stores and after them. */
+/* The iterations of a tree in shared memory, with code before its four loads and stores and after them. */
 static void check_tree(const char *before, const char *after, unsigned vectors, unsigned scalars)
 {
     Buf code = {0};
@@ -412,8 +413,8 @@ static void check_tree(const char *before, const char *after, unsigned vectors, 
     buf_free(&code);
 }
 
-/* What moves from round to round is tested in each, if no other thread waits in what the test decides; what is known to
- * be aligned needs no test. */
+/* An address that moves is tested in each iteration, if no other thread waits in the code that the test decides about;
+ * an address that is known to be aligned needs no test. */
 static void test_vectorize_rounds(void **state)
 {
     (void)state;
@@ -424,7 +425,7 @@ static void test_vectorize_rounds(void **state)
     check_tree(branch, "\tbar.warp.sync -1;\nJ:\n\tbar.sync 0;\n", 2, 4);
 }
 
-/* A pointer that starts in the middle of what a round reads. */
+/* A pointer that starts in the middle of the words that an iteration reads. */
 static void test_vectorize_pointers(void **state)
 {
     (void)state;
@@ -444,7 +445,7 @@ static void test_vectorize_pointers(void **state)
                   "\tsetp.lt.s32 %p2, %r3, %w;\n\t@%p2 bra M;\n", 16, 0, 5);
 }
 
-/* Signed products of 64 bits, or extensions, and additions that are left of rows' addresses. */
+/* Signed products of 64 bits, or extensions, and additions that remain of rows' addresses. */
 static void check_rows(const char *code, unsigned products, unsigned sums)
 {
     Module *module;
@@ -467,7 +468,7 @@ static void check_rows(const char *code, unsigned products, unsigned sums)
         fail_msg("%u products and %u sums, not %u and %u:\n%s", found_products, found_sums, products, sums, code);
 }
 
-/* The addresses of rows, each from the last; not for one row alone, in a loop, or where what is between is unknown. */
+/* The addresses of rows, each from the last; not for a single row, in a loop, or if the distance is unknown. */
 static void test_rows(void **state)
 {
     (void)state;
@@ -518,7 +519,7 @@ static void test_induction(void **state)
     }
 }
 
-/* What is left of "if (condition) store" after decide: branches and stores, and no guard. */
+/* The remains of "if (condition) store" after decide: branches and stores, but no guard. */
 static void check_decision(const char *code, bool can_skip, bool can_store)
 {
     Module *module;

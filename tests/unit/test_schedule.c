@@ -53,8 +53,8 @@ static unsigned place_of(const Body *body, Opcode op)
     return 0;
 }
 
-/* From the top, what begins the longest path to the end is first; from the bottom, what ends the longest path from the
- * beginning is last. */
+/* From the top, the instruction that begins the longest path to the end is first; from the bottom, the one that ends
+ * the longest path from the beginning is last. */
 static void longest_paths_go_first(void **state)
 {
     (void)state;
@@ -219,7 +219,8 @@ static void loads_stay_above_stores_that_may_meet_them(void **state)
     arena_free(module->arena);
 }
 
-/* What other grids write until the kernel has waited for them is read before the wait, if it is in the input. */
+/* Memory that other grids write until the kernel has waited for them is read before the wait, if it is so in the
+ * input. */
 static void loads_stay_on_their_side_of_a_wait(void **state)
 {
     (void)state;

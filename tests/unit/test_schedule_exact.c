@@ -6,7 +6,7 @@
 
 #include "opt/registers/moves/schedule_exact.h"
 
-/* Block 1: loads, 32-bit and 64-bit arithmetic on values drawn at random, and stores of what is left. */
+/* Block 1: loads, 32-bit and 64-bit arithmetic on values drawn at random, and stores of the remaining values. */
 static const char *random_block(Arena *arena, Random *random, unsigned count)
 {
     const char *text = KERNEL_HEAD ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n.reg .b64 %d<60>;\n"

@@ -1,4 +1,4 @@
-/* Offsets of addresses as shifts: which products become one, and how. */
+/* Offsets of addresses as shifts: the products that become shifts. */
 #include "tests/unit/test_registers_support.h"
 
 /* A thread stores to an address that 'code' computes in %rd3, from %rd1, the parameter, and %r1, its index. */

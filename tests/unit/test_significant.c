@@ -1,4 +1,4 @@
-/* Significant bits: which integers are known to be small. */
+/* Significant bits: the integers that are known to be small. */
 #include "analysis/significant.h"
 
 #include "tests/unit/test_registers_support.h"

@@ -247,7 +247,8 @@ static void test_moves_of_every_type(void **state)
     for (size_t i = 0; i < COUNT_OF(types); i++)
         buf_printf(&text, ".reg .%s %%a%zu, %%b%zu, %%c%zu;\n", types[i].type, i, i, i);
     buf_puts(&text, "mov.u32 %n, 0;\n");
-    for (size_t i = 0; i < COUNT_OF(types); i++) /* of what was never written, two copies that are not the same value */
+    for (size_t i = 0; i < COUNT_OF(types); i++) /* two copies, not the same value, of a register that was never
+                                                  * written */
         buf_printf(&text, "%s %%a%zu, %%c%zu;\n@%%q %s %%b%zu, %%c%zu;\n", types[i].move, i, i, types[i].move, i, i);
     buf_puts(&text, "LOOP:\n");
     for (size_t i = 0; i < COUNT_OF(types); i++)
@@ -407,7 +408,7 @@ static void test_random_programs(void **state)
         body_print(clone, false, &after);
         if (strcmp(buf_text(&before), buf_text(&after)) != 0)
             print_message("%s\n%s\n", buf_text(&before), buf_text(&after));
-        assert_string_equal(buf_text(&before), buf_text(&after)); /* nothing was done: nothing has changed */
+        assert_string_equal(buf_text(&before), buf_text(&after)); /* nothing was done, so nothing has changed */
         body_free(clone);
         propagate_copies(body, (unsigned)(round % 3 + 1) * 33);
         if (round % 2)

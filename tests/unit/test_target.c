@@ -1,4 +1,4 @@
-/* machine/: names, the table's own consistency, occupancy against NVIDIA's answers, boundaries. */
+/* target/: names, the table's own consistency, occupancy against NVIDIA's answers, boundaries. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -114,7 +114,7 @@ static void table_is_consistent(void **state)
         assert_true(i == 0 || architectures[i - 1].number < row->number);
         assert_true(architecture_version(row, 0) > 0);
         assert_int_equal(architecture_version(row, 'x'), 0);
-        /* A family needs a PTX version that has families, and code needs limits to be judged by. */
+        /* A family needs a PTX version that has families, and code needs limits. */
         assert_true(row->version_f == 0 || row->version_f >= 88);
         assert_true(!row->is_assembled || architecture_limits(row));
         assert_true(row->shared_in_cubin <= row->limits.shared_reserved);
@@ -217,7 +217,7 @@ static void lists_boundaries(void **state)
     assert_int_equal(list.count, 2);
     assert_int_equal(list.items[0].registers, 64);
     assert_int_equal(list.items[1].registers, 32);
-    /* Where shared memory admits two blocks, registers matter no further. */
+    /* If shared memory admits two blocks, registers matter no further. */
     list = sm_boundaries(known("sm_90"), 256, 100 * 1024);
     assert_int_equal(list.items[list.count - 1].blocks, 2);
     assert_int_equal(list.items[list.count - 1].registers, 128);

@@ -51,7 +51,7 @@ static const char *launch_file(Arena *arena, unsigned blocks, unsigned threads)
 
 typedef struct Miscompile {
     const char *what, *before, *after;
-    const char *message; /* part of what is said */
+    const char *message; /* a part of the message */
 } Miscompile;
 
 static const Miscompile miscompiles[] = {
