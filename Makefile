@@ -188,8 +188,8 @@ $(OUT)/libptxopt.a: $(LIBRARY_OBJECTS) $(OUT)/configuration $(OUT)/sources
 	$(call step,AR)
 	$(Q)$(AR) rcs $@ $(LIBRARY_OBJECTS)
 
-# What each instruction must compute, written independently of the emulator, and kernels that execute each: for
-# check-gpu and the tests test_oracle_* and test_evaluate.
+# The results that each instruction must have, written independently of the emulator, and kernels that execute each:
+# for check-gpu and the tests test_oracle_* and test_evaluate.
 $(OUT)/liboracle.a: $(filter $(OUT)/tests/oracle/%,$(TEST_OBJECTS))
 	@rm -f $@
 	$(call step,AR)
@@ -234,7 +234,7 @@ $(OUT)/public/$(SONAME): $(PUBLIC_OBJECTS) library/libptxopt.map $(OUT)/configur
 
 PUBLIC := $(OUT)/public/libptxopt.a $(OUT)/public/$(SONAME)
 
-# What adapts launches in running programs: linked into them by ptxopt-nvcc.
+# The adapters of launches in running programs: ptxopt-nvcc links them into these.
 RUNTIME_OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(wildcard runtime/*.c))
 $(RUNTIME_OBJECTS): $(OUT)/runtime/%.o: runtime/%.c $(OUT)/configuration $(GEN)/needs-build
 	$(compile)

@@ -1,4 +1,4 @@
-// A CUDA driver without a GPU, for test_assembler_faults: one device, sm_90, "Fake GPU".  It compiles nothing: the
+// A CUDA driver without a GPU, for test_assembler_faults: one device, sm_90, "Fake GPU". It compiles nothing: the
 // cubin of every link is the file $FAKE_CUBIN, and each function has the same attributes.  $FAKE_MODE makes it fail in
 // one way; $FAKE_RECORD is a file to which it writes the options of each compilation.
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // An nvJitLink that compiles nothing, for test_assembler_faults: the cubin of every link is the file $FAKE_CUBIN.
-// $FAKE_MODE makes it fail in one way.  With VERSIONED it has only names such as __nvJitLinkCreate_12_1, as old ones
+// $FAKE_MODE makes it fail in one way. With VERSIONED it has only names such as __nvJitLinkCreate_12_1, as old ones
 // do.
 #include <stdint.h>
 #include <stdio.h>

@@ -182,7 +182,7 @@ static inline void remove_folder(const char *path)
     nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* A real assembler of that kind.  If this machine has none: NULL with a note, or in CI a failure. */
+/* A real assembler of that kind. If this machine has none: NULL with a note, or in CI a failure. */
 static inline Assembler *open_real(Arena *arena, AssemblerKind kind, const char *arch)
 {
     const char *error = NULL, *ci = getenv("CI");

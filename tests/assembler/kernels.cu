@@ -1,7 +1,7 @@
-// What test_assembler assembles: a plain kernel, shared memory, a function that is not inlined, and values that do not
+// The kernels of test_assembler: a plain one, shared memory, a function that is not inlined, and values that do not
 // all fit under a low cap.
 //     nvcc -arch=sm_75 -ptx -o kernels.ptx kernels.cu
-// and then .version lowered to 7.8, so that older assemblers take it too.
+// and then .version lowered to 7.8, so that older assemblers accept it too.
 
 extern "C" __device__ __noinline__ float helper(float x, int n)
 {

@@ -38,7 +38,7 @@ static Launch launch_for(Arena *arena, const Function *kernel)
     return launch;
 }
 
-/* Whether the emulator would need much memory for the module's variables: that is not a finding. */
+/* True if the emulator would need much memory for the module's variables: that is not a finding. */
 static bool is_large(const Module *module)
 {
     enum { LARGEST = 1 << 20 };
@@ -56,7 +56,7 @@ static bool is_large(const Module *module)
     return sum > LARGEST;
 }
 
-/* Whether the module reads a clock or similar: then each form may compute something different. */
+/* True if the module reads a clock or similar: then each form may compute something different. */
 static bool tells_time(const Module *module)
 {
     for (size_t i = 0; i < module->items.count; i++) {
@@ -73,7 +73,7 @@ static bool tells_time(const Module *module)
 }
 
 /* Execution must not depend on where an instruction is placed: a kernel that runs without a fault, a race or a read of
- * unwritten data computes the same in every form.  One that a checker stops may do anything except crash the
+ * unwritten data computes the same in every form. One that a checker stops may do anything except crash the
  * emulator. */
 void harness_meaning(const char *text, size_t size)
 {

@@ -1,4 +1,4 @@
-/* fuzz: shared by the harnesses, the mutator and the driver.  docs/fuzzing.md says how to run them. */
+/* fuzz: shared by the harnesses, the mutator and the driver. docs/fuzzing.md says how to run them. */
 #ifndef PTXOPT_FUZZ_H
 #define PTXOPT_FUZZ_H
 
@@ -35,7 +35,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t limit);
 /* Prints which property the input breaks, and aborts. */
 _Noreturn void property_broken(const char *format, ...) PRINTF_LIKE(1, 2);
 
-/* Parses, messages dropped.  NULL if the text is refused; the module owns its arena.  Checks that a text is refused
+/* Parses, messages dropped. NULL if the text is refused; the module owns its arena. Checks that a text is refused
  * exactly if errors were counted, and that the module's size is bounded by a multiple of its text. */
 Module *text_parse(const char *name, const char *text, size_t size);
 void module_discard(Module *module); /* with the bodies of its functions; NULL is allowed */

@@ -3,9 +3,9 @@
  *
  * Tests every pure instruction that both the emulator and this GPU support, on the operands of tests/oracle: a
  * generated kernel for each spelling runs in the emulator and on the GPU, through the CUDA driver (opened at run time;
- * PTXOPT_CUDA_DRIVER names another library).  The comparison ignores what the PTX ISA leaves unspecified, and leaves
+ * PTXOPT_CUDA_DRIVER names another library). The comparison ignores what the PTX ISA leaves unspecified, and leaves
  * out the tuples of tests/gpu/departures.c, where GPUs are known not to follow it; it counts those that differ.
- * Approximate functions must keep the ISA's bounds, and it prints the greatest difference.  -a writes the GPU's
+ * Approximate functions must keep the ISA's bounds, and it prints the greatest difference. -a writes the GPU's
  * answers, a checksum for each row of the table, to a file; -g compares the emulator with such a file and needs no
  * GPU. -o runs only the rows whose name matches the glob, -s only every STEP-th spelling.
  *
@@ -195,7 +195,7 @@ static bool recorded(FILE *golden, const char *row, uint64_t *tuples, uint64_t *
     return false;
 }
 
-/* What was left out, and on a GPU how many of those tuples do differ. */
+/* The number of tuples that were left out and, on a GPU, of those that do differ. */
 static uint64_t report_departures(const Check *check)
 {
     Known total = {0};

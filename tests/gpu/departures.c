@@ -1,10 +1,10 @@
-/* The departures, measured on an H100 with sm_90a.  The first entry that matches a kernel counts. */
+/* The departures, measured on an H100 with sm_90a. The first entry that matches a kernel counts. */
 #include "tests/gpu/departures.h"
 
 #include <fnmatch.h>
 #include <string.h>
 
-/* bfe, bfi: of the position and the length, the last two operands, the ISA uses the lower eight bits. */
+/* bfe, bfi: the ISA uses the lower eight bits of the position and the length, the last two operands. */
 static bool has_wide_field(const Probe *probe, const uint64_t *in)
 {
     return in[probe->source_count - 2] > 255 || in[probe->source_count - 1] > 255;
@@ -33,7 +33,7 @@ static bool has_large_c(const Probe *probe, const uint64_t *in)
     return has_top_bit(in[2]);
 }
 
-/* A whole u32 operand of vmad that is negative as an s32.  c is one if nothing is signed or negated. */
+/* A whole u32 operand of vmad that is negative as an s32. c is one if nothing is signed or negated. */
 static bool has_large_factor(const Probe *probe, const uint64_t *in)
 {
     bool all_unsigned = probe->sources[0].negated == probe->sources[1].negated && !probe->sources[2].negated;
@@ -62,7 +62,7 @@ static bool exceeds_s32(const Probe *probe, const uint64_t *in)
     return exceeds(probe, in, INT32_MIN, INT32_MAX);
 }
 
-/* Whether signed and unsigned comparisons of the result with c differ. */
+/* True if signed and unsigned comparisons of the result with c differ. */
 static bool signs_matter(const Probe *probe, const uint64_t *in)
 {
     return has_top_bit(in[2]) || exceeds(probe, in, 0, INT32_MAX);

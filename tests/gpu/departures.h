@@ -1,6 +1,6 @@
-/* departures: where GPUs are known not to compute what the PTX ISA says.
+/* departures: cases in which GPUs are known not to compute what the PTX ISA says.
  *
- * For most of these instructions ptxas has no machine instruction and composes them of others.  The emulator follows
+ * For most of these instructions ptxas has no machine instruction and composes them from others. The emulator follows
  * the ISA; a comparison of the two leaves these tuples out. */
 #ifndef PTXOPT_TESTS_DEPARTURES_H
 #define PTXOPT_TESTS_DEPARTURES_H
@@ -9,7 +9,7 @@
 
 typedef struct Departure {
     const char *rows, *kernels;                               /* globs; kernels NULL: all of those rows */
-    bool (*concerns)(const Probe *probe, const uint64_t *in); /* which tuples; NULL: all of them */
+    bool (*concerns)(const Probe *probe, const uint64_t *in); /* true for the tuples concerned; NULL: all of them */
     const char *why;
 } Departure;
 

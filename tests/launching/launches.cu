@@ -1,6 +1,6 @@
 // Every other way in which programs launch kernels: cooperative, with attributes, by graphs that are built, changed,
 // updated and captured, and by kernels of libraries. Its arguments are the block size, which only the running program
-// knows, and a file of PTX with a kernel 'reverse'. Prints what is wrong.
+// knows, and a file of PTX with a kernel 'reverse'. Prints the errors.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -19,7 +19,7 @@ __global__ void reverse(const float *in, float *out)
     out[blockIdx.x * blockDim.x + threadIdx.x] = part[blockDim.x - 1 - threadIdx.x];
 }
 
-// The same in memory of which the launch gives the size.
+// The same in memory whose size the launch gives.
 __global__ void reverse_large(const float *in, float *out)
 {
     extern __shared__ float large[];
@@ -169,7 +169,7 @@ static void libraries(const char *file, cudaStream_t stream, void **of_reverse)
 #endif
 }
 
-// What the program is told of a block that coarsening by 2 does not allow: as without it.
+// Queries about a block that coarsening by 2 does not allow are answered as without it.
 static void questions()
 {
     const int odd = 1023;

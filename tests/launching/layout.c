@@ -1,4 +1,4 @@
-/* Compiles where the structures in abi/ are those of the CUDA headers. Only kernel nodes of the newest driver have
+/* Compiles only if the structures in abi/ match those of the CUDA headers. Only kernel nodes of the newest driver have
  * 'kern' and 'ctx'. */
 #include <cuda.h>
 #include <driver_types.h>

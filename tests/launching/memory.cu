@@ -1,4 +1,4 @@
-/* Memory of every kind, as programs use it: each part prints how many elements are wrong. */
+/* Memory of every kind, as programs use it: each part prints the number of wrong elements. */
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -231,7 +231,7 @@ static void boxes(void)
     TRY(cudaMemset3D(box, 0, extent));
     copy.srcPtr = make_cudaPitchedPtr(host, sizeof host[0][0], WIDTH, HEIGHT);
     copy.dstPtr = box;
-    copy.dstPos = make_cudaPos(0, 1, 0); /* all but the last row of each plane, one row further */
+    copy.dstPos = make_cudaPos(0, 1, 0); /* all rows of each plane except the last, one row further */
     copy.extent = make_cudaExtent(sizeof host[0][0], HEIGHT - 1, DEPTH);
     copy.kind = cudaMemcpyHostToDevice;
     TRY(cudaMemcpy3D(&copy));
@@ -281,7 +281,7 @@ static void symbols(void)
     TRY(cudaFree(result));
 }
 
-/* What one kernel allocates, the next one uses. */
+/* One kernel allocates memory, and the next one uses it. */
 static void heaps(void)
 {
     int **kept, *sums, wrong = 0;
@@ -322,7 +322,7 @@ static void pools(void)
     TRY(cudaStreamDestroy(stream));
 }
 
-/* The memory that is left, and what fails. */
+/* The remaining memory, and allocations that fail. */
 static void limits(void)
 {
     size_t before, after, total;

@@ -1,5 +1,5 @@
 // A whole program, as users write it: several kernels, streams, events, variables of the device, a template, and blocks
-// of a size that only the running program knows. Prints what it finds. Its argument is the block size.
+// of a size that only the running program knows. Prints its findings. Its argument is the block size.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

@@ -1,4 +1,4 @@
-/* Reads cudaDeviceProp by the function of a library, and prints how many bytes it has, and the ints at some offsets. */
+/* Reads cudaDeviceProp by the function of a library, and prints its size and the ints at some offsets. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

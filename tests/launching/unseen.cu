@@ -1,4 +1,4 @@
-// Compiled without ptxopt: launches a kernel of seen.cu by its address, where nothing can adapt the launch, and one of
+// Compiled without ptxopt: launches a kernel of seen.cu by its address, which nothing can adapt, and one of
 // its own.
 #include <cstdio>
 #include <vector>

@@ -76,7 +76,7 @@ static int run_one(const char *path, char **words, int only_text)
     ptxopt_module *module = ptxopt_module_from_text("input", text, length);
     ptxopt_result *result = ptxopt_run(module, options);
     check(result != NULL, "there is a result");
-    /* It does not need what it was made of. */
+    /* The result does not need the objects that it was made from. */
     ptxopt_module_free(module);
     ptxopt_options_free(options);
     memset(text, 'x', length);

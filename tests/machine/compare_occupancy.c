@@ -1,4 +1,4 @@
-/* Compares machine/ with NVIDIA's own occupancy calculation, cuda_occupancy.h of the CUDA toolkit.
+/* Compares target/ with NVIDIA's own occupancy calculation, cuda_occupancy.h of the CUDA toolkit.
  *
  *     compare_occupancy            compares every machine over block sizes, register counts and shared sizes, and the
  *                                  limits that the header knows; prints the suite's `ok` and `not ok` lines
@@ -126,8 +126,8 @@ static void print_golden(const Architecture *architecture)
     static const unsigned threads[] = {32, 64, 96, 128, 192, 256, 270, 384, 512, 768, 1024};
     static const unsigned registers[] = {16, 24, 32, 33, 40, 41, 56, 64, 72, 80, 96, 128, 129, 168, 255};
     static const unsigned shared[] = {0, 4096, 49152, 65536, 102400};
-    /* All sizes and counts are combined only where shared memory does not matter; the rest is sampled in steps that
-     * share no factor with the lists' lengths. */
+    /* All sizes and counts are combined only if shared memory does not matter; the rest is sampled in steps that share
+     * no factor with the lists' lengths. */
     size_t step = 0;
     for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
         for (size_t r = 0; r < sizeof registers / sizeof *registers; r++) {

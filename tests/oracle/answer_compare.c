@@ -116,7 +116,7 @@ bool answer_compare(const Probe *probe, const uint64_t *in, Answer *answer)
     case OP_SELP: answer->words[0].bits = low_bits(in[2] ? in[0] : in[1], probe->dests[0].reg_bits); return true;
     case OP_SLCT: {
         const Spec *spec = spec_of_type(probe->types[1]);
-        /* -0 counts as not negative, and so does what .ftz flushes to it. */
+        /* -0 counts as not negative, and so does a value that .ftz flushes to it. */
         uint64_t key = spec && probe_has(probe, ".ftz") && spec_is_subnormal(spec, in[2]) ? 0 : in[2];
         bool first = spec ? spec_compare(spec, key, 0) == 0 || spec_compare(spec, key, 0) == 1 : (int32_t)key >= 0;
         answer->words[0].bits = low_bits(first ? in[0] : in[1], probe->dests[0].reg_bits);

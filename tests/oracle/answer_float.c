@@ -1,5 +1,5 @@
 /* Floating-point arithmetic with MPFR: PTX ISA, "Floating Point", "Half Precision Floating Point" and "Mixed Precision
- * Floating Point Instructions".  Sums, products and fused sums are exact before their one rounding; quotients and roots
+ * Floating Point Instructions". Sums, products and fused sums are exact before their one rounding; quotients and roots
  * are cut at many bits with a sticky bit below. */
 #include "tests/oracle/rounding.h"
 

@@ -155,7 +155,7 @@ static uint64_t product_24(const Call *call, bool *saturates)
     return (uint64_t)result;
 }
 
-/* add.cc and the like: the carry out of the type's width.  A borrow is a missing carry. */
+/* add.cc and the like: the carry out of the type's width. A borrow is a missing carry. */
 static uint64_t with_carry(const Call *call, uint64_t *carry)
 {
     const Probe *probe = call->probe;

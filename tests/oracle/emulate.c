@@ -1,4 +1,4 @@
-/* Runs a probe's kernel in the emulator.  A file of its own, because the oracle itself shares nothing with it. */
+/* Runs a probe's kernel in the emulator. A file of its own, because the oracle itself shares nothing with it. */
 #include "tests/oracle/emulate.h"
 
 #include "parser/parser.h"

@@ -8,7 +8,7 @@
 enum { PROBE_BLOCK = 64 }; /* threads; the number of inputs is a multiple of it */
 
 /* Runs the kernel that probe_write_kernel() wrote on the inputs that probe_inputs() made; the results are the buffer
- * "out".  NULL, with messages on standard error, if the text does not parse.  The arena owns everything. */
+ * "out". NULL, with messages on standard error, if the text does not parse. The arena owns everything. */
 EmulatorResult *probe_emulate(Arena *arena, const Probe *probe, const Buf *text, uint64_t *inputs, unsigned count,
                               Module **module);
 

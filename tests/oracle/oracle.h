@@ -2,9 +2,9 @@
  *
  * A Probe is one spelling of one row of the instruction table together with operands: the row's operand
  * patterns say which registers it takes, and a kernel is written in which thread i applies the instruction to the i-th
- * tuple of inputs.  The kernel runs in the emulator (tests/unit/test_oracle_pure.c) or on a device (tests/gpu).
+ * tuple of inputs. The kernel runs in the emulator (tests/unit/test_oracle_pure.c) or on a device (tests/gpu).
  *
- * The oracle computes the same tuple with exact integers (__int128) or MPFR and says what is acceptable.  It follows
+ * The oracle computes the same tuple with exact integers (__int128) or MPFR and says what is acceptable. It follows
  * the PTX ISA as summarized in tests/isa/semantics.md and shares no code with the emulator except the instruction table
  * and the support library. */
 #ifndef PTXOPT_TESTS_ORACLE_H
@@ -47,8 +47,8 @@ typedef struct Probe {
     unsigned version;                   /* times 10 */
 } Probe;
 
-/* Calls 'visit' with every spelling and variant of a pure row.  'target' NULL: each for the first of a list of targets
- * and versions that has it; else only what that target has in version 9.0.  Returns how many there were; 0 if the row
+/* Calls 'visit' with every spelling and variant of a pure row. 'target' NULL: each for the first of a list of targets
+ * and versions that has it; else only what that target has in version 9.0. Returns how many there were; 0 if the row
  * has operands that no kernel of this kind can supply (addresses, special registers). */
 typedef void ProbeVisitor(const Probe *probe, void *context);
 unsigned probes_visit(const Form *form, const char *target, ProbeVisitor *visit, void *context);
@@ -59,7 +59,7 @@ bool probe_has(const Probe *probe, const char *mod);
 void probe_write_kernel(const Probe *probe, Buf *text);
 
 /* Inputs: the corner values of every operand, all of their combinations where these are few, and random ones; the same
- * for the same probe.  The array belongs to the arena; *count is a multiple of 64. */
+ * for the same probe. The array belongs to the arena; *count is a multiple of 64. */
 uint64_t *probe_inputs(const Probe *probe, Arena *arena, unsigned *count);
 
 typedef enum PartKind { PART_NAN, PART_RANGE } PartKind;

@@ -54,7 +54,7 @@ runtime() {
 }
 
 # nvcc puts the number of its process into the names of an anonymous namespace: a file in which nothing else differs
-# stays.  Debug sections spell the names in numbers, and say how long they are.
+# stays. Debug sections spell the names in numbers, and say how long they are.
 without_module_id() {
     sed -E -e 's/[0-9]+_GLOBAL__N__[0-9a-f]+_12_templates_cu_[0-9a-f]+_[0-9]+([46](Plus|Larger))/\1/g' \
         -e '/^\.b(8|32) /d' "$1"

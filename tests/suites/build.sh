@@ -3,13 +3,13 @@
 # missing, and tools/build.sh makes the goals quietly. Both run with fakes of other programs.
 set -uo pipefail
 
-# On PATH, where a colon would separate two folders.
+# The folder is on PATH, where a colon would separate two folders.
 tmp="$(mktemp -d)"
 trap 'rm -rf "$tmp"' EXIT
 errors="${TEST_TMP:?}/errors"
 . tests/suites/result.bash
 
-# A make that says what it is given, and what it can build.
+# A make that prints its arguments, and what it can build.
 cat >"$tmp/make" <<'END'
 #!/bin/sh
 echo "a command: $*"
@@ -38,7 +38,7 @@ result "build: the user's jobs: no others" "$(grep -e '-j' "$tmp/log")"
 build "build: every command" 0 V=1
 result "build: every command is shown" "$(grep -q '^a command: ' "$tmp/out" || echo "not shown")"
 
-# Packages that are missing, where there are only these programs.
+# Packages that are missing if there are only these programs.
 mkdir "$tmp/path"
 for name in bash dirname env tr sed grep id; do
     ln -s "$(command -v "$name")" "$tmp/path/$name"

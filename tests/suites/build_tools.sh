@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# ptxopt-ptxas and ptxopt-nvcc, in the place of ptxas and nvcc: first with fakes of both, which show what they are
-# given, then with the real ones where they are installed. Builds that fail on purpose are part of it.
+# ptxopt-ptxas and ptxopt-nvcc, in the place of ptxas and nvcc: first with fakes of both, which show their
+# arguments, then with the real ones if they are installed. Some builds fail on purpose.
 set -uo pipefail
 
-# On PATH, where a colon would separate two folders.
+# The folder is on PATH, where a colon would separate two folders.
 tmp="$(mktemp -d)"
 trap 'rm -rf "$tmp"' EXIT
 errors="${TEST_TMP:?}/errors"
@@ -43,7 +43,7 @@ nothing_left() {
     result "$1: no temporary files" "$(ls -A "$TMPDIR")"
 }
 
-# A ptxas that copies its inputs to its output, and rejects what contains "rejected".
+# A ptxas that copies its inputs to its output, and rejects inputs that contain "rejected".
 cat >"$tmp/fake/ptxas" <<'END'
 #!/bin/sh
 case "$1" in
@@ -113,7 +113,7 @@ for arch in 80:ptxas 90:ptxas-blackwell 100a:ptxas-blackwell; do
         -o t.cubin
     unset TRITON_PTXAS_PATH TRITON_PTXAS_BLACKWELL_PATH
 done
-# To another caller, Triton's variables say nothing.
+# Triton's variables mean nothing to another caller.
 TRITON_PTXAS_PATH="$tmp/names/ptxopt-ptxas" TRITON_PTXAS_BLACKWELL_PATH="$tmp/names/ptxopt-ptxas" \
     PTXOPT_REAL_PTXAS="$triton/backends/nvidia/bin" try "another caller with Triton's variables" 0 \
     "$tmp/names/ptxopt-ptxas" -v --gpu-name=sm_90 n.ptx -o t.cubin
@@ -373,7 +373,7 @@ if [ ! -x "$real" ]; then
 fi
 unset PTXOPT_REAL_PTXAS
 export PTXOPT_REAL_NVCC="$real"
-# With -t, nvcc itself fails where the name has a space.
+# With -t, nvcc itself fails if the name has a space.
 export TMPDIR="$tmp/nvcc"
 mkdir "$TMPDIR"
 cat >"sub folder/my app.cu" <<'END'
@@ -422,7 +422,7 @@ done
 try "real nvcc: coarsened" 0 "$nvcc" -cubin -arch=sm_90 -Xptxopt -coarsen=*light*:2,-launches-adapted \
     "sub folder/my app.cu" -o x.cubin
 says "real nvcc: the contract is in the cubin" __ptxopt_launch_ x.cubin
-# Options that name kernels which are not there.
+# Options that name kernels which do not exist.
 # $1: name; $2: exit status; $3: label; $4...: more options.
 misspelt() {
     local name="$1" status="$2" label="$3"
@@ -452,7 +452,7 @@ result "kernels in two files: no message" "$(grep -v '^$' "$errors")"
 # -entry is ptxopt's, as ptxas has it with two dashes only.
 try "-entry" 0 "$nvcc" -arch=sm_90 -Xptxas -entry=light,-coarsen=2,-report -c "sub folder/my app.cu" -o m.o
 result "-entry: one kernel" "$(grep -c '^kernel' "$errors" | grep -vx 1)"
-# A kernel that another one launches: that names the original, which comes before it.
+# A kernel that another one launches, which names the original, defined before it.
 cat >launches.cu <<'END'
 __global__ void child(float *a) { a[blockIdx.x * blockDim.x + threadIdx.x] *= 2; }
 __global__ void parent(float *a) { child<<<4, 128>>>(a); }
@@ -467,7 +467,7 @@ for more in -nonsense --entry=nosuch; do
         -o m.o
     result "ptxas rejects the original: $more: only ptxas says so" "$(grep -v '^ptxas fatal' "$errors")"
 done
-# Messages name the source, and its lines where the PTX has them.
+# Messages name the source, and its lines if the PTX has them.
 cat >refused.cu <<'END'
 __device__ float part(float value);
 __global__ void scale(float *a, float factor)

@@ -29,7 +29,7 @@ fails_with() {
 assembler=yes
 "$program" -assembler auto -cubin "$tmp/probe.cubin" "$kernel" >/dev/null 2>&1 || assembler=no
 
-# Wrong usage gives one line that says what is wrong.
+# Wrong usage gives one line that names the error.
 
 one_message() {
     fails_with "$@"
@@ -80,7 +80,7 @@ if [ -e /dev/full ]; then
     status=$?
     result "full disk" "$([ "$status" -eq 1 ] && grep -q 'No space left' "$tmp/errors" || echo "status $status")"
 fi
-# More than a pipe holds, to a reader that has exited.
+# More text than a pipe holds, to a reader that has exited.
 {
     cat "$kernel"
     for _ in $(seq 40000); do printf '.global .align 4 .u32 padding%d;\n' "$((n = ${n:-0} + 1))"; done
@@ -322,7 +322,7 @@ rejects() {
 make_assembler rejecting 'echo "ptxas $word, line 7; error : odd" >&2; exit 255'
 rejects "the output rejected" rejecting 'line 7 of the output is'
 
-# Kernels on which the assembler breaks down are left alone, the others are not.
+# Kernels on which the assembler crashes are left alone, the others are not.
 cat >"$tmp/two.ptx" <<'END'
 .version 8.0
 .target sm_90
@@ -352,7 +352,7 @@ PTXOPT_ASSEMBLER_MEMORY=much "$program" -assembler ptxas -coarsen 2 "$tmp/two.pt
 result "a memory limit that is not a number" "$(grep -q 'PTXOPT_ASSEMBLER_MEMORY is not a number' "$tmp/errors" ||
     echo "no message")"
 
-# On a terminal, a run of more than a second says that the assembler works, and removes the line again.
+# On a terminal, a run of more than a second shows that the assembler works, and removes the line again.
 make_assembler slow 'sleep 2'
 cat >"$tmp/terminal.py" <<'END'
 import os, pty, sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The demonstration succeeds, and what it promises comes true: kernels that get faster, fewer registers without spills,
+# The demonstration succeeds and keeps its promises: kernels that get faster, fewer registers without spills,
 # one kernel that is left alone, and one that is refused with a reason.
 set -uo pipefail
 

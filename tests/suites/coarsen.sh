@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compares coarsened kernels with the originals in the emulator, byte by byte: the corpus, as several compilers and
-# options make it, shapes of control flow, random kernels. The refusals and their reasons are compared with
+# Compares coarsened kernels with the originals in the emulator, byte by byte: the corpus, compiled by several compilers
+# and with several options, shapes of control flow, random kernels. The refusals and their reasons are compared with
 # tests/cases/coarsen/refusals.txt, which `tests/suites/coarsen.sh -u` rewrites.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1

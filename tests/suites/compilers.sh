@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The installed programs in the hands of other tools: CMake, clang, Triton and XLA, each where it is installed. Programs
+# The installed programs as other tools use them: CMake, clang, Triton and XLA, each if it is installed. Programs
 # run on the emulated GPU.
 #
-# $CUDA_OF_CLANG is a toolkit that clang++ ($CLANG) can use, where it is another than nvcc's. $PTXOPT_PYTHONS lists
+# $CUDA_OF_CLANG is a toolkit that clang++ ($CLANG) can use, if it is not nvcc's. $PTXOPT_PYTHONS lists
 # Pythons besides python3, for Triton, and for JAX with its CUDA plugin.
 set -uo pipefail
 
@@ -102,7 +102,7 @@ exec "\$KEPT_PTXAS" "\$@"
 END
 chmod +x "$tmp/ptxas"
 export PTXOPT_REAL_PTXAS="$tmp/ptxas" KEPT_PTXAS="$ptxas"
-# $1: name. ptxas was given what ptxopt made, so often ($2) at least.
+# $1: name. ptxas was given ptxopt's output, at least this often ($2).
 seen() {
     result "$1" "$([ "$(sort -u "$tmp/seen" 2>/dev/null | wc -l)" -ge "$2" ] || echo "it was not")"
     rm -f "$tmp/seen"
@@ -140,7 +140,7 @@ else
     unset PTXOPT_STRICT PKG_CONFIG_PATH
 fi
 
-# Triton asks for the version, and passes over what gives no good answer. It has an assembler for GPUs before sm_90 and
+# Triton asks for the version, and skips programs without a good answer. It has an assembler for GPUs before sm_90 and
 # one for the others, which read PTX of different versions: each must be used for its own.
 python="$(python_with triton)"
 if [ -z "$python" ]; then
@@ -162,7 +162,7 @@ else
     result "Triton: the others are for ptxas-blackwell" \
         "$(grep '/ptxopt-.*sm_80' "$tmp/called" | grep '^ptxas-b' | head -n 1)"
     cp -r "$tmp/triton" "$tmp/triton-named"
-    # Without being told where they are. The PTX says which assembler Triton asked for its version.
+    # The same without naming their places. The PTX shows which assembler Triton asked for its version.
     rm -rf "$TRITON_CACHE_DIR"
     PTXOPT_REAL_PTXAS='' prints "Triton, found by its process" "^sm_100: [0-9]+ bytes" "$python" \
         tests/compilers/triton_kernel.py

@@ -9,8 +9,8 @@ if [ ! -x "${PTXOPT:?}" ]; then
 fi
 . tests/suites/result.bash
 
-# Copies what is outside the functions from $1 to $2. A function begins in the first column and ends with its braces or,
-# if it is only declared, with a semicolon.
+# Copies the text outside the functions from $1 to $2. A function begins in the first column and ends with its braces
+# or, if it is only declared, with a semicolon.
 outside() {
     awk '/^(\.visible |\.weak |\.extern )?\.(entry|func)/ { inside = 1 }
          !inside && NF && !/__ptxopt_launch/ { print }

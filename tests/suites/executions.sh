@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Executed machine instructions of coarsened kernels: the counts of the PTX must be found again in the machine code. The
-# fast paths' slow sides are behind everything else in these forms, in the PTX and in the machine code.
+# Executed machine instructions of coarsened kernels: the machine code must have the same counts as the PTX. In these
+# forms, the slow sides of fast paths come after everything else, in the PTX and in the machine code.
 set -uo pipefail
 . tests/suites/result.bash
 . tests/suites/programs.bash
@@ -11,7 +11,7 @@ if [ -z "$(nvidia_program PTXOPT_PTXAS ptxas)" ]; then
     exit 77
 fi
 
-# $1: kernel's folder in the corpus. Prints how far the counts of its form with two threads merged disagree.
+# $1: kernel's folder in the corpus. Prints the disagreement of the counts for its form with two threads merged.
 residual() {
     local folder="corpus/$1" kernel
     kernel="$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["kernel"])' "$folder/$1.launch.json")"

@@ -27,7 +27,7 @@ run() {
     status=$?
 }
 
-# Prints what is wrong with a run that must fail; $1 is part of its message.
+# Prints the error in a run that must fail; $1 is part of its message.
 failure_wrong() {
     if [ "$status" -ne 1 ]; then
         echo "exit status $status"
@@ -56,7 +56,7 @@ cp -r "$tmp/out" "$tmp/right"
 result "no fault" "$(success_wrong)"
 printf '# %s allocations, %s reads, %s writes, %s opens\n' "$allocations" "$reads" "$writes" "$opens"
 
-# $1: name; $2: text of the message; $3: kind of fault; $4: how many; $5: every how many-th; $6: what follows the
+# $1: name; $2: text of the message; $3: kind of fault; $4: number of faults; $5: step between them; $6: text after the
 # number.
 walk() {
     local wrong="" number

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Hostile inputs (tests/tools/hostile.py): fifty thousand of each thing that a PTX file can contain, nested, listed or
 # long, sizes that overflow, bytes that are not text, and files that are not files. The program gets a stack of 256 KiB,
-# so that recursion controlled by the input shows, and ten seconds of processor time.
+# which reveals recursion controlled by the input, and ten seconds of processor time.
 #
 # HOSTILE_COUNT changes the number; HOSTILE_LARGE=1 adds inputs of several GiB through a pipe.
 set -uo pipefail

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `make inputs` gives what is in tests/: with the compiler that made them, a few files are made again and compared.
+# `make inputs` reproduces the files in tests/: with the compiler that made them, a few are made again and compared.
 set -uo pipefail
 
 . tests/suites/result.bash

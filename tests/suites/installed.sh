@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Programs that are installed find NVIDIA's assembler on a machine without a CUDA toolkit, wherever it may be; they
-# never take another for one that was named; and `ptxopt setup` fetches one. A toolkit in /usr/local/cuda is hidden, in
+# never replace one that was named; and `ptxopt setup` fetches one. A toolkit in /usr/local/cuda is hidden, in
 # a name space of the suite's own.
 set -uo pipefail
 
@@ -14,7 +14,7 @@ prefix="$tmp/prefix"
 mkdir -p "$prefix/bin" "$tmp/home" "$tmp/path"
 cp "${PTXOPT:?}" "$prefix/bin/ptxopt"
 cp "$(dirname "$PTXOPT")/ptxopt-ptxas" "$prefix/bin/ptxopt-ptxas"
-# No place of this machine, which may have an assembler and a pip.
+# No place on this machine, which may have an assembler and a pip.
 for name in sh cat mkdir cp rm env; do
     ln -s "$(command -v "$name")" "$tmp/path/$name"
 done
@@ -57,7 +57,7 @@ if ! copy_ptxas "$tmp/real"; then
     ptxas=
 fi
 
-# $1: a place, below $tmp; $2...: environment. There it is found, by the program and by the wrapper.
+# $1: a place, below $tmp; $2...: environment. The program and the wrapper find it there.
 found() {
     local place="$tmp/$1"
     shift
@@ -85,7 +85,7 @@ if [ -n "$ptxas" ]; then
     found env/$site/nvidia/cuda_nvcc/bin/ptxas PATH="$tmp/path:$tmp/env/bin"
     found env/$site/triton/backends/nvidia/bin/ptxas PATH="$tmp/path:$tmp/env/bin"
     found env/$site/triton/backends/nvidia/bin/ptxas-blackwell PATH="$tmp/path:$tmp/env/bin"
-    # The user's own before what Triton brings, and a toolkit before both.
+    # The user's own comes before Triton's, and a toolkit before both.
     mkdir -p "$tmp/env/$site/triton/backends/nvidia/bin" "$tmp/toolkit/bin"
     cp "$tmp/real" "$tmp/env/$site/triton/backends/nvidia/bin/ptxas"
     found data/ptxopt/cuda/bin/ptxas XDG_DATA_HOME="$tmp/data" PATH="$tmp/path:$tmp/env/bin"
@@ -99,7 +99,7 @@ if [ -n "$ptxas" ]; then
     cd "$tmp/here" || exit 1
     try "the current folder" 1 PATH="$tmp/path:$prefix/bin" ptxopt -assembler ptxas -o /dev/null "$kernel"
     cd - >/dev/null || exit 1
-    # One that was named has no other in its place.
+    # No other replaces one that was named.
     for variable in PTXOPT_PTXAS PTXOPT_NVJITLINK PTXOPT_CUDA_DRIVER; do
         rm -f "$tmp/o.ptx"
         try "$variable is wrong" 1 "$variable=/nope" XDG_DATA_HOME="$tmp/data" "${registers[@]}"
@@ -110,7 +110,7 @@ if [ -n "$ptxas" ]; then
         "$prefix/bin/ptxopt" -coarsen 2 -o "$tmp/o.ptx" "$kernel"
     try "a file without an assembler needs no assembler" 0 PTXOPT_PTXAS=/nope "$prefix/bin/ptxopt" -o "$tmp/o.ptx" \
         "$kernel"
-    # The wrapper by the name of what it replaces.
+    # The wrapper by the name of the program that it replaces.
     ln -s ptxopt-ptxas "$prefix/bin/ptxas"
     try "the wrapper is not an assembler" 1 PATH="$tmp/path:$prefix/bin" \
         "$prefix/bin/ptxopt" -assembler ptxas -o /dev/null "$kernel"
@@ -118,7 +118,7 @@ if [ -n "$ptxas" ]; then
     rm "$prefix/bin/ptxas"
 fi
 
-# ptxopt setup, with a pip that makes the files itself. It is like pip in what it is given, and can fail.
+# ptxopt setup, with a pip that makes the files itself. It takes pip's arguments, and can fail.
 setup=(XDG_DATA_HOME="$tmp/fetched" "$prefix/bin/ptxopt" setup)
 try "setup: no pip" 1 "${setup[@]}" -yes
 says "setup: no pip: says so" 'there is no pip here'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The launch adapters, without a GPU: programs run on a driver whose device is the emulator. First a program of the
-# driver's API, then, where nvcc is installed, a whole program of the runtime's, built by ptxopt-nvcc as users do.
+# driver's API, then, if nvcc is installed, a whole program of the runtime's, built by ptxopt-nvcc as users do.
 set -uo pipefail
 
 tmp="$(mktemp -d)"
@@ -19,7 +19,7 @@ fi
 CC="${CC:-cc}"
 unset PTXOPT_LAUNCH_REPORT
 
-# $1: name; $2: exit status; $3: pattern of what is printed; $4...: the command.
+# $1: name; $2: exit status; $3: pattern of the output; $4...: the command.
 runs() {
     local name="$1" wanted="$2" pattern="$3" status
     shift 3
@@ -62,7 +62,7 @@ runs "a fault is reported with the lines of the source" 1 \
     '^[^ ]*:32: out of bounds: .*\(kernel reverse, .*, from put\.cuh:7, inlined at reverse\.cu:12\)$' \
     "$tmp/driver" linked "$tmp/beyond.ptx" 128
 
-# $1: name; $2: a line that it must print, too; $3...: a program of parts, each of which says how much is wrong.
+# $1: name; $2: a line that it must also print; $3...: a program of parts, each of which prints its number of errors.
 is_right() {
     local name="$1" wanted="$2"
     shift 2
@@ -146,7 +146,7 @@ runs "shrunk grid, forbidden, preloaded" 134 "grid.x is 6, not a multiple of 4" 
     linked "$tmp/quarters.ptx" 100
 runs "shrunk grid, forbidden, original kept" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" linked \
     "$tmp/quarters-both.ptx" 100
-# As much as the driver has for two parts, and not for three.
+# The driver has enough for two parts, but not for three.
 runs "shrunk grid, much shared memory" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" asks "$tmp/grid.ptx" 100
 runs "shrunk grid, too much" 134 "needs 307200 bytes of dynamic shared memory, which the driver refuses" \
     LD_PRELOAD="$preload" "$tmp/driver" asks "$tmp/thirds.ptx" 100
@@ -225,7 +225,7 @@ builds "ptxopt-nvcc, compiled and linked apart" "$nvcc" -arch=sm_90 "${coarse[@]
 builds "ptxopt-nvcc, linked" "$nvcc" -cudart shared "${coarse[@]}" app.o -o apart
 builds "ptxopt-nvcc, threads with streams of their own" "$nvcc" -cudart shared -default-stream per-thread -arch=sm_90 \
     "${coarse[@]}" app.cu -o streams
-# The objects have the adapter in them, so that anything may link them.
+# The objects contain the adapter, so any linker command works.
 builds "linked by nvcc" "$real" -cudart shared app.o -o by-nvcc
 builds "linked by the host compiler" c++ app.o -o by-host -L"$emulated" -l:libcudart.so.13
 builds "in a static library" ar rc libapp.a app.o

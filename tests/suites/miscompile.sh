@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Plants wrong code in outputs of ptxopt: each must be caught, and the report must say where. Then makes mutants of
+# Plants wrong code in outputs of ptxopt: each must be caught, and the report must name its place. Then makes mutants of
 # whole outputs with one changed instruction each and counts those that differ from the original (docs/trust.md).
 #
 # tests/suites/miscompile.sh -v prints the surviving mutants, -a runs all mutants instead of a sample.
@@ -82,7 +82,7 @@ corpus() {
     transform "$name" "corpus/$name/$name.sm_75.ptx" "$launch" -coarsen "$kernel:$how" -coarsen-guards sequential
 }
 
-# $1: what is wrong; $2: the output to change; $3: the sed script; $4: what the report must say ("results", or a fault).
+# $1: the error; $2: the output to change; $3: the sed script; $4: the report's finding ("results", or a fault).
 planted=0
 plant() {
     local what="$1" name="$2" script="$3" expected="$4" code
@@ -154,7 +154,7 @@ JSON
 transform guarded "$folder/guarded.ptx" "$folder/guarded.launch.json" -coarsen guarded:x2 -coarsen-guards fast \
     -assembler none
 
-# A loop over words of its own updates a cell, which thread 1 meets in its last round.
+# A loop over words of its own updates a cell, which thread 1 meets in its last iteration.
 {
     kernel sums '.param .u64 data, .param .u32 n, .param .u32 shift'
     cat <<'PTX'

@@ -1,3 +1,3 @@
 #!/usr/bin/env bash
-# Every case once more: all that a run says of a kernel agrees with the PTX that it writes.
+# Every case once more: everything that a run reports about a kernel agrees with the PTX that it writes.
 exec tests/compare-outcomes

@@ -1,7 +1,7 @@
 # For suites (`. tests/suites/programs.bash`, in the root of the tree).
 
-# Prints the paths where one of NVIDIA's programs is, best first: what a variable says, the one in PATH, the installed
-# toolkit's, the one that tools/deps.sh fetched. $1: the variable; $2: the program.
+# Prints the paths of one of NVIDIA's programs, best first: the one that a variable names, the one in PATH, that of the
+# installed toolkit, the one that tools/deps.sh fetched. $1: the variable; $2: the program.
 nvidia_programs() {
     local candidate
     for candidate in "${!1:-}" "$(command -v "$2")" "/usr/local/cuda/bin/$2" "$PWD/third_party/cuda/bin/$2"; do
@@ -11,7 +11,7 @@ nvidia_programs() {
     done
 }
 
-# Prints the first of them; nothing if there is none. $1, $2: as there.
+# Prints the first of them; nothing if there is none. $1, $2: the same.
 nvidia_program() {
     nvidia_programs "$@" | head -n 1
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The Python package as its users get it: make wheel, twice, to see that it has the same bytes; pip install into an
+# The Python package as its users get it: make wheel, twice, to compare the bytes; pip install into an
 # empty virtual environment; and use.
 set -uo pipefail
 
@@ -86,9 +86,9 @@ example() {
     result "docs/examples/$name.py" "$(grep -qE "$pattern" "$tmp/out" || echo "'$pattern' is not printed")"
 }
 example nvrtc cuda.bindings.nvrtc 'a block of \(64, 1, 1\)'
-# The driver is the emulator, and so the kernel runs, too.
+# The driver is the emulator, so the kernel runs too.
 example cuda_core cuda.core '^wrong: 0$' LD_LIBRARY_PATH="$emulated"
-# CuPy has NVIDIA's runtime inside, which works on NVIDIA's driver only.
+# CuPy contains NVIDIA's runtime, which works only with NVIDIA's driver.
 example cupy_kernel cupy 'launch scale with \(64, 1, 1\) instead of 256'
 example numba_kernel numba.cuda 'a block of \(64, 1, 1\) instead of 256'
 example triton_kernel triton 'softmax needs [0-9]+ registers instead of [0-9]+' TRITON_CACHE_DIR="$tmp/triton"

@@ -55,7 +55,7 @@ grep -q 'was interrupted; the best form' "$folder/errors" || problem="${problem:
 grep -q '\.maxnreg 24' "$folder/interrupted.ptx" 2>/dev/null || problem="${problem:+$problem, }no form under the cap"
 result "interrupt: the best form is written" "$problem"
 
-# How often ptxas runs. An input that fits is assembled once, besides the empty kernel and --version of its start; the
+# Runs of ptxas. An input that fits is assembled once, besides the empty kernel and --version of its start; the
 # default effort, the report and the check of the output together stay below 20 times.
 cat >"$folder/counting" <<EOF
 #!/bin/sh
@@ -112,7 +112,7 @@ grep -q 'not coarsened: .*another number of registers' "$folder/report" || probl
 grep -q '\.minnctapersm 32' "$folder/strsm.ptx" || problem="${problem:+$problem, }not raised"
 result "factor and boundary: strsm is raised instead" "$problem"
 
-# The time limit ends a search, too.
+# The time limit ends a search too.
 "$program" -assembler ptxas -O3 -search 0 -spill -target-regs 24 -o "$folder/limited.ptx" "$kernel" 2>"$folder/errors"
 problem=
 grep -q 'reached its time limit' "$folder/errors" || problem="no note"

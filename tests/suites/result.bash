@@ -1,7 +1,7 @@
 # For suites (`. tests/suites/result.bash`): prints one line per check and sets 'failed' if any check fails.
 failed=0
 
-# $1: name; $2: what is wrong, empty if nothing. Shows the program's last messages, if the suite keeps them in
+# $1: name; $2: the error, empty if there is none. Shows the program's last messages, if the suite keeps them in
 # $TEST_TMP/errors.
 result() {
     if [ -z "$2" ]; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Output that a terminal gets and a log does not: a line for each kernel, progress, and what Ctrl-C does.
+# Output that a terminal gets and a log does not: a line for each kernel, progress, and the effect of Ctrl-C.
 set -uo pipefail
 
 program="${PTXOPT:?}"
@@ -121,7 +121,7 @@ result "a line every ten seconds without a terminal" "$wrong"
 SLEEP=4 "$program" -q -assembler ptxas -entry vectoradd -coarsen 2 -o "$tmp/o.ptx" "$kernel" 2>"$tmp/errors"
 result "and none with -q" "$(cat "$tmp/errors")"
 
-# Ctrl-C while a form is chosen: the best until then is written.
+# Ctrl-C while a form is chosen: the best form so far is written.
 export SLEEP=0.3
 show -i 'comparing forms, 4 of' -- -assembler ptxas -coarsen auto -block 128 -o "$tmp/o.ptx" "$kernel"
 wrong="$([ "$status" -eq 0 ] || echo "status $status")"

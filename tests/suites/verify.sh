@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# ptxopt run and -verify on the corpus: every kernel, as several compilers and options make it, coarsened in several
-# ways, reduced to 32 registers, or both, computes the same as before; results, counters and messages do not depend on
-# the number of cores; a launch that cannot be verified is reported as such.
+# ptxopt run and -verify on the corpus: every kernel, from several compilers and with several options, coarsened in
+# several ways, reduced to 32 registers, or both, computes the same as before; results, counters and messages do not
+# depend on the number of cores; a launch that cannot be verified is reported as such.
 set -uo pipefail
 
 program="${PTXOPT:?}"
@@ -139,7 +139,7 @@ fails "one of two launches differs" 5 "computes a different result" -assembler n
     -verify tests/cases/verify/ticket_ignored.launch.json -verify tests/cases/verify/ticket.launch.json \
     tests/cases/verify/ticket.ptx
 
-# The report is written even so.
+# The report is written nevertheless.
 
 "$program" -q -assembler none -coarsen 2 -report-format json -report "$tmp/report.json" -o "$tmp/never.ptx" \
     -verify tests/cases/verify/ticket.launch.json tests/cases/verify/ticket_source.ptx >/dev/null 2>&1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The walkthroughs of CONTRIBUTING.md, applied word by word to a copy of the tree: the copy must build, do what they
-# promise, and pass the checks of the files. Adding a pass compiles few files, since only what includes the table of
-# passes depends on it.
+# promise, and pass the checks of the files. Adding a pass compiles few files, since only files that include the table
+# of passes depend on it.
 set -uo pipefail
 tmp="${TEST_TMP:?}"
 errors="$tmp/errors"
@@ -95,7 +95,7 @@ cat >multiply.json <<'END'
 {"kernel": "multiply", "grid": [1], "block": [64],
  "args": [{"buffer": "b", "type": "u32", "count": 64, "init": "uniform", "low": 0, "high": 1000, "seed": 1}]}
 END
-# The original must not shift by itself.
+# The original must not contain a shift.
 shifts() {
     "$changed" -q -assembler none -coarsen 2 -block 64 -d shift -verify multiply.json -o multiply.out multiply.ptx \
         2>dumped && grep -q 'multiply: after shift' dumped && [ "$(grep -c 'shl.b32' multiply.out)" -eq 2 ] &&
@@ -110,7 +110,7 @@ try "a pass: does what it is for" shifts
 try "a pass: the files" tests/check-files
 try "a pass: includes" tests/check-includes
 
-# An instruction, and one that is emulated: one build, since all that knows the table is compiled again.
+# An instruction, and one that is emulated: one build, since everything that includes the table is compiled again.
 instructions() {
     block "Adding an instruction" 1 | insert_after ir/table/ops.def '^add\.x2 '
     echo "avg    The average of two numbers." | insert_after ir/table/notes.txt '^add\.x2 '

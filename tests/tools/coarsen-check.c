@@ -1,19 +1,19 @@
-/* coarsen-check [-a PTXAS] [-t FOLDER] [-c CONFIG[,CONFIG...]] [-v] [-d] [-e] [-p] FILE.ptx LAUNCH.json [FILE.ptx
- * LAUNCH.json ...] coarsen-check ... -r SEED,COUNT
+/* coarsen-check [-a PTXAS] [-t FOLDER] [-c CONFIG[,CONFIG...]] [-v] [-d] [-e] [-p] FILE.ptx LAUNCH.json...
+ * coarsen-check ... -r SEED,COUNT
  *
  * Coarsens the kernel of each launch in several ways and compares each result with the original in the emulator: the
- * buffers must be equal byte by byte.  Each result goes through the verifier, out of SSA form, through text and the
- * parser and, with -a, the assembler.  With -r the kernels are random (tests/tools/random_kernel.c), one for each seed.
+ * buffers must be equal byte by byte. Each result goes through the verifier, out of SSA form, through text and the
+ * parser and, with -a, the assembler. With -r the kernels are random (tests/tools/random_kernel.c), one for each seed.
  *
  * A CONFIG gives a factor for each coarsened dimension of x, y and z, the stride, and the form of guards: x2, x4y2,
- * x2:unit, y2:16, x4+fast, y2:unit+sequential.  After "b", blocks are merged: bx2, bx3y2:unit;
- * x2bx2 does both.  With "g" instead, the grid shrinks, and is skipped where the factor does not divide it.
+ * x2:unit, y2:16, x4+fast, y2:unit+sequential. After "b", blocks are merged: bx2, bx3y2:unit;
+ * x2bx2 does both. With "g" instead, the grid shrinks, and is skipped where the factor does not divide it.
  *
- * With -p sinking, rematerialization and scheduling follow.  With -e every kernel of the file is run under its launch;
+ * With -p sinking, rematerialization and scheduling follow. With -e every kernel of the file is run under its launch;
  * with "-" for a launch they are not run, and the block's size is not known.
  *
  * Prints for each case "FILE KERNEL CONFIG: done", "refused: REASON (line N)" or "WRONG: WHAT"; without -v, random
- * kernels give only the wrong cases and a summary.  -d keeps the changed text of wrong cases in the folder.  Exit
+ * kernels give only the wrong cases and a summary. -d keeps the changed text of wrong cases in the folder. Exit
  * status 1 if a case was wrong. */
 #include "emit/emit.h"
 #include "emulator/emulator.h"

@@ -39,7 +39,7 @@ def assemble(arch, folder, path):
 
 
 def decode(cubin):
-    """What the reader says: by section, by address."""
+    """The reader's instructions: by section, by address."""
     text = subprocess.run([os.environ["MACHINE_CODE"], "decode", cubin], capture_output=True, text=True,
                           check=True).stdout
     decoded = {}
@@ -61,7 +61,7 @@ def disassemble(arch, folder, code):
 
 
 def difference(match, base, instruction):
-    """What the reader has wrong; None if it agrees."""
+    """The error of the reader; None if it agrees."""
     inverted, guard, mnemonic, operands = match.group(2) or "", match.group(3), match.group(4), match.group(5)
     said_guard, name, flow, target = instruction
     expected = inverted + (guard[-1].replace("T", "7") if guard else "7")

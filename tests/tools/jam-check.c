@@ -1,12 +1,12 @@
-/* Checks unroll-and-jam: puts iterations of the loops of random kernels side by side, and compares with the original in
- * the emulator.
+/* Checks unroll-and-jam: interleaves iterations of the loops of random kernels, and compares with the original in the
+ * emulator.
  *
  *     jam-check [-v] [-d FOLDER] SEED,COUNT
  *
- * The kernel then perhaps goes through the passes that reuse values, or is coarsened. Prints what is wrong, and at the
- * end how many loops were done and refused, and how many of those done had their addresses compared at run time, had a
- * number of iterations that the factor divides, or passed values on in chains: a check of nothing would find nothing.
- * -v names the refusals; -d keeps wrong outputs. */
+ * The kernel then perhaps goes through the passes that reuse values, or is coarsened. Prints the errors, and at the end
+ * the numbers of loops that were done and refused, and, of those done, the numbers that had their addresses compared at
+ * run time, had a trip count that the factor divides, or passed values on in chains: a check of nothing would find
+ * nothing. -v names the refusals; -d keeps wrong outputs. */
 #include "jam_kernel.h"
 #include "parse_text.h"
 #include "seeds.h"
@@ -50,7 +50,7 @@ static const char *random_loop(Function *kernel, Arena *arena, Random *random)
     return random_below(random, 4) ? "LOOP" : labels[random_below(random, count)];
 }
 
-/* What was done, by the names that the pass gives to registers and blocks. */
+/* Counts the forms that were made, by the names that the pass gives to registers and blocks. */
 static void count_forms(const char *text, Sums *sums)
 {
     sums->compared += strstr(text, "%apart") != NULL;

@@ -1,7 +1,7 @@
 /* See jam_kernel.h. Each thread has 64 words of its own, which the loop reads and writes through pointers that it
- * advances and through indices that it computes: iterations meet there in every distance, or never. Counters of all
- * kinds of comparisons and steps run for up to ten iterations, known or as the launch has it. Values pass from one
- * iteration to the next: through one block, several, conditions or inner loops. */
+ * advances and through indices that it computes: iterations meet there at every distance, or never. Counters of all
+ * kinds of comparisons and steps run for up to ten iterations, a known number or one from the launch. Values pass from
+ * one iteration to the next: through one block, several, conditions or inner loops. */
 #include "jam_kernel.h"
 
 #include "kernel_writer.h"
@@ -12,13 +12,13 @@ enum { EDGE = 16, MIDDLE = 32 };
 
 typedef struct Maker {
     Writer to;
-    unsigned n, m;    /* what the launch passes */
+    unsigned n, m;    /* passed by the launch */
     unsigned rounds;
-    int reach;        /* what the pointers advance by, in bytes */
+    int reach;        /* the step of the pointers, in bytes */
     bool stores, peaceful; /* peaceful: nothing that is sure to be refused */
     bool mixes;        /* accesses of several widths */
-    bool sums;         /* what each iteration computes shows in the end */
-    bool about_memory;     /* few other things: mistakes show where iterations meet */
+    bool sums;         /* the results of each iteration affect the final result */
+    bool about_memory;     /* few other things: errors show where iterations meet */
 } Maker;
 
 static unsigned value(Maker *m)
@@ -26,7 +26,7 @@ static unsigned value(Maker *m)
     return below(&m->to, VALUES);
 }
 
-/* A predicate %%p that some iterations have. */
+/* A predicate %%p that is true in some iterations. */
 static void make_bit(Maker *m, unsigned t)
 {
     line(&m->to, "shr.u32 %%t%u, %%v%u, %u;", t, value(m), below(&m->to, 3));
@@ -192,7 +192,7 @@ static void make_inner_loop(Maker *m, unsigned depth)
         line(&m->to, "add.u32 %%v%u, %%v%u, %%k%u;", v, v, t);
     line(&m->to, "add.u32 %%v%u, %%v%u, %%k%u;", sum, sum, t);
     make_items(m, depth + 1, (m->about_memory ? 2 : 1) + below(&m->to, 2));
-    for (unsigned v = 0; v < VALUES && m->about_memory; v++) /* what each round loads shows */
+    for (unsigned v = 0; v < VALUES && m->about_memory; v++) /* the loads of each iteration affect the result */
         line(&m->to, "mad.lo.u32 %%inner, %%inner, 17, %%v%u;", v);
     line(&m->to, "add.u32 %%k%u, %%k%u, 1;", t, t);
     if (m->peaceful || chance(&m->to, 85))
@@ -237,7 +237,7 @@ static void make_items(Maker *m, unsigned depth, unsigned count)
         }
 }
 
-/* A counter %%i from 'start', and the comparison that ends the loop after so many rounds. */
+/* A counter %%i from 'start', and the comparison that ends the loop after n iterations. */
 static void make_counter(Maker *m, int step, int start)
 {
     static const char *const up[] = {"lt.s32", "le.s32", "ne.s32", "ne.u32", "lt.u32"};
@@ -255,13 +255,13 @@ static void make_counter(Maker *m, int step, int start)
     line(&m->to, "add.s32 %%i, %%i, %s;", chance(&m->to, 40) ? "%step" : step > 0 ? "%up" : "%down");
     if (chance(&m->to, 50))
         line(&m->to, "mov.u32 %%end, %d;", end);
-    else /* as the launch has it: n is the number of rounds */
+    else /* from the launch: n is the number of iterations */
         line(&m->to, "mad.lo.s32 %%end, %%n, %d, %d;", step, (int)((unsigned)end - (unsigned)step * m->rounds));
     if (chance(&m->to, 80))
         line(&m->to, "setp.%s %%more, %%i, %%end;", step > 0 ? up[kind] : down[kind]);
     else
         line(&m->to, "setp.%s %%more, %%end, %%i;", step > 0 ? swapped_up[kind] : swapped_down[kind]);
-    if (!m->peaceful && chance(&m->to, 30)) { /* or earlier, as the values have it */
+    if (!m->peaceful && chance(&m->to, 30)) { /* or earlier, depending on the values */
         unsigned t = temporary(&m->to);
         make_bit(m, t);
         line(&m->to, "and.pred %%more, %%more, %%p%u;", t);

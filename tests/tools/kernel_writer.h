@@ -1,4 +1,4 @@
-/* What the makers of random kernels write with. */
+/* The functions with which the makers of random kernels write. */
 #ifndef PTXOPT_TESTS_KERNEL_WRITER_H
 #define PTXOPT_TESTS_KERNEL_WRITER_H
 

@@ -1,8 +1,8 @@
-/* See loop_kernel.h. Each thread has 256 bytes of its own. Its loop updates one to three cells there in every round,
- * and walks over other bytes: by constants, by a row of the launch that is extended with or without its sign, or by so
- * much that only one round accesses anything. Counters start, step and end in all ways, round their rounds up, and go
- * back from several blocks. All of it is played through first, so that a walk meets a cell in its first round, in its
- * last one, or stays just outside. */
+/* See loop_kernel.h. Each thread has 256 bytes of its own. Its loop updates one to three cells there in every
+ * iteration, and walks over other bytes: by constants, by a row of the launch that is extended with or without its
+ * sign, or so far that only one iteration accesses anything. Counters start, step and end in all ways, round their trip
+ * counts up, and go back from several blocks. The loop is simulated first, so that a walk meets a cell in its first
+ * iteration, in its last one, or stays just outside. */
 #include "loop_kernel.h"
 
 #include "kernel_writer.h"
@@ -14,10 +14,10 @@ typedef enum Compare { LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL, UNEQUAL,
 typedef struct Counter {
     int32_t start, bound, step;
     Compare compare;      /* the counter with the bound */
-    bool is_signed, stays; /* stays: another round follows where the comparison holds */
+    bool is_signed, stays; /* stays: another iteration follows if the comparison holds */
     bool is_old;          /* the counter is compared before the step is added */
     int32_t offset;       /* added for the comparison only */
-    bool skips;           /* every other round goes back without a test */
+    bool skips;           /* every other iteration goes back without a test */
     bool is_long;         /* for walks that get far */
     unsigned rounds;
 } Counter;
@@ -25,8 +25,8 @@ typedef struct Counter {
 typedef struct Walk {
     int64_t step;
     bool by_row, row_is_signed; /* the step is the launch's row, in bytes */
-    unsigned bytes, start;      /* the place in the first round, if 'only' is 0 */
-    unsigned only;              /* the round that accesses anything, from 1; 0: all do */
+    unsigned bytes, start;      /* the place in the first iteration, if 'only' is 0 */
+    unsigned only;              /* the iteration that accesses anything, from 1; 0: all do */
     bool stores;
     bool ahead; /* the pointer moves before the cells are updated */
     bool late;  /* the access comes after them */
@@ -35,7 +35,7 @@ typedef struct Walk {
 typedef struct Maker {
     Writer to;
     Counter counter;
-    bool is_simple; /* one cell and one walk: whether they meet decides everything */
+    bool is_simple; /* one cell and one walk: the result depends only on whether they meet */
     unsigned cells, cell_bytes[MOST_CELLS], cell_places[MOST_CELLS];
     bool cell_at_slot[MOST_CELLS];
     unsigned walks;
@@ -57,7 +57,7 @@ static bool compare_holds(const Counter *counter, int32_t value)
     }
 }
 
-/* Plays the loop through. False if it takes more rounds than wanted. */
+/* Simulates the loop. False if it makes more iterations than wanted. */
 static bool counter_run(Counter *counter)
 {
     uint32_t value = (uint32_t)counter->start;
@@ -73,7 +73,7 @@ static bool counter_run(Counter *counter)
     return false;
 }
 
-/* One of the comparisons from which the number of rounds can be computed. */
+/* One of the comparisons from which the trip count can be computed. */
 static void counter_compare_usually(Maker *m)
 {
     Counter *counter = &m->counter;
@@ -137,7 +137,7 @@ static void cells_make(Maker *m)
     }
 }
 
-/* The walk's step: by what a compiler has at hand. */
+/* The walk's step, of a kind that compilers use. */
 static void walk_step(Maker *m, Walk *walk)
 {
     static const int64_t far[] = {INT64_C(1) << 34, -(INT64_C(1) << 34), -(INT64_C(1) << 32), (INT64_C(1) << 37) - 8,
@@ -152,7 +152,7 @@ static void walk_step(Maker *m, Walk *walk)
         walk->step = ((int64_t)below(&m->to, 7) - 3) * walk->bytes;
 }
 
-/* Begins where the walk meets the first cell in the first round, the last one or some other, or not quite. */
+/* Begins such that the walk meets the first cell in the first iteration, the last one or another, or just misses it. */
 static bool walk_start(Maker *m, Walk *walk)
 {
     unsigned last = m->counter.rounds - 1;
@@ -247,7 +247,7 @@ static void walk_advance(Maker *m, unsigned w)
         line(&m->to, "add.s64 %%a%u, %%a%u, %%%s;", w, w, walk->row_is_signed ? "srow" : "urow");
 }
 
-/* The counter's next value, the test, and the way back. */
+/* The counter's next value, the test, and the branch back. */
 static void counter_write(Maker *m)
 {
     static const char *const names[] = {"lt", "le", "gt", "ge", "eq", "ne"};
@@ -272,7 +272,7 @@ static void counter_write(Maker *m)
 
 static void loop_write(Maker *m)
 {
-    bool late_cells = m->counter.skips && chance(&m->to, 60); /* which not all rounds reach */
+    bool late_cells = m->counter.skips && chance(&m->to, 60); /* which not all iterations reach */
     line(&m->to, "mov.u32 %%i, %%start; mov.u32 %%round, 0; mov.u32 %%v, %%x;");
     for (unsigned w = 0; w < m->walks; w++) {
         const Walk *walk = &m->walk[w];

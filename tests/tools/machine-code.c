@@ -3,7 +3,7 @@
  * machine-code list [-a ASSEMBLER] [-r REGISTERS] [-t] FILE.ptx ARCH KERNEL [LAUNCH.json]
  *                                                            the kernel's listing and, with a launch file, its totals;
  *                                                            -t: with nvdisasm's text and live registers
- * Exit status 1 where something failed. */
+ * Exit status 1 if something failed. */
 #include "emulator/emulator.h"
 #include "sass/sass.h"
 #include "tests/tools/parse_text.h"

@@ -5,8 +5,8 @@
  * if they agree, a report and status 5 if they differ, status 1 if that cannot be determined.
  *
  * The second form makes mutants of OUTPUT, each with one change to one instruction, and runs every STEP-th of them
- * against INPUT.  A mutant is killed if it is not valid PTX, faults, does not end, or computes different results.
- * Prints for each kind of mutation how many were made and killed; with -v also the survivors. */
+ * against INPUT. A mutant is killed if it is not valid PTX, faults, does not end, or computes different results. For
+ * each kind of mutation, prints the numbers of mutants made and killed; with -v also the survivors. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static bool is_ordered(const char *line)
     return false;
 }
 
-/* Whether the output with line 'at' replaced behaves differently; 'second' replaces the next line unless NULL. */
+/* True if the output with line 'at' replaced behaves differently; 'second' replaces the next line unless NULL. */
 static bool is_killed(Mutants *mutants, unsigned at, const char *replaced, const char *second)
 {
     Buf text = {0};
@@ -309,7 +309,7 @@ static int mutate_all(Mutants *mutants, const Module *input, const Module *outpu
         fprintf(stderr, "miscompile: the output is wrong as it is\n");
         return 1;
     }
-    /* Only the launched kernel's text, which is what runs. */
+    /* only the launched kernel's text, because only that runs */
     const char *entry = arena_printf(mutants->arena, ".entry %s(", mutants->launch->kernel);
     bool inside = false;
     for (unsigned i = 0; i < mutants->line_count; i++) {

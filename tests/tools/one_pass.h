@@ -15,7 +15,7 @@
 #include "opt/registers/moves/shifts.h"
 #include "opt/registers/moves/sink.h"
 
-/* Runs a pass of the table on the body, which it may replace; returns whether it changed anything. */
+/* Runs a pass of the table on the body, which it may replace; true if it changed anything. */
 static inline bool one_pass(Body **body, PassId id)
 {
     Arena *arena = arena_new();

@@ -4,7 +4,7 @@
 
 #include "parser/parser.h"
 
-/* Parses a source in the arena; the module takes ownership of the arena.  If the text is refused: NULL, with messages
+/* Parses a source in the arena; the module takes ownership of the arena. If the text is refused: NULL, with messages
  * on stderr and the arena freed. */
 static inline Module *parse_source(Arena *arena, Source *source)
 {

@@ -1,4 +1,4 @@
-/* See random_kernel.h.  A kernel has variables %v0.. that differ between threads and %u0.. that do not.  Uniform values
+/* See random_kernel.h. A kernel has variables %v0.. that differ between threads and %u0.. that do not. Uniform values
  * are computed only from uniform values under uniform control, so that barriers and collectives can be placed where
  * they are legal.
  *
@@ -19,7 +19,7 @@ typedef struct Maker {
     bool exited;      /* some threads may have exited: no more collectives of warps */
     bool leaves;      /* threads may exit before barriers */
     bool warps;       /* the kernel may have warp collectives */
-    unsigned mask;    /* where control is not uniform: "%t<mask>" names the warp's lanes that are here; 0: unknown */
+    unsigned mask;    /* if control is not uniform, "%t<mask>" names the warp's lanes that are here; 0: unknown */
     unsigned jumps;   /* breaks and gotos so far */
     bool shared, local, calls, barriers;
     unsigned loop_labels[DEPTH + 2], loops; /* enclosing, for breaks: "B<n>" after one, "C<n>" its next iteration */
@@ -152,7 +152,7 @@ static void make_shared_store(Maker *m)
         line(&m->to, "st.global.u32 [%%common+%u], %s;", below(&m->to, 4) * 4, value(m, true).text);
 }
 
-/* Adds to a sum by comparing and swapping; what it finds is not used for anything else. */
+/* Adds to a sum by comparing and swapping; the value that it finds is not used for anything else. */
 static void make_swap(Maker *m, unsigned place)
 {
     unsigned number = m->to.labels++, expected = temporary(&m->to), found = temporary(&m->to), next = temporary(&m->to);
@@ -245,7 +245,7 @@ static void make_combined(Maker *m)
     line(&m->to, "selp.u32 %%u%u, %u, %%u%u, %%p%u;", u, below(&m->to, 9), u, result);
 }
 
-/* A barrier under a condition that all threads of the block meet alike, computed from what differs between them. */
+/* A barrier under a condition that is the same for all threads of the block, but computed from values that differ. */
 static void make_agreed(Maker *m)
 {
     unsigned number = m->to.labels++, t = temporary(&m->to), p = temporary(&m->to), place = below(&m->to, 8) * 4;
@@ -341,7 +341,7 @@ static void make_collective(Maker *m)
 
 static void make_statements(Maker *m, unsigned depth, unsigned count);
 
-/* With mask 0, nothing is known of the lanes that execute it. */
+/* With mask 0, the lanes that execute it are unknown. */
 static void make_masked_body(Maker *m, unsigned depth, unsigned mask)
 {
     unsigned outer = m->mask, jumps = m->jumps;
@@ -497,7 +497,7 @@ static void make_loop(Maker *m, unsigned depth)
     unsigned number = m->to.labels++, bound = temporary(&m->to), counter = temporary(&m->to), p = temporary(&m->to);
     line(&m->to, "and.b32 %%t%u, %s, 3;", bound, readable(m, uniform).text);
     line(&m->to, "mov.u32 %%t%u, 0;", counter);
-    if (chance(&m->to, 8)) { /* a second way in */
+    if (chance(&m->to, 8)) { /* a second entry */
         unsigned q = condition(m, uniform);
         line(&m->to, "@%%p%u bra C%u;", q, number);
     }
@@ -679,7 +679,7 @@ static void make_prologue(Maker *m, bool halves)
     line(&m->to, "mov.u32 %%u1, %%group;");
     line(&m->to, "mov.u32 %%u2, %%size%u;", below(&m->to, 3));
     line(&m->to, "ld.global.u32 %%u3, [%%in+16];");
-    if (m->leaves) { /* what those that are gone have left */
+    if (m->leaves) { /* the results of the threads that are gone */
         unsigned p = temporary(&m->to);
         line(&m->to, "st.shared.u32 [%%cell], %%v0;");
         line(&m->to, "setp.eq.u32 %%p%u, %%lin, 0;", p);
@@ -688,8 +688,8 @@ static void make_prologue(Maker *m, bool halves)
     }
 }
 
-/* A table in shared memory, filled from what all blocks have alike, or those of a row or column only, and looked up at
- * another place. */
+/* A table in shared memory, filled from values that all blocks share, or only those of a row or column, and looked up
+ * at another place. */
 static void make_table(Maker *m, unsigned kind)
 {
     static const char *const own[] = {"%u0", "%ctaid.x", "%ctaid.y"};

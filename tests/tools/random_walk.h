@@ -4,12 +4,12 @@
 
 #include "kernel_writer.h"
 
-/* Writes loops that read what %in points to, 256 words, by several pointers, most of which advance alike; they change
- * %v0 to %v3, which differ between threads.  %n is a parameter. */
+/* Writes loops that read the 256 words at %in by several pointers, most of which advance alike; they change %v0 to %v3,
+ * which differ between threads. %n is a parameter. */
 void random_walk(Writer *to);
 
 /* Writes loads from the thread's own 12 words at %own, stores to them under conditions and in loops, and late uses of
- * what was loaded; it changes %v0 to %v3. */
+ * the loaded values; it changes %v0 to %v3. */
 void random_keep(Writer *to);
 
 #endif

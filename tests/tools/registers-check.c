@@ -2,10 +2,10 @@
  *
  *     registers-check FIRST COUNT
  *
- * Each seed gives a kernel (random_kernel.c) and a random sequence of what the passes of the search do: sinks, hoists,
- * recomputations, reorderings, demotions to shared memory, packing, and addresses from others; none is measured.
- * Values of half of the kernels are cut to few bits at random, so that there is something to pack.
- * Prints the differences; the exit status is 1 if there are any. */
+ * Each seed gives a kernel (random_kernel.c) and a random sequence of the moves that the passes of the search make:
+ * sinks, hoists, recomputations, reorderings, demotions to shared memory, packing, and addresses from others; none is
+ * measured. Values of half of the kernels are cut to few bits at random, so that there is something to pack. Prints the
+ * differences; the exit status is 1 if there are any. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,7 +58,7 @@ static void values_demote(Body *body, const Launch *launch, Random *random)
     analyses_free(analyses);
 }
 
-/* What branch and bound makes of the blocks' own orders. */
+/* Gives blocks the orders that branch and bound finds. */
 static void orders_exactly(Body *body, Arena *arena)
 {
     Analyses *analyses = analyses_new(body);
@@ -75,7 +75,7 @@ static void orders_exactly(Body *body, Arena *arena)
     analyses_free(analyses);
 }
 
-/* Recomputes values after places with hardly any live registers, too: random kernels are small. */
+/* Recomputes values after places with hardly any live registers, too, because random kernels are small. */
 static void values_recompute_across(Body *body, Random *random)
 {
     const RecomputeRequest request = {(int32_t)random_below(random, 12), 1 + random_below(random, 64), UINT64_MAX};

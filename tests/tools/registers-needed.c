@@ -1,8 +1,9 @@
-/* Prints how many registers no order and no recomputation of arithmetic can do without (opt/registers/search/needed.h).
+/* Prints the number of registers that no order and no recomputation of arithmetic can avoid
+ * (opt/registers/search/needed.h).
  *
  *     registers-needed FILE.ptx...
  *
- * For each kernel: the file, its name, and the most that it needs at one barrier or loop head. */
+ * For each kernel: the file, its name, and the most registers that it needs at one barrier or loop head. */
 #include "parse_text.h"
 
 #include "opt/registers/search/needed.h"

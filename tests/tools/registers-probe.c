@@ -1,14 +1,19 @@
 /* registers-probe: tabulates the effect of registers_reduce on kernels.
  *
- *     registers-probe [-t TARGETS] [-e EFFORT] [-k ptxas|nvjitlink|driver|auto] [-a sm_90] [-l] [-n] [-v] [-s]
- * FILE.ptx...
+ *     registers-probe [-t TARGETS] [-e EFFORT] [-k ptxas|nvjitlink|driver|auto] [-a sm_90] [-w FOLDER] [-p LETTERS]
+ *                     [-l] [-n] [-v] [-s] FILE.ptx...
  *
- * -t  a list such as 16,24,32,auto (the default is 32)       -l  runs each kernel's launch files
- * (KERNEL[.VARIANT].launch.json -e  assemblies for each kernel and target (200)               beside the file), before
- * and after, in the emulator: bytes must agree -k  the assembler (ptxas)                                  -n  without
- * the block's size from the launch file -v  every step                                             -s  only kernels
- * that spill under the cap -w FOLDER  writes what was found there as KERNEL.TARGET.ptx -p LETTERS  only these passes: s
- * schedule, r rematerialize, k sink, h hoist, w offsets, z pack, b bounds */
+ * -t  a list such as 16,24,32,auto (the default is 32)
+ * -e  assemblies for each kernel and target (200)
+ * -k  the assembler (ptxas)
+ * -a  the architecture
+ * -w  writes the forms that were found to this folder as KERNEL.TARGET.ptx
+ * -p  only these passes: s schedule, r rematerialize, k sink, h hoist, w offsets, z pack, b bounds
+ * -l  runs each kernel's launch files (KERNEL[.VARIANT].launch.json beside the file), before and after, in the
+ *     emulator: bytes must agree
+ * -n  without the block's size from the launch file
+ * -v  every step
+ * -s  only kernels that spill under the cap */
 #include <glob.h>
 #include <libgen.h>
 #include <stdlib.h>

@@ -3,10 +3,10 @@
  *
  *     reuse-check [-v] [-l] [-d FOLDER] [-w WITHOUT] SEED,COUNT
  *
- * Each kernel is coarsened in one way, or not at all, and goes through all passes or a random selection. Prints what is
- * wrong, and at the end how much the passes have done: a check of nothing would find nothing. -l takes kernels that are
- * one loop which updates memory (loop_kernel.h), in blocks of one dimension; -w leaves out passes by
- * their names; -d keeps wrong outputs. */
+ * Each kernel is coarsened in one way, or not at all, and goes through all passes or a random selection. Prints the
+ * errors, and at the end what the passes have done: a check of nothing would find nothing. -l takes kernels with a
+ * single loop, which updates memory (loop_kernel.h), in blocks of one dimension; -w leaves out passes by their names;
+ * -d keeps wrong outputs. */
 #include "loop_kernel.h"
 #include "parse_text.h"
 #include "random_kernel.h"

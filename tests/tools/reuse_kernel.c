@@ -1,7 +1,8 @@
 /* See reuse_kernel.h. Every thread reads the neighbours of its place in an image, and reads and writes 64 words of its
- * own, at offsets that depend on the launch: so only run time tells which accesses meet, and no two threads race. Loops
- * walk pointers over the own words while they update one of them, often one that the last round or none after it meets.
- * Indices are 32-bit sums and products, extended to 64 bits; with a large width they wrap. */
+ * own, at offsets that depend on the launch: so only a run shows which accesses meet, and no two threads race. Loops
+ * walk pointers over the own words while they update one of them, often one that the walk meets in its last iteration,
+ * or would just meet after it. Indices are 32-bit sums and products, extended to 64 bits; with a large width they
+ * wrap. */
 #include "reuse_kernel.h"
 
 #include "kernel_writer.h"
@@ -10,14 +11,14 @@
 
 enum { VALUES = 8, OWN = 64, IMAGE = 4096, MIDDLE = 2048, DEPTH = 3 };
 
-/* What kernels are made of: passes seldom see the edges of ranges among many other things. */
+/* The contents of kernels: among many other things, passes seldom see the edges of ranges. */
 typedef enum Subject { ALL, EDGES, BOUNDS, SUBJECT_COUNT } Subject;
 
 typedef struct Maker {
     Writer to;
     Subject subject; /* EDGES: indices that wrap; BOUNDS: conditions on the thread's index */
     unsigned budget;
-    unsigned rounds, shift; /* what the launch passes as n and shift */
+    unsigned rounds, shift; /* passed by the launch as n and shift */
     bool uniform, wraps; /* wraps: the launch has a width with which indices do */
 } Maker;
 
@@ -36,7 +37,7 @@ static void load_part(Maker *m, unsigned t, int offset)
     }
 }
 
-/* A neighbour of the thread's pixel, by one of the ways in which compilers write that. */
+/* A neighbour of the thread's pixel, in one of the forms that compilers generate. */
 static void make_neighbour(Maker *m)
 {
     static const char *const ways[] = {"", ".nc"};
@@ -70,7 +71,7 @@ static void make_neighbour(Maker *m)
         line(&m->to, "add.s64 %%b%u, %%a%u, %%image;", t, t);
         break;
     }
-    /* What has wrapped is not in the image: such threads keep the extended index instead. */
+    /* A wrapped index is not in the image: such threads keep the extended index instead. */
     unsigned label = m->to.labels++;
     line(&m->to, "sub.s64 %%e%u, %%b%u, %%lowest;", t, t);
     line(&m->to, "setp.ge.u64 %%p%u, %%e%u, %u;", t, t, 4 * IMAGE - 16);
@@ -84,7 +85,7 @@ static void make_neighbour(Maker *m)
         buf_printf(m->to.out, "N%u:\n", label);
         return;
     }
-    /* Without a branch of its own, where the launch keeps all indices small. */
+    /* There is no branch if the launch keeps all indices small. */
     line(&m->to, "@!%%small bra N%u;", label);
     line(&m->to, "ld.global%s.u32 %%v%u, [%%b%u+%d];", way, dst, t, at);
     for (unsigned more = below(&m->to, 3); more > 0; more--)
@@ -97,7 +98,7 @@ static void make_neighbour(Maker *m)
 static void make_stencil(Maker *m)
 {
     unsigned label = m->to.labels++, count = 3 + below(&m->to, 5), row = temporary(&m->to);
-    const char *image = chance(&m->to, 30) ? "%moved" : "%image"; /* one is aligned, the other as the launch has it */
+    const char *image = chance(&m->to, 30) ? "%moved" : "%image"; /* one is aligned, the other depends on the launch */
     line(&m->to, "@!%%small bra N%u;", label);
     line(&m->to, "mad.lo.s32 %%s%u, %%y, %%w, %%x;", row);
     line(&m->to, "mul.wide.s32 %%a%u, %%s%u, 4;", row, row);
@@ -126,8 +127,8 @@ static void make_stencil(Maker *m)
     buf_printf(m->to.out, "N%u:\n", label);
 }
 
-/* Neighbours in one block whose indices wrap with a large width: then none of them is loaded, and the extended indices
- * are the result. Rows above and below may be offsets that are extended by themselves. */
+/* Neighbours in one block whose indices wrap with a large width: none of them is then loaded, and the extended indices
+ * are the result. Rows above and below may be offsets that are extended separately. */
 static void make_wrapping(Maker *m)
 {
     static const char *const offsets[] = {"mov.b32 %%k%u, %%w;", "neg.s32 %%k%u, %%w;", "not.b32 %%k%u, %%w;",
@@ -224,7 +225,7 @@ static void make_arithmetic(Maker *m)
          1 + below(&m->to, 9), below(&m->to, VALUES));
 }
 
-/* The word at which a walk begins whose last round is at the word 'last', or beside it; any word where that is not
+/* The word at which a walk begins whose last iteration is at the word 'last', or beside it; any word if that is not
  * among the thread's own. */
 static unsigned walk_to(Maker *m, unsigned last, unsigned words, bool down)
 {
@@ -297,13 +298,13 @@ static void make_loop(Maker *m)
     buf_printf(m->to.out, "E%u:\n", label);
 }
 
-/* A loop that reads rows a distance apart, by a pointer that is mostly for nothing else. */
+/* A loop that reads rows a distance apart, by a pointer that mostly has no other use. */
 static void make_rows(Maker *m)
 {
     unsigned t = temporary(&m->to), label = m->to.labels++, words = 1 + below(&m->to, 2), start = below(&m->to, 3);
     bool of_own = chance(&m->to, 40), second = chance(&m->to, 70), early = chance(&m->to, 30);
     const char *near = of_own ? "%d1" : "%d0";
-    bool tops = chance(&m->to, 30); /* the test is at the top, after which the pointer is not one step further */
+    bool tops = chance(&m->to, 30); /* the test is at the top, so the pointer has not advanced one step further */
     line(&m->to, "add.s64 %%b%u, %s, %u;", t, of_own ? "%own" : "%out", 4 * start);
     line(&m->to, "setp.lt.s32 %%p%u, %%n, 1;", t);
     line(&m->to, "@%%p%u bra E%u;", t, label);
@@ -319,7 +320,7 @@ static void make_rows(Maker *m)
     line(&m->to, "add.s64 %%e%u, %%b%u, %s;", t, t, near);
     line(&m->to, "ld.global.u32 %%t%u, [%%e%u];", t, t);
     line(&m->to, "mad.lo.s32 %%v%u, %%t%u, 5, %%v%u;", below(&m->to, VALUES), t, below(&m->to, VALUES));
-    if (chance(&m->to, 20)) /* what is added changes from round to round */
+    if (chance(&m->to, 20)) /* the addend changes in each iteration */
         line(&m->to, "add.s64 %%c%u, %%c%u, 4;", t, t);
     if (chance(&m->to, 15)) {
         line(&m->to, "sub.s64 %%e%u, %%b%u, %%out;", t, t);
@@ -357,7 +358,7 @@ static void make_rows(Maker *m)
     }
 }
 
-/* A loop that reads several words a round, beside a pointer that starts within them or not. */
+/* A loop that reads several words in each iteration, and has a pointer that may start within them. */
 static void make_pointer(Maker *m)
 {
     unsigned t = temporary(&m->to), label = m->to.labels++, count = 2 << below(&m->to, 2), back = below(&m->to, 3);
@@ -380,8 +381,8 @@ static void make_pointer(Maker *m)
     buf_printf(m->to.out, "E%u:\n", label);
 }
 
-/* Rounds that read and write words of the thread's own, some at a distance that halves or falls from round to round, as
- * a tree in shared memory does. */
+/* A loop that reads and writes words of the thread's own, some at a distance that halves or decreases in each
+ * iteration, like a tree in shared memory. */
 static void make_halving(Maker *m)
 {
     unsigned t = temporary(&m->to), label = m->to.labels++, count = 2 << below(&m->to, 2);
@@ -412,7 +413,8 @@ static void make_halving(Maker *m)
     buf_printf(m->to.out, "E%u:\n", label);
 }
 
-/* A condition on the thread's index, as that of a halo: with a known block size some replicas' are decided. */
+/* A condition on the thread's index, as that of a halo: with a known block size, some replicas' conditions are
+ * decided. */
 static void make_bound(Maker *m, unsigned predicate)
 {
     static const char *const compares[] = {"lt", "le", "gt", "ge", "eq", "ne"};
@@ -479,7 +481,7 @@ static void make_prologue(Maker *m)
     line(&m->to, "setp.lt.u32 %%small, %%w, 64;");
     for (unsigned i = 0; i < VALUES; i++)
         line(&m->to, "mad.lo.u32 %%v%u, %%x, %u, %%y;", i, i + 1);
-    /* What the thread's own words are before anything else. */
+    /* The initial contents of the thread's own words. */
     for (unsigned i = 0; i < OWN; i++)
         line(&m->to, "st.global.u32 [%%own+%u], %%v%u;", 4 * i, i % VALUES);
     line(&m->to, "membar.cta;");
@@ -488,7 +490,7 @@ static void make_prologue(Maker *m)
 static void make_launch(Maker *m, Arena *arena, Launch *launch)
 {
     static const unsigned blocks[][3] = {{16, 8, 1}, {32, 4, 1}, {8, 8, 1}, {64, 2, 1}};
-    /* With the large ones some rows are within 32 bits and the next are not, at a multiple of 2^31 or within a row. */
+    /* With the large widths, indices leave 32 bits between two rows, at a multiple of 2^31, or within a row. */
     static const unsigned widths[] = {40,         33,         60,         17,         1u << 29,  0x7ffffff0,
                                       0xfffffff0, 0x1ffffffc, 0x3ffffff8, 0x3ffffffc, 1u << 31};
     *launch = (Launch){.kernel = "k", .grid = {2, 1, 1}};

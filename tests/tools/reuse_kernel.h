@@ -5,7 +5,7 @@
 #include "emulator/emulator.h"
 #include "support/support.h"
 
-/* Equal seeds give equal kernels, named "k", and equal launches.  'arena' owns the launch. */
+/* Equal seeds give equal kernels, named "k", and equal launches. 'arena' owns the launch. */
 void reuse_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch);
 
 #endif

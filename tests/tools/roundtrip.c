@@ -6,7 +6,7 @@
  * - with an assembler, the emitted text gives the input's machine code byte by byte, the text that went through SSA
  *   form needs no more registers, stack and spills, and the reduced module of the last kernel gives that kernel's
  *   machine code, or at least its figures.
- * -k keeps the texts in FOLDER and prints what differs in machine code though not in figures.  Exit status 1 where a
+ * -k keeps the texts in FOLDER and prints differences in machine code that do not change figures. Exit status 1 if a
  * file failed. */
 #include "emit/emit.h"
 #include "ir/ir.h"
@@ -295,7 +295,7 @@ static const Elf64_Shdr *section_find(const Object *object, const char *name)
     return NULL;
 }
 
-/* The first .text section that differs; NULL: none does.  With 'only', compares just that section. */
+/* The first .text section that differs; NULL: none does. With 'only', compares just that section. */
 static const char *code_difference(const Object *a, const Object *b, const char *only)
 {
     const Elf64_Shdr *section;

@@ -1,4 +1,4 @@
-/* What the tools share that check random kernels by their seeds. */
+/* The functions that tools share to check random kernels by their seeds. */
 #ifndef PTXOPT_TESTS_SEEDS_H
 #define PTXOPT_TESTS_SEEDS_H
 
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* "SEED,COUNT", or "SEED" for one: calls 'check' with each, after printing it if that is wanted. */
+/* "SEED,COUNT", or "SEED" for one: calls 'check' with each, after printing it if 'verbose'. */
 static inline void each_seed(const char *text, bool verbose, void (*check)(void *context, uint64_t seed), void *context)
 {
     char *rest;

@@ -1,5 +1,5 @@
 // Barriers in loops and under conditions that only CUDA's rule for barriers makes the same for all threads,
-// warp-level instructions after threads have left, and loops that count.  hand/loops.ptx is made of it by build.sh;
+// warp-level instructions after threads have left, and loops that count. hand/loops.ptx is made of it by build.sh;
 // all kernels run under hand/loops.launch.json: grid 4, block 128, n 1280 (blocks do 3, 3, 2 and 2 rounds), m 3, f 1.
 typedef unsigned int u32;
 
@@ -22,7 +22,7 @@ KERNEL(downwards) { TILE; for (int i = n - 1 - g; i >= 0; i -= gridDim.x * 128) 
 KERNEL(left_by_vote) { TILE; ROUNDS { TURN(in[i]); if (__syncthreads_or(y == 7)) break; } out[g] = y; }
 KERNEL(bound_in_memory) { TILE; for (int i = g; i < (int)bound[1]; i += gridDim.x * 128) TURN(in[i]); out[g] = y; }
 
-// As many rounds for all: compilers unroll these.
+// Equally many iterations for all threads: compilers unroll these.
 #define UNROLLED(type, step) for (type i = (type)blockIdx.x * n + t; i < ((type)blockIdx.x + 1) * n + t; i += step)
 KERNEL(unrolled) { TILE; UNROLLED(int, 128) TURN(in[i]); out[g] = y; }
 KERNEL(unrolled_unsigned) { TILE; UNROLLED(u32, 128) TURN(in[i]); out[g] = y; }
@@ -89,7 +89,7 @@ KERNEL(sync_warp_alone) { TILE; ROUNDS { s[t] = in[i]; __syncwarp(); y += s[t ^ 
 KERNEL(some_vote_alone) { TILE; ROUNDS { y += in[i]; if (y & 2) y ^= __activemask() != 0;
     u32 mask = __ballot_sync(ALL, y & 1); if (y & 1) y ^= __shfl_sync(mask, y, __ffs(mask) - 1); out[i] = y; } }
 
-// Loops that end after 2^32 rounds at the latest, whatever is in memory: the bound is read in each round, and a store
+// Loops that end after 2^32 iterations at the latest, whatever is in memory: each reads the bound, and a store
 // that depends on an atomic may change it.
 #define HIT do { y = y * 1664525u + 1013904223u; if (y >> 30 == 1 && atomicAdd(&sums[y >> 28 & 7], 1u) > 1000000u) \
     out[y & 255] = t; } while (0)

@@ -1,4 +1,4 @@
-// Shapes of control flow, memory and synchronisation that thread coarsening has to bear, free of data races.
+// Shapes of control flow, memory and synchronisation that thread coarsening must handle, free of data races.
 // The PTX beside this file is made by build.sh; all kernels run under shapes.launch.json.
 #include <cstdio>
 
@@ -390,7 +390,7 @@ KERNEL(barrier_behind_return)
     out[t.gid] = 1;
 }
 
-// What has to be refused.
+// Kernels that must be refused.
 
 KERNEL(refused_spin)
 {

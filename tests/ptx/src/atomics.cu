@@ -1,4 +1,4 @@
-// Atomic operations of every width and scope, and what the memory model adds to plain accesses.
+// Atomic operations of every width and scope, and the memory model's additions to plain accesses.
 
 #include <cuda/atomic>
 

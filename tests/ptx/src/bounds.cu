@@ -1,4 +1,4 @@
-// What a kernel may say of its launches, and parameters of every shape.
+// Declarations of a kernel about its launches, and parameters of every shape.
 
 struct Large {
     int values[100];

@@ -1,4 +1,4 @@
-/* nvrtc SOURCE.cu [OPTION...]: compiles as a program does at run time, to standard output.  Used by build.sh alone. */
+/* nvrtc SOURCE.cu [OPTION...]: compiles as a program does at run time, to standard output. Used by build.sh alone. */
 #include <nvrtc.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// What separate compilation adds: external functions and variables, weak and inline definitions.
+// Additions of separate compilation: external functions and variables, weak and inline definitions.
 
 extern __device__ float elsewhere(float x, const int *table);
 extern __device__ int counters[];
