@@ -133,16 +133,16 @@ Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *lau
                        unsigned jobs, const volatile sig_atomic_t *stop, const char **error);
 
 enum { ESTIMATED_TRIPS = 16 };
-/* A launch that is assumed, of the original kernel. */
+/* An assumed launch of the original kernel. */
 typedef struct AssumedLaunch {
     unsigned block[3]; /* threads */
     double blocks;     /* of the grid */
     double trips;      /* of loops whose trip counts are not known; 0: ESTIMATED_TRIPS */
 } AssumedLaunch;
 
-/* Estimates the profile of what the change (NULL: none) makes of the launch. Trip counts are taken from constants where
- * they are known; branches are judged by their shape, coalescing by affine addresses. NULL, with *error set, if the
- * kernel has no body form. */
+/* Estimates the profile of the launch after the change (NULL: none). Trip counts are taken from constants if known;
+ * branches are judged by their shape, coalescing by affine addresses. NULL, with *error set, if the kernel has no body
+ * form. */
 Profile *profile_estimate(Arena *arena, const FunctionForm *form, const AssumedLaunch *launch,
                           const LaunchChange *change, const char **error);
 

@@ -43,7 +43,7 @@ static double least_present(const Estimate *estimate)
     return least;
 }
 
-/* What a warp of an idle block executes, over the mean warp of the launch. */
+/* The instructions of a warp of an idle block, relative to the mean warp of the launch. */
 static double idle_length(const Estimate *estimate, const Profile *profile, double least)
 {
     double idle = 0, all = 0;
@@ -55,7 +55,7 @@ static double idle_length(const Estimate *estimate, const Profile *profile, doub
     return all > 0 ? idle / all : 0;
 }
 
-/* Where blocks have been merged, one of 'group' consecutive blocks does the work of all. */
+/* If blocks have been merged, one of 'group' consecutive blocks does the work of all. */
 static void set_lengths(Arena *arena, const Estimate *estimate, Profile *profile)
 {
     const double least = least_present(estimate);

@@ -29,8 +29,8 @@ typedef struct Estimate {
     double blocks;
     double assumed_trips; /* of loops whose trip counts are not known; some are if ... */
     bool assumes_trips;
-    double *frequency; /* by Block.id: the share of the warps that execute it, times how often */
-    double *present;   /* by Block.id: the share of the thread blocks that come here, of which others may be surplus */
+    double *frequency; /* by Block.id: the share of the warps that execute it, times the executions by each */
+    double *present;   /* by Block.id: the share of the thread blocks that reach it; others may be surplus */
     double *trips;     /* by Loop.index */
     LoopExits *exits;  /* by Loop.index */
     Map seen;          /* keys of the accesses that have been estimated: coalescing.c */

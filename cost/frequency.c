@@ -1,8 +1,9 @@
 /* The frequencies of blocks, estimated without a launch.
  *
  * A loop whose control variable starts at, advances by and is compared with constants has a known trip count; any other
- * has the launch's.  A bounds check, which compares a thread's index with a size, is nearly always passed.  Of a
- * branch on loaded data that differs between threads, a warp usually takes both sides; of one that does not, either. */
+ * has the launch's. A bounds check, which compares a thread's index with a size, is nearly always passed. A warp
+ * usually takes both sides of a branch on loaded data that differs between threads, and either side of a branch that
+ * does not differ. */
 #include "cost/estimate.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 
 enum { USUAL_SIZES = 3, DIMENSIONS = 3, AVERAGE_SIZE = 1 };
 
-/* By the dimensions of the kernel. */
+/* The usual block sizes, by the dimensions of the kernel. */
 static const unsigned usual_blocks[DIMENSIONS][USUAL_SIZES][3] = {
     {{128, 1, 1}, {256, 1, 1}, {1024, 1, 1}},
     {{16, 16, 1}, {32, 8, 1}, {32, 32, 1}},

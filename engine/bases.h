@@ -1,4 +1,5 @@
-/* The conditions under which -coarsen auto compares the forms of a kernel: its launch, or what a build can assume. */
+/* The conditions under which -coarsen auto compares the forms of a kernel: its launch, or launches that a build can
+ * assume. */
 #ifndef PTXOPT_ENGINE_BASES_H
 #define PTXOPT_ENGINE_BASES_H
 
@@ -10,13 +11,13 @@ enum { MOST_BASES = 3 + 4 };
 typedef struct Basis {
     CostBasis basis;
     FormCost before;   /* of the input */
-    /* NULL: the form is to gain here. Else a launch that a build cannot rule out, where it may not lose: "where the
-     * grid has one block for each SM". */
+    /* NULL: the form is to gain here. Else a launch that a build cannot rule out, in which the form must not lose:
+     * "where the grid has one block for each SM". */
     const char *where;
 } Basis;
 
 typedef struct Bases {
-    Basis of[MOST_BASES]; /* those where forms are to gain come first */
+    Basis of[MOST_BASES]; /* those in which forms must gain come first */
     unsigned count;
     unsigned usual; /* the one with the size that is assumed most */
 } Bases;
@@ -30,7 +31,7 @@ Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Fu
  * is known once of[0].before is. */
 void bases_drop_alike(Bases *bases);
 
-/* Along which axes the kernel reads the special registers of the role (SREG_ROLE_CTAID ...). */
+/* Sets the axes along which the kernel reads the special registers of the role (SREG_ROLE_CTAID ...). */
 void kernel_axes(const Function *kernel, unsigned role, bool axes[3]);
 
 #endif

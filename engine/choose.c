@@ -33,11 +33,11 @@ typedef struct Choice {
     AssemblerJudge *judge;
     Progress *progress; /* NULL: not shown */
     /* The bases, three times, from the cheapest figures to the best: */
-    Bases rough; /* estimated, which tells what to count */
-    Bases bases; /* counted if there is a launch, which ranks */
-    Bases exact; /* by machine instructions, which confirms; set up on first use */
-    bool is_block_known; /* else several sizes are assumed */
-    bool reads_block_index[3]; /* along x, y, z; if not, merged blocks would do the same work again */
+    Bases rough; /* estimated, to decide which forms are counted */
+    Bases bases; /* counted if there is a launch, to rank forms */
+    Bases exact; /* by machine instructions, to confirm the best; set up on first use */
+    bool is_block_known; /* otherwise, several sizes are assumed */
+    bool reads_block_index[3]; /* along x, y, z; if not, merged blocks would repeat the same work */
     CoarsenTrial *trials;
     unsigned trial_count;
     Refusal refusal;       /* of the first trial that was refused */
@@ -113,7 +113,7 @@ static bool costs_on(const Choice *choice, const Candidate *candidate, const Bas
     return true;
 }
 
-/* Compares a form with the input on every basis; the least speedup of those where it is to gain decides. Machine
+/* Compares a form with the input on every basis; the lowest speedup of those in which it must gain decides. Machine
  * instructions are counted by 'judge' (NULL: PTX instructions), and the form may lose nowhere, by more than 'most_lost'
  * allows. False, with the verdict, if a time is unknown or a launch forbids the form. */
 static bool candidate_compare(const Choice *choice, Candidate *candidate, const Bases *bases, AssemblerJudge *judge,
@@ -714,7 +714,7 @@ static const char *forbiddance(const Choice *choice, const CoarsenTrial *trial)
                         name, trial->speedup, trial->elsewhere, trial->where);
 }
 
-/* 'best' may be NULL; 'is_any_sound' says whether a form was, before the assembler saw it. */
+/* 'best' may be NULL; 'is_any_sound': some form was sound before it was assembled. */
 static FactorChoice decide(const Choice *choice, const Candidate *best, bool is_any_sound)
 {
     const CoarsenTrial *forbidden;

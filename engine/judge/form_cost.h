@@ -12,10 +12,10 @@ typedef struct CostBasis {
     Arena *arena;
     const SmLimits *sm;
     Device device;
-    const Launch *launch; /* of the original kernel, to be counted; NULL: estimate */
-    unsigned block[3];    /* to be estimated: the original block */
-    double blocks;        /* to be estimated: of the grid; 0: as many as keep the device busy for several waves */
-    double trips;         /* to be estimated: of loops of unknown length; 0: ESTIMATED_TRIPS */
+    const Launch *launch; /* of the original kernel, which is then counted; NULL: costs are estimated */
+    unsigned block[3];    /* for estimates: the original block */
+    double blocks;        /* for estimates: those of the grid; 0: as many as keep the device busy for several waves */
+    double trips;         /* for estimates: those of loops of unknown length; 0: ESTIMATED_TRIPS */
     uint64_t dynamic_shared; /* bytes of each block of the original */
     unsigned jobs;        /* cores for the emulator */
     const volatile sig_atomic_t *stop; /* once it is not 0, counting ends, and costs are unknown; NULL: never */
