@@ -27,8 +27,8 @@ typedef struct Bases {
  * loops and, unless each launch decides which form it runs, of few blocks. */
 Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Function *kernel, const Launch *launch,
                 const BlockSize *block, uint64_t dynamic_shared, bool launch_decides);
-/* Of the launches that differ in the lengths of loops: none is left if the input has no loop of unknown length, which
- * is known once of[0].before is. */
+/* Drops launches that differ only in the lengths of loops if the input has no loop of unknown length, which is known
+ * once of[0].before is. */
 void bases_drop_alike(Bases *bases);
 
 /* Sets the axes along which the kernel reads the special registers of the role (SREG_ROLE_CTAID ...). */

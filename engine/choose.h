@@ -26,13 +26,14 @@ const Launch *choice_launch(const ChoiceContext *context, const char *kernel);
  * sequential copies; then of those that merge blocks of the best two with threads merged, by up to 16 in all. The
  * choice is the fastest if it is predicted to be at least 3% faster than the input (15% by an estimate where loops end
  * differently for each thread) and spills no more; else nothing. If none could even be tried, the choice's request says
- * why coarsening is refused. 'request' is the kernel's, which does not coarsen. Where it shrinks the grid and the
- * launch's grid is not a multiple, blocks are merged with the grid kept.
+ * why coarsening is refused. 'request' is the kernel's, which does not coarsen. If it shrinks the grid and the launch's
+ * grid is not a multiple, blocks are merged with the grid kept.
  *
  * With a launch of the kernel, its counts decide; without, estimates for the known block size do, or, if that is
  * unknown, for three usual ones: the form must be faster for each, and it may lose nothing in other launches that a
- * build cannot rule out (engine/bases.h). Of forms that are about as fast, it is the one that merges the least. If each
- * launch decides which form it runs, the choice may lose in small grids, and says from which size on it pays.
+ * build cannot rule out (engine/bases.h). The choice is the one that merges the least among forms that are about as
+ * fast. If each launch decides which form it runs, the choice may lose in small grids, and says from which size on it
+ * pays.
  *
  * Estimates also decide which forms are assembled and counted, if there are many, by PTX instructions. The first of
  * them are compared with the input once more, by the machine instructions that both execute, which decide. Nothing is

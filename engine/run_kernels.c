@@ -85,7 +85,7 @@ static void set_jams(const Run *run, KernelReport *report)
     report->request.jam_count = report->jams_named = (unsigned)jams.count;
 }
 
-/* Where each launch is adapted or runs the original, a smaller grid costs nothing to use. */
+/* If each launch is adapted or runs the original, a smaller grid costs nothing to use. */
 static bool shrinks_grid(const Run *run, const CoarsenOption *coarsen)
 {
     const bool is_given = option_given(run->options, OPTION_COARSEN_GRID);

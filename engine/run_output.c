@@ -27,7 +27,7 @@ static void print_original(const Function *kernel, const Source *source, Buf *ou
     buf_putc(out, '\n');
 }
 
-/* What runtime/contracts.c reads (docs/formats.md). */
+/* The words that runtime/contracts.c reads (docs/formats.md). */
 static void print_pays(const KernelReport *kernel, Buf *out)
 {
     const Name name = kernel->result.kernel->name;

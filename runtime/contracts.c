@@ -112,7 +112,7 @@ static bool copy_words(const Driver *driver, Contract *contract, uint64_t addres
     return size == sizeof contract->words && copy_variable(driver, contract->words, address, size);
 }
 
-/* From which grid on the coarsened form pays. Where that cannot be read, always. */
+/* Reads the size of the grid from which on the coarsened form pays; if that cannot be read, it always does. */
 static void read_pays(const Driver *driver, void *module, void *library, Contract *contract)
 {
     uint64_t address = 0;
@@ -225,7 +225,8 @@ int other_set(const Driver *driver, const Contract *contract, int attribute, int
 enum { MULTIPROCESSORS = 16 };    /* CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT */
 enum { MOST_DYNAMIC_SHARED = 8 }; /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
 
-/* Of the current device; 0 if it cannot be found out. Asked for once, as devices of one program are usually alike. */
+/* The multiprocessors of the current device; 0 if unknown. They are read once, as devices of one program are usually
+ * alike. */
 static unsigned multiprocessors(const Driver *driver)
 {
     static int known;
@@ -239,7 +240,7 @@ static unsigned multiprocessors(const Driver *driver)
     return (unsigned)count;
 }
 
-/* Whether the coarsened form is faster in this launch of the original, or there is no choice. */
+/* True if the coarsened form is faster in this launch of the original, or there is no choice. */
 static bool pays(const Contract *contract, const unsigned grid[3], const unsigned block[3])
 {
     return !contract->other || !contract->pays[0] ||

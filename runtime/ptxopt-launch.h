@@ -101,12 +101,12 @@ static inline int ptxopt_launch_adapt(const uint32_t words[PTXOPT_CONTRACT_WORDS
     return ptxopt_launch_adapt_grid(words, grid, block, &shared, message, message_size);
 }
 
-/* Where -keep-original leaves both forms of a kernel in the module, -coarsen auto says from which grid on the coarsened
- * one is the faster: the words of __ptxopt_pays_KERNEL, if there is such a variable. */
+/* If -keep-original leaves both forms of a kernel in the module, the words of __ptxopt_pays_KERNEL, if there is such a
+ * variable, say from which grid on -coarsen auto predicts the coarsened one to be faster. */
 enum { PTXOPT_PAYS_WORDS = 4, PTXOPT_PAYS_MAGIC = 0x59415058 };
 
-/* Whether a launch of the original kernel, on a device of so many multiprocessors, is faster coarsened. Where the words
- * are of a format that is not known here, it is. */
+/* True if a launch of the original kernel, on a device with 'multiprocessors' multiprocessors, is faster coarsened, or
+ * if the format of the words is not known here. */
 static inline int ptxopt_launch_pays(const uint32_t pays[PTXOPT_PAYS_WORDS], const unsigned grid[3],
                                      const unsigned block[3], unsigned multiprocessors)
 {
