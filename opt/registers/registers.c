@@ -270,7 +270,7 @@ static void own_spills_move(Search *search, const Body *input, PassContext *cont
     if (result->changed || !has_own_spills(search))
         return;
     search->target = result->before.registers;
-    search->cap = search->reserved = 0;
+    search->cap = 0;
     search->most_instructions = result->before.instructions + result->before.instructions / 16 + 4;
     search_set_best(search, body_clone(input), &result->before);
     if (!pass_spilling(&search->passes))

@@ -15,6 +15,8 @@ typedef struct ModelJudge {
     Temper temper;
     unsigned shared; /* bytes that every form takes */
     unsigned places; /* bytes of shared memory for spills, for each thread of .maxntid, if the pragma requests it */
+    unsigned places_with; /* registers, with which only they are used; 0: with any */
+    Figures at_places;    /* added to the figures of a form that uses them */
     unsigned calls;
     unsigned prepared;   /* forms that prepare() was given */
     unsigned ends_after; /* calls, after which the time is over; 0: never */
@@ -50,9 +52,13 @@ static inline bool model_measure(void *context, const FunctionForm *form, Figure
         count += 2 * (registers - cap);
         registers = cap;
     }
-    if (judge->places && candidate->blocks.data[0]->pragmas.count) {
+    bool uses_places = !judge->places_with || judge->places_with == registers;
+    if (judge->places && uses_places && candidate->blocks.data[0]->pragmas.count) {
         assert_int_equal(candidate->blocks.data[0]->pragmas.count, 1);
-        out->spill_stores = out->spill_loads = 0;
+        out->spill_stores = 0;
+        out->spill_loads = judge->at_places.spill_loads;
+        registers += judge->at_places.registers;
+        count += (unsigned)judge->at_places.instructions;
         out->shared = judge->places * (candidate->tuning.maxntid_count ? candidate->tuning.maxntid[0] : 1024);
     }
     out->known = true;
