@@ -63,11 +63,11 @@ static bool inst_uses_dynamic_memory(const Inst *inst)
     return false;
 }
 
-bool demote_finds_dynamic_memory(const Body *body)
+bool demote_minds_shared_memory(const Body *body)
 {
     for (size_t b = 0; b < body->blocks.count; b++)
         for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
-            if (inst_uses_dynamic_memory(inst))
+            if (inst_uses_dynamic_memory(inst) || reads_shared_size(inst))
                 return true;
     return false;
 }
@@ -101,10 +101,8 @@ const char *demote_obstacle(const Body *body, bool dynamic_is_known)
 
 static bool is_demotable(const Demoter *demoter, RegId value)
 {
-    Type type = demoter->gaps.body->regs.data[value].type;
-    unsigned bits = type_bits(type);
-    return gaps_may_leave(&demoter->gaps, value) && type_class(type) != CLASS_PRED &&
-           type_class(type) != CLASS_OPAQUE && (bits == 16 || bits == 32 || bits == 64);
+    unsigned bits = type_bits(demoter->gaps.body->regs.data[value].type);
+    return gaps_may_leave(&demoter->gaps, value) && (bits == 16 || bits == 32 || bits == 64);
 }
 
 /* Whether 'value' is live just after the definition of 'other': in SSA form two values interfere where one is live at

@@ -21,9 +21,9 @@ typedef struct Demotion {
 
 /* Why the body's values cannot be kept in shared memory, as the end of a sentence; NULL if they can. */
 const char *demote_obstacle(const Body *body, bool dynamic_is_known);
-/* Whether the body accesses shared memory whose size is given at launch: ptxas then rejects its pragma for spills in
- * shared memory. */
-bool demote_finds_dynamic_memory(const Body *body);
+/* Whether the body accesses shared memory whose size is given at launch, beside which ptxas rejects its pragma for
+ * spills in shared memory, or asks how much it has, which would be more with the pragma. */
+bool demote_minds_shared_memory(const Body *body);
 
 /* Stores values in shared memory where they are defined, and loads them again before distant uses: first those that
  * leave the most places free where more than request->limit registers are live, for each word stored or loaded, which

@@ -370,7 +370,7 @@ static Spilling spilling_new(const Search *search)
         spilling.capped->tuning.maxnreg = search->cap;
     }
     unsigned most = search->request->effort < FEW ? FORMS_FIRST : FORMS;
-    spilling.takes_pragma = !demote_finds_dynamic_memory(spilling.sized);
+    spilling.takes_pragma = !demote_minds_shared_memory(spilling.sized);
     spilling.forms = spilling.request.slots ? most : spilling.takes_pragma;
     return spilling;
 }
