@@ -132,8 +132,97 @@ static void values_that_wait_keep_their_bits(void **state)
     assert_true(shared > 250);
 }
 
+static Demotion demote_most(Body *body, unsigned slots)
+{
+    const DemoteRequest request = {.limit = 1, .slots = slots, .threads = 64, .is_line = true};
+    Analyses *analyses = analyses_new(body);
+    Demotion demotion = demote_values(body, analyses, sm_limits_for("sm_90"), &request);
+    analyses_free(analyses);
+    body_verify(body, "demotion");
+    return demotion;
+}
+
+/* A value is defined, and used after many stores, which keep their address in a register. */
+static void values_of_other_widths_stay(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type, *define, *use;
+        unsigned count;
+    } cases[] = {
+        {".u32", "ld.global.u32 %v, [%in];", "st.global.u32 [%out], %v;", 1},
+        {".b8", "ld.global.u8 %v, [%in];", "st.global.u8 [%out], %v;", 0},
+        {".b128", "ld.global.b128 %v, [%in];", "st.global.b128 [%out], %v;", 0},
+        {".v2 .u32", "ld.global.v2.u32 %v, [%in];", "st.global.v2.u32 [%out], %v;", 2},
+        {".pred", "setp.eq.u64 %v, %in, 0;", "@%v st.global.u32 [%out], 1;", 0},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Buf text = {0};
+        buf_printf(&text,
+                   ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u64 in)\n"
+                   "{\n.reg .b64 %%in, %%out;\n.reg %s %%v;\nld.param.u64 %%in, [in];\n%s\n"
+                   "ld.param.u64 %%out, [out];\n",
+                   cases[i].type, cases[i].define);
+        for (unsigned k = 1; k < 40; k++)
+            buf_printf(&text, "st.global.u32 [%%out+%u], %u;\n", 4 * k, k);
+        buf_printf(&text, "%s\nret;\n}\n", cases[i].use);
+        Module *module = module_of_text(buf_text(&text));
+        Body *body = body_in_ssa(module_find_function(module, "k"));
+        assert_int_equal(demote_most(body, 10).values, cases[i].count);
+        body_free(body);
+        arena_free(module->arena);
+        buf_free(&text);
+    }
+}
+
+static void stores_add(Buf *text)
+{
+    for (unsigned k = 1; k < 40; k++)
+        buf_printf(text, "st.global.u32 [%%a], %u;\n", k);
+}
+
+/* Where paths meet, one value is used for the last time by the first instruction, before which another, a phi, begins:
+ * they do not share a slot. A third is defined on one of the paths only. */
+static void values_that_meet_do_not_share(void **state)
+{
+    (void)state;
+    static const unsigned block[3] = {64, 1, 1};
+    Buf text = {0};
+    buf_puts(&text, ".version 8.0\n.target sm_80\n.address_size 64\n"
+                    ".visible .entry k(.param .u64 out, .param .u64 in)\n{\n.reg .pred %p;\n"
+                    ".reg .b32 %t, %old, %met, %set, %used;\n.reg .b64 %a, %in;\n"
+                    "ld.param.u64 %a, [out];\nld.param.u64 %in, [in];\nmov.u32 %t, %tid.x;\n"
+                    "mad.wide.u32 %a, %t, 16, %a;\nmad.wide.u32 %in, %t, 4, %in;\nld.global.u32 %old, [%in];\n"
+                    "setp.gt.u32 %p, %old, 25000;\n@%p bra SETS;\n");
+    stores_add(&text);
+    buf_puts(&text, "ld.global.u32 %met, [%in+256];\nbra MEET;\nSETS:\n");
+    stores_add(&text);
+    buf_puts(&text, "ld.global.u32 %met, [%in+512];\nld.global.u32 %set, [%in+128];\nMEET:\n"
+                    "st.global.u32 [%a+4], %old;\n");
+    stores_add(&text);
+    buf_puts(&text, "st.global.u32 [%a+8], %met;\nmov.u32 %used, 0;\n@%p mov.u32 %used, %set;\n"
+                    "st.global.u32 [%a+12], %used;\nret;\n}\n");
+    for (unsigned slots = 1; slots <= 3; slots++) {
+        Module *original = module_of_text(buf_text(&text)), *changed = module_of_text(buf_text(&text));
+        Function *kernel = module_find_function(changed, "k");
+        Body *body = body_in_ssa(kernel);
+        assert_true(demote_most(body, slots).slots == slots);
+        body_from_ssa(body);
+        function_set_body(kernel, body);
+        launch_run(original, changed, block);
+        function_set_body(kernel, NULL);
+        arena_free(original->arena);
+        arena_free(changed->arena);
+    }
+    buf_free(&text);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(values_that_wait_keep_their_bits)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_that_meet_do_not_share),
+        cmocka_unit_test(values_that_wait_keep_their_bits),
+        cmocka_unit_test(values_of_other_widths_stay),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
