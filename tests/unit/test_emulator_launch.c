@@ -51,7 +51,7 @@ static void all_kinds_of_arguments(void **state)
     char *data = write_temporary("data.bin", "ABCDEFGH");
     char text[1200];
     snprintf(text, sizeof text,
-             "{\"kernel\": \"k\", \"grid\": [1], \"block\": [1, 1], \"args\": ["
+             "{\"kernel\": \"k\", \"comment\": \"all kinds\", \"grid\": [1], \"block\": [1, 1], \"args\": ["
              "{\"buffer\": \"out\", \"type\": \"u32\", \"count\": 8, \"init\": \"zero\"},"
              "{\"scalar\": \"s32\", \"value\": [1, -5]}, {\"pointer\": \"out\", \"offset\": 16},"
              "{\"scalar\": \"f32\", \"value\": \"0x40000000\"}, {\"symbol\": \"c\", \"type\": \"u32\", \"values\": [1, "
@@ -84,6 +84,8 @@ static void all_kinds_of_arguments(void **state)
     arena_free(arena);
 }
 
+#define ARGUMENT(text) "{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [" text "]}"
+
 static void mistakes_are_named(void **state)
 {
     (void)state;
@@ -110,6 +112,15 @@ static void mistakes_are_named(void **state)
          "a tolerance has no member \"abs\""},
         {"{\"kernel\": \"k\"}", "\"grid\""},
         {"{\"kernel\": \"k\", \"grid\": [1, 0], \"block\": [1]}", "from 1 to"},
+        {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [2147483648]}", "from 1 to"},
+        {"{\"kernel\": \"k\", \"grid\": [], \"block\": [1]}", "\"grid\" must be an array of one to three"},
+        {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1, 1, 1, 1]}", "\"block\" must be an array of one to three"},
+        {ARGUMENT("{\"scalar\": \"u32\", \"value\": \"12x\"}"), "argument 1: \"12x\" is not a number"},
+        {ARGUMENT("{\"scalar\": \"u64\", \"value\": 18446744073709551616.0}"), "does not fit in 64 bits"},
+        {ARGUMENT("{\"scalar\": \"s64\", \"value\": -1e19}"), "-1e+19 does not fit in 64 bits"},
+        {ARGUMENT("{\"scalar\": \"pred\", \"value\": 1}"), "unknown type \"pred\""},
+        {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"tolerance\": {\"kind\": \"vague\"}}",
+         ":1:66: unknown kind \"vague\""},
         {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [{}]}", "an argument must be"},
         {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"dynamic_shared\": -1}", "dynamic_shared"},
         {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [], \"check\": [\"b\"]}", "not a buffer"},
@@ -142,10 +153,59 @@ static void mistakes_are_named(void **state)
     }
 }
 
+/* A file is read from the folder of the launch file unless its path is absolute, and must have all bytes. The values of
+ * a buffer may be fewer than its count. */
+static void contents_are_complete(void **state)
+{
+    (void)state;
+    char *data = write_temporary("data.bin", "ABCDEFGH");
+    for (unsigned count = 8; count <= 9; count++) {
+        char text[400];
+        const char *error = NULL;
+        Arena *arena = arena_new();
+        snprintf(text, sizeof text,
+                 ARGUMENT("{\"buffer\": \"b\", \"type\": \"u8\", \"count\": %u, \"init\": \"file\", \"file\": \"%s\"},"
+                          "{\"buffer\": \"c\", \"type\": \"u16\", \"count\": 3, \"values\": [7, 1.5]}"),
+                 count, data);
+        const Launch *launch = read_text(arena, text, &error);
+        assert_int_equal(launch != NULL, count == 8);
+        if (launch) {
+            assert_memory_equal(launch->arguments[0].bytes, "ABCDEFGH", 8);
+            assert_int_equal(launch->arguments[1].count, 3);
+            assert_int_equal(launch->arguments[1].size, 4);
+        } else {
+            assert_non_null(strstr(error, "has only 8 of the 9 bytes that the buffer needs"));
+        }
+        arena_free(arena);
+    }
+    unlink(data);
+    free(data);
+}
+
+/* A last block, or a last thread, may do less than the others. */
+static void changed_launches_leave_nothing_out(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    const Launch launch = {.kernel = "k", .grid = {5, 4, 0}, .block = {33, 0, 2}, .dynamic_shared = 20};
+    const LaunchChange change = {.grid = {2, 4, 0}, .block = {2, 1, 0}, .shared_factor = 2, .shared_unit = 16};
+    const Launch *changed = launch_changed(arena, &launch, &change), *same = launch_changed(arena, &launch, NULL);
+    static const unsigned grid[] = {3, 1, 1}, block[] = {17, 1, 2};
+    assert_memory_equal(changed->grid, grid, sizeof grid);
+    assert_memory_equal(changed->block, block, sizeof block);
+    assert_int_equal(changed->dynamic_shared, 64);
+    assert_int_equal(same->grid[0], 5);
+    assert_int_equal(same->block[0], 33);
+    assert_int_equal(same->dynamic_shared, 20);
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_kinds_of_arguments),
+        cmocka_unit_test(changed_launches_leave_nothing_out),
+        cmocka_unit_test(contents_are_complete),
         cmocka_unit_test(mistakes_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
