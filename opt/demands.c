@@ -39,7 +39,7 @@ static bool observes_blocks(const Inst *inst)
     bool strong = inst->sync == SYNC_STRONG || inst->sync == SYNC_MBARRIER || inst->effects & EFFECT_VOLATILE;
     if (!strong || !(inst->effects & EFFECT_READ) || inst->sync == SYNC_GRID)
         return false;
-    return !inst_access(inst, &access) || (access.space != SPACE_SHARED && access.space != SPACE_LOCAL);
+    return !inst_access(inst, &access) || access.space != SPACE_SHARED; /* no strong one accesses local memory */
 }
 
 static bool is_about_clusters(const Inst *inst)

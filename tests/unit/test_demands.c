@@ -17,11 +17,13 @@ static Case start(const char *head, const char *directives, const char *code, un
 {
     Arena *arena = arena_new();
     const char *text = arena_printf(arena,
-                                    "%s.extern .func unknown();\n"
+                                    "%s.extern .func unknown(); .func later();\n"
                                     ".func grow() { setmaxnreg.inc.sync.aligned.u32 200; ret; }\n"
                                     ".func again() { call grow; call again; ret; }\n"
                                     ".visible .entry k(.param .u64 p) %s {\n.reg .b32 %%r<4>;\n.reg .b64 %%rd<4>;\n"
-                                    "ld.param.u64 %%rd1, [p];\n%s\nret;\n}\n",
+                                    "ld.param.u64 %%rd1, [p];\n%s\nret;\n}\n"
+                                    ".func later() { setmaxnreg.inc.sync.aligned.u32 216; ret; }\n"
+                                    ".visible .entry other() { setmaxnreg.inc.sync.aligned.u32 224; ret; }\n",
                                     head, directives, code);
     Case test = {.module = module_of_text(text)};
     test.demands = demands_find(module_find_function(test.module, "k"));
@@ -60,8 +62,9 @@ static void most_registers_that_warps_ask_for_are_found(void **state)
         {".reqntid 64 .minnctapersm 2", "setmaxnreg.dec.sync.aligned.u32 24;", 24, true},
         {".reqntid 64", "setmaxnreg.dec.sync.aligned.u32 24;", 24, false},
         {".maxnreg 128", "setmaxnreg.dec.sync.aligned.u32 24;\ncall again;", 200, true},
-        {".maxnreg 128", "P: .callprototype ()_ ();\ncall %rd1, (), P;", 200, true},
+        {".maxnreg 128", "P: .callprototype ()_ ();\ncall %rd1, (), P;", 216, true},
         {".maxnreg 128", "call unknown;", 0, true},
+        {".maxnreg 128", "call later;", 216, true},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         Case test = start(HEAD_90A, cases[i].directives, cases[i].code, 0);
