@@ -73,15 +73,15 @@ static bool goes_to(const Part *part, unsigned outcome, const Block *block, cons
     return to == (taken ? block->last->targets[0] : block->fall);
 }
 
-/* Whether a walk from a block meets a barrier before the end, and whether it gets through. */
+/* Whether a walk from a block meets a barrier before the end, and whether it gets through: from a side of a branch, one
+ * that stops at barriers of the whole block; without a branch (NULL), one that goes on to the end. */
 typedef struct Walk {
     BitSet seen;        /* by Block.id */
     bool meets_barrier; /* of any kind */
     bool gets_through;  /* to the end or to the branch again, past no barrier of the whole block */
 } Walk;
 
-static Walk walk_from(const Part *part, unsigned outcome, Block *from, const Block *end, const Block *branch,
-                      bool stops)
+static Walk walk_from(const Part *part, unsigned outcome, Block *from, const Block *end, const Block *branch)
 {
     Arena *scratch = part->c->scratch;
     Walk walk = {.seen = bitset_new(scratch, part->c->body->blocks.count)};
@@ -95,7 +95,7 @@ static Walk walk_from(const Part *part, unsigned outcome, Block *from, const Blo
         }
         bitset_add(&walk.seen, block->id);
         walk.meets_barrier |= coarsening_has_barrier(block);
-        if (stops && coarsening_has_block_barrier(block))
+        if (branch && coarsening_has_block_barrier(block))
             continue;
         if (block == branch) {
             walk.gets_through = true;
@@ -115,17 +115,15 @@ static Says rule_for(const Part *part, unsigned outcome, const Block *branch)
 {
     const Block *end = dominance_parent(part->c->postdominance, branch);
     Block *sides[2] = {branch->fall, branch->last->targets[0]};
-    Walk walks[2], passes[2];
+    Walk walks[2];
     if (!end)
         return SAYS_NOTHING;
-    for (unsigned s = 0; s < 2; s++) {
-        walks[s] = walk_from(part, outcome, sides[s], end, branch, true);
-        passes[s] = walk_from(part, outcome, sides[s], end, branch, false);
-    }
     for (unsigned s = 0; s < 2; s++)
-        if (!walks[s].gets_through && !passes[1 - s].meets_barrier)
+        walks[s] = walk_from(part, outcome, sides[s], end, branch);
+    for (unsigned s = 0; s < 2; s++)
+        if (!walks[s].gets_through && !walks[1 - s].meets_barrier)
             return SAYS_ALIKE;
-    return passes[0].meets_barrier || passes[1].meets_barrier ? SAYS_NOTHING : SAYS_NO_BARRIER;
+    return walks[0].meets_barrier || walks[1].meets_barrier ? SAYS_NOTHING : SAYS_NO_BARRIER;
 }
 
 /* Whether the value is the same for all threads of the block, and can be computed where the part begins. */
@@ -285,7 +283,7 @@ static bool judge_branch(Part *part, Block *block)
 /* Takes down what is reached from the block with an outcome. */
 static void reach_from(Part *part, unsigned outcome, Block *from)
 {
-    Walk walk = walk_from(part, outcome, from, part->meeting, NULL, false);
+    Walk walk = walk_from(part, outcome, from, part->meeting, NULL);
     part->reaching |= (unsigned)walk.meets_barrier << outcome;
     for (size_t b = bitset_next(&walk.seen, 0); b != SIZE_MAX; b = bitset_next(&walk.seen, b + 1))
         part->at[b] |= 1u << outcome;
