@@ -1,6 +1,6 @@
 /* Barriers that flags guard, under conditions that differ between threads: random code of branches and loops,
- * coarsened, must compute the same with all outcomes of the flags. Where a barrier can be reached, the other conditions
- * hold for all threads or for none, as CUDA asks for. */
+ * coarsened, must compute the same with all outcomes of the flags. Where a barrier can be reached, conditions that
+ * decide on it hold for all threads or for none, as CUDA asks for; one that differs always decides on other code. */
 #include "coarsened.h"
 
 #include "emulator/emulator.h"
@@ -13,6 +13,7 @@ typedef struct Maker {
     Random random;
     Buf text;
     unsigned labels, loops;
+    unsigned quiet;      /* parts that are being made without barriers */
     uint32_t reaching;   /* the outcomes with which a barrier can be reached */
     bool flags_are_late; /* they are computed where they are tested */
 } Maker;
@@ -109,7 +110,7 @@ static void tail_make(Maker *m, uint32_t outcomes, unsigned depth)
 static void step_make(Maker *m, uint32_t outcomes, unsigned depth)
 {
     unsigned kind = random_below(&m->random, depth < DEEPEST ? 11 : 4);
-    if (kind < 2) {
+    if (kind < 2 || (kind < 4 && m->quiet)) {
         buf_printf(&m->text, "\tmad.lo.u32 %%v, %%v, 3, %u;\n", 1 + random_below(&m->random, 9));
     } else if (kind < 4) {
         m->reaching |= outcomes;
@@ -121,6 +122,10 @@ static void step_make(Maker *m, uint32_t outcomes, unsigned depth)
                            "\tmad.lo.u32 %v, %v, 5, %x;\n\tbar.sync 0;\n");
     } else if (kind < 8) {
         flag_branch(m, outcomes, depth);
+    } else if (kind < 9 && chance(m, 50)) {
+        m->quiet++;
+        branch_make(m, "%low", outcomes, outcomes, depth);
+        m->quiet--;
     } else if (kind < 9) {
         branch_make(m, chance(m, 50) ? "%first" : "%second", outcomes, outcomes, depth);
     } else if (kind < 10) {
@@ -144,11 +149,12 @@ static void program_make(Maker *m)
 {
     buf_puts(&m->text,
              HEADER ".visible .entry k(.param .u64 out, .param .u32 first, .param .u32 second, .param .u32 flags)\n"
-                    "{\n\t.reg .pred %f<4>, %first, %second, %c;\n"
+                    "{\n\t.reg .pred %f<4>, %first, %second, %low, %c;\n"
                     "\t.reg .b32 %t, %v, %x, %flags, %own, %next, %i<64>;\n\t.reg .b64 %a, %d;\n"
                     "\t.shared .align 4 .b8 tile[256];\n\tld.param.u64 %a, [out];\n\tld.param.u32 %flags, [flags];\n"
                     "\tmov.u32 %t, %tid.x;\n\tmov.u32 %v, %t;\n\tmov.u32 %x, tile;\n\tmad.lo.u32 %own, %t, 4, %x;\n"
                     "\txor.b32 %next, %t, 37;\n\tmad.lo.u32 %next, %next, 4, %x;\n"
+                    "\tsetp.lt.u32 %low, %t, 21;\n"
                     "\tld.param.u32 %x, [first];\n\tsetp.lt.u32 %first, %t, %x;\n"
                     "\tld.param.u32 %x, [second];\n\tsetp.lt.u32 %second, %t, %x;\n");
     m->flags_are_late = chance(m, 30);
