@@ -10,7 +10,7 @@
 #include "engine/pays.h"
 #include "engine/progress.h"
 
-enum { LARGEST_FACTOR = 16, LEVELS = 2, WARP = 32, PARENTS = 2 };
+enum { LARGEST_FACTOR = 16, KINDS = 2, WARP = 32, PARENTS = 2 };
 enum { FEWEST_COUNTED = 6, MOST_COUNTED = 24, MOST_CONFIRMED = 6, COUNTED_INSTRUCTIONS = 10000000 };
 /* If a boundary is to be chosen too, it is searched for the MOST_SEARCHED fastest forms. */
 enum { MOST_SEARCHED = 3, SEARCH_LEVEL = 1 };
@@ -78,18 +78,16 @@ static void set_bases(Choice *choice, const ChoiceContext *context, const BlockS
         choice->bases.of[i].basis.stop = context->judge ? context->judge->interrupted : NULL;
 }
 
-/* True if there is enough to merge on every basis: blocks that the factors divide, or a grid at least as large as the
- * factors. */
-static bool fits(const Choice *choice, CoarsenLevel level, const unsigned factor[3])
+/* Whether there is enough to merge on every basis: blocks that the factors divide, and a grid that is as large. */
+static bool fits(const Choice *choice, const Shape *shape)
 {
     for (unsigned i = 0; i < choice->bases.count; i++) {
         const CostBasis *basis = &choice->bases.of[i].basis;
         for (unsigned k = 0; k < 3; k++) {
-            if (level == LEVEL_THREAD && (basis->block[k] % factor[k] || basis->block[k] < factor[k]))
+            const unsigned threads = shape->threads[k], blocks = shape->blocks[k];
+            if (merges_any(shape->threads) && (basis->block[k] % threads || basis->block[k] < threads))
                 return false;
-            if (level == LEVEL_BLOCK && factor[k] > 1 &&
-                ((basis->launch && basis->launch->grid[k] < factor[k]) ||
-                 !choice->reads_block_index[k]))
+            if (blocks > 1 && ((basis->launch && basis->launch->grid[k] < blocks) || !choice->reads_block_index[k]))
                 return false;
         }
     }
@@ -143,21 +141,16 @@ static bool candidate_compare(const Choice *choice, Candidate *candidate, const 
     return true;
 }
 
-static unsigned factor_total(const unsigned factor[3])
-{
-    return factor[0] * factor[1] * factor[2];
-}
-
-/* The number of original threads whose work one thread of the trial does. */
-static unsigned trial_merged(const CoarsenTrial *trial)
-{
-    return factor_total(trial->factor) * (has_factor(trial->merged) ? factor_total(trial->merged) : 1);
-}
-
-static bool is_narrow(const CostBasis *basis, const unsigned factor[3])
+static bool is_narrow(const CostBasis *basis, const Shape *shape)
 {
     unsigned before = basis->block[0] * basis->block[1] * basis->block[2];
-    return before >= WARP && before / factor_total(factor) < WARP;
+    return before >= WARP && before / merged_count(shape->threads) < WARP;
+}
+
+/* Both threads and blocks are merged. */
+static bool is_product(const Shape *shape)
+{
+    return merges_any(shape->threads) && merges_any(shape->blocks);
 }
 
 /* The request for the trial's coarsening. */
@@ -165,12 +158,10 @@ static KernelRequest trial_request(const Choice *choice, const CoarsenTrial *tri
 {
     KernelRequest request = *choice->request;
     request.coarsen = true;
-    request.level = trial->level;
-    request.stride = trial->stride;
-    request.guards = trial->guards;
-    request.shrinks_grid = trial->shrinks_grid;
-    memcpy(request.factor, trial->factor, sizeof trial->factor);
-    memcpy(request.merged, trial->merged, sizeof trial->merged);
+    request.coarsening.shape = trial->shape;
+    request.coarsening.stride = trial->stride;
+    request.coarsening.guards = trial->guards;
+    request.coarsening.shrinks_grid = trial->shrinks_grid;
     if (choice->bases.of[0].basis.launch)
         memcpy(request.block, choice->bases.of[0].basis.block, sizeof request.block);
     return request;
@@ -191,7 +182,7 @@ static bool make_form_as_is(Choice *choice, CoarsenTrial *trial)
                                            basis->launch ? basis->launch->grid : NULL);
         trial->sound = unmet == NULL || !choice->is_block_known;
         trial->verdict = unmet ? arena_printf(choice->arena, "rejected: %s", unmet) : "";
-        candidate->is_narrow = is_narrow(&choice->bases.of[0].basis, result->contract.factor);
+        candidate->is_narrow = is_narrow(&choice->bases.of[0].basis, &result->contract.shape);
     } else {
         bool is_refused = result->coarsening == OUTCOME_REFUSED;
         trial->verdict =
@@ -222,7 +213,7 @@ static CoarsenTrial *trial_new(Choice *choice, const CoarsenTrial *like)
     return trial;
 }
 
-/* Makes the form with this factor and stride and, if it has fast paths, the one without; true if the form is sound. */
+/* Makes the form with this shape and stride and, where it has fast paths, the one without; true if that is sound. */
 static bool make_pair(Choice *choice, const ChoiceContext *context, const CoarsenTrial *wanted)
 {
     CoarsenTrial *trial = trial_new(choice, wanted);
@@ -255,8 +246,16 @@ static bool is_along_any(const unsigned factor[3], const bool axes[3])
     return (factor[0] > 1 && axes[0]) || (factor[1] > 1 && axes[1]) || (factor[2] > 1 && axes[2]);
 }
 
-/* Makes every form of a level. A dimension that is refused alone is not tried together with others. */
-static void make_level(Choice *choice, const ChoiceContext *context, CoarsenLevel level)
+static Shape shape_of(const unsigned factor[3], bool of_blocks)
+{
+    Shape shape = {{1, 1, 1}, {1, 1, 1}};
+    memcpy(of_blocks ? shape.blocks : shape.threads, factor, sizeof shape.blocks);
+    return shape;
+}
+
+/* Makes every form that merges only blocks, or only threads.  A dimension that is refused alone is not tried together
+ * with others. */
+static void make_kind(Choice *choice, const ChoiceContext *context, bool of_blocks)
 {
     const Stride strides[] = {{.kind = STRIDE_BLOCK}, {.kind = STRIDE_UNIT}};
     bool refused[3] = {false, false, false};
@@ -264,29 +263,29 @@ static void make_level(Choice *choice, const ChoiceContext *context, CoarsenLeve
     list_factors(factors);
     for (unsigned i = 0; i < FACTORS; i++) {
         const unsigned *factor = factors[i];
-        if (is_over(choice) || is_along_any(factor, refused) || !fits(choice, level, factor))
+        const Shape shape = shape_of(factor, of_blocks);
+        if (is_over(choice) || is_along_any(factor, refused) || !fits(choice, &shape))
             continue;
         bool is_sound = true;
         for (unsigned s = 0; is_sound && s < (context->stride_given ? 1 : COUNT_OF(strides)); s++) {
-            const CoarsenTrial wanted = {.level = level,
-                                         .factor = {factor[0], factor[1], factor[2]},
-                                         .merged = {1, 1, 1},
-                                         .stride = context->stride_given ? choice->request->stride : strides[s],
-                                         .guards = choice->request->guards,
-                                         .shrinks_grid = choice->request->shrinks_grid && level == LEVEL_BLOCK};
+            const CoarsenRequest *asked = &choice->request->coarsening;
+            const CoarsenTrial wanted = {.shape = shape,
+                                         .stride = context->stride_given ? asked->stride : strides[s],
+                                         .guards = asked->guards,
+                                         .shrinks_grid = asked->shrinks_grid && of_blocks};
             is_sound = make_pair(choice, context, &wanted);
         }
-        for (unsigned k = 0; !is_sound && factor_total(factor) == 2 && k < 3; k++)
+        for (unsigned k = 0; !is_sound && merged_count(factor) == 2 && k < 3; k++)
             refused[k] |= factor[k] > 1;
     }
 }
 
 static void make_forms(Choice *choice, const ChoiceContext *context)
 {
-    const CoarsenLevel levels[LEVELS] = {LEVEL_THREAD, LEVEL_BLOCK};
-    for (unsigned i = 0; i < LEVELS; i++)
-        if (!context->level_given || choice->request->level == levels[i])
-            make_level(choice, context, levels[i]);
+    if (!context->blocks_only)
+        make_kind(choice, context, false);
+    if (!context->threads_only)
+        make_kind(choice, context, true);
 }
 
 /* True if two blocks next to each other along the axis can be merged. */
@@ -294,7 +293,8 @@ static bool merges_along(const Choice *choice, unsigned axis)
 {
     for (unsigned i = 0; i < choice->trial_count; i++) {
         const CoarsenTrial *trial = &choice->trials[i];
-        if (trial->level == LEVEL_BLOCK && trial->sound && factor_total(trial->factor) == 2 && trial->factor[axis] == 2)
+        const Shape *shape = &trial->shape;
+        if (trial->sound && shape_replicas(shape) == 2 && shape->blocks[axis] == 2)
             return true;
     }
     return false;
@@ -309,24 +309,28 @@ static void make_products_of(Choice *choice, const CoarsenTrial *parent)
     for (unsigned k = 0; k < 3; k++)
         hopeless[k] = !merges_along(choice, k);
     for (unsigned i = 0; i < FACTORS; i++) {
-        if (is_over(choice) || factor_total(factors[i]) * factor_total(parent->factor) > LARGEST_FACTOR ||
-            is_along_any(factors[i], hopeless) || !fits(choice, LEVEL_BLOCK, factors[i]))
+        Shape shape = parent->shape;
+        memcpy(shape.blocks, factors[i], sizeof shape.blocks);
+        if (is_over(choice) || shape_replicas(&shape) > LARGEST_FACTOR || is_along_any(factors[i], hopeless) ||
+            !fits(choice, &shape))
             continue;
         CoarsenTrial *trial = trial_new(choice, parent);
+        trial->shape = shape;
         trial->sound = false;
         trial->speedup = 0;
-        memcpy(trial->merged, factors[i], sizeof trial->merged);
-        trial->shrinks_grid = choice->request->shrinks_grid;
+        trial->shrinks_grid = choice->request->coarsening.shrinks_grid;
         make_form(choice, trial);
     }
 }
 
-/* Makes products of both levels from the forms that are the fastest with only threads merged. */
+/* Products of both, of the forms that are the fastest with threads merged alone. */
 static void make_products(Choice *choice, const ChoiceContext *context)
 {
     unsigned made = 0;
-    for (unsigned i = 0; i < choice->weighed_count && made < PARENTS && !context->level_given; i++)
-        if (choice->candidates[i].trial->level == LEVEL_THREAD) {
+    if (context->threads_only || context->blocks_only)
+        return;
+    for (unsigned i = 0; i < choice->weighed_count && made < PARENTS; i++)
+        if (!shape_is_of_blocks(&choice->candidates[i].trial->shape)) {
             make_products_of(choice, choice->candidates[i].trial);
             made++;
         }
@@ -350,7 +354,7 @@ static double worth(const Candidate *candidate)
 {
     const double doubt = threshold(THRESHOLD_COARSEN_GAIN) / threshold(THRESHOLD_COARSEN_DOUBTFUL);
     return candidate->trial->speedup * (candidate->is_narrow ? doubt : 1) /
-           (has_factor(candidate->trial->merged) ? threshold(THRESHOLD_COARSEN_PRODUCT) : 1);
+           (is_product(&candidate->trial->shape) ? threshold(THRESHOLD_COARSEN_PRODUCT) : 1);
 }
 
 static int compare_candidates(const void *a, const void *b)
@@ -368,17 +372,19 @@ static int compare_trials(const void *a, const void *b)
     return x->trial < y->trial ? -1 : x->trial > y->trial;
 }
 
-/* Drops, among the forms not weighed yet, all but the first 'most' of each level: estimates compare forms of one level
- * better than levels. Half as many merged blocks are kept if the grid stays, which pays less often. */
+/* Drops, among the forms not weighed yet, all but the first 'most' of those that merge threads, and of those that merge
+ * only blocks: estimates compare forms of one kind better than kinds.  Merged blocks get half as many where the grid
+ * stays, which pays less often. */
 static void take_first(Choice *choice, unsigned most)
 {
-    const bool halves = !choice->request->shrinks_grid;
-    const unsigned share[LEVELS] = {[LEVEL_THREAD] = most, [LEVEL_BLOCK] = halves ? (most + 1) / 2 : most};
-    unsigned kept = choice->weighed_count, taken[LEVELS] = {0};
+    const bool halves = !choice->request->coarsening.shrinks_grid;
+    const unsigned share[KINDS] = {most, halves ? (most + 1) / 2 : most};
+    unsigned kept = choice->weighed_count, taken[KINDS] = {0};
     for (unsigned i = kept; i < choice->candidate_count; i++) {
         Candidate *candidate = &choice->candidates[i];
         CoarsenTrial *trial = candidate->trial;
-        if (taken[trial->level]++ < share[trial->level]) {
+        const bool of_blocks = shape_is_of_blocks(&trial->shape);
+        if (taken[of_blocks]++ < share[of_blocks]) {
             choice->candidates[kept++] = *candidate;
             continue;
         }
@@ -388,7 +394,7 @@ static void take_first(Choice *choice, unsigned most)
     choice->candidate_count = kept;
 }
 
-/* The number of forms of a level that can be assembled and counted: fewer if the launch executes much. */
+/* How many forms of either kind can be assembled and counted: fewer where the launch executes much. */
 static unsigned most_weighed(const Choice *choice)
 {
     const double each = choice->bases.of[0].before.profile->warp_instructions;
@@ -422,18 +428,13 @@ static void prune(Choice *choice)
     take_first(choice, most_weighed(choice));
 }
 
-static bool is_within(const unsigned part[3], const unsigned whole[3])
-{
-    return part[0] <= whole[0] && part[1] <= whole[1] && part[2] <= whole[2];
-}
-
-/* A form that spills and is a part of this one, which therefore spills too; NULL if there is none. */
+/* A form that spills and makes up a part of this one, which then spills, too; NULL if there is none. */
 static const CoarsenTrial *spilling_part(const Choice *choice, const CoarsenTrial *trial)
 {
     for (unsigned i = 0; i < choice->spilling_count; i++) {
         const CoarsenTrial *part = choice->spilling[i];
-        if (part->level == trial->level && part->guards == trial->guards && is_within(part->factor, trial->factor) &&
-            is_within(part->merged, trial->merged))
+        if (shape_is_of_blocks(&part->shape) == shape_is_of_blocks(&trial->shape) && part->guards == trial->guards &&
+            shape_is_within(&part->shape, &trial->shape))
             return part;
     }
     return NULL;
@@ -446,10 +447,10 @@ static bool weigh(Choice *choice, Candidate *candidate)
     const FunctionForm form = kernel_form(&candidate->result);
     CoarsenTrial *trial = candidate->trial;
     const CoarsenTrial *part = spilling_part(choice, trial);
-    char parts[TRIAL_TEXT];
+    char parts[SHAPE_TEXT];
     if (part) {
         trial->verdict = arena_printf(choice->arena, "not assembled: %s spills already (else estimated %s)",
-                                      trial_text(part, parts), trial->verdict);
+                                      shape_text(&part->shape, parts), trial->verdict);
         return false;
     }
     Figures *figures = &candidate->figures;
@@ -548,11 +549,12 @@ static void weigh_all(Choice *choice)
 static Candidate *fastest(Choice *choice)
 {
     Candidate *best = NULL;
-    unsigned confirmed[LEVELS + 1] = {0};
+    unsigned confirmed[KINDS + 1] = {0};
     progress_phase(choice->progress, "predicting times of the best forms", HUGE_VAL);
     for (unsigned i = 0; i < choice->candidate_count && !is_over(choice); i++) {
         Candidate *candidate = &choice->candidates[i];
-        unsigned *count = &confirmed[has_factor(candidate->trial->merged) ? LEVELS : candidate->trial->level];
+        const Shape *shape = &candidate->trial->shape;
+        unsigned *count = &confirmed[is_product(shape) ? KINDS : shape_is_of_blocks(shape)];
         if (*count >= MOST_CONFIRMED)
             continue;
         confirm(choice, candidate);
@@ -641,7 +643,7 @@ static const Candidate *thriftiest(const Choice *choice, const Candidate *best)
     const Candidate *found = best;
     for (unsigned i = 0; best && !choice->bases.of[0].basis.launch && i < choice->candidate_count; i++) {
         const Candidate *candidate = &choice->candidates[i];
-        unsigned merged = trial_merged(candidate->trial), least = trial_merged(found->trial);
+        unsigned merged = shape_replicas(&candidate->trial->shape), least = shape_replicas(&found->trial->shape);
         bool is_alike = worth(candidate) * threshold(THRESHOLD_COARSEN_ALIKE) >= worth(best);
         if (!candidate->is_confirmed || !is_alike || !is_worthwhile(choice, candidate))
             continue;
@@ -684,8 +686,8 @@ static const char *reluctance(const Choice *choice, const Candidate *best, const
 
 static const char *trial_name(const Choice *choice, const CoarsenTrial *trial)
 {
-    char parts[TRIAL_TEXT], stride[16];
-    return arena_printf(choice->arena, "%s with stride %s%s", trial_text(trial, parts),
+    char parts[SHAPE_TEXT], stride[16];
+    return arena_printf(choice->arena, "%s with stride %s%s", shape_text(&trial->shape, parts),
                         stride_text(&trial->stride, stride), guards_text(trial));
 }
 
@@ -778,8 +780,8 @@ static unsigned candidate_pays_from(const Choice *choice, const Candidate *candi
 
 static FactorChoice choose(Choice *choice, const ChoiceContext *context)
 {
-    /* Two strides and two forms of guards; then blocks merged on top of them. */
-    enum { FORMS = (LEVELS * 4 + PARENTS) * FACTORS };
+    /* Two strides and two forms of guards; then blocks of what is merged already. */
+    enum { FORMS = (KINDS * 4 + PARENTS) * FACTORS };
     choice->trials = ARENA_ARRAY(choice->arena, CoarsenTrial, FORMS);
     choice->candidates = ARENA_ARRAY(choice->arena, Candidate, FORMS);
     choice->spilling = ARENA_ARRAY(choice->arena, const CoarsenTrial *, FORMS);

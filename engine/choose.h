@@ -13,7 +13,7 @@ typedef struct ChoiceContext {
     struct Progress *progress;    /* NULL: not shown */
     struct AssemblerJudge *judge; /* for machine instructions; NULL: PTX instructions decide */
     bool launch_decides; /* the original stays beside the form, and each launch runs one of them */
-    bool level_given;  /* only the request's level is tried */
+    bool threads_only, blocks_only; /* nothing else is merged; neither: both are tried, and products of both */
     bool stride_given; /* only the request's stride is tried */
     bool guards_given; /* only the request's form of guards is tried */
 } ChoiceContext;

@@ -54,8 +54,7 @@ static void read_coarsen(Arena *arena, char *rest, Directive *directive)
 static bool same(const Directive *a, const Directive *b)
 {
     bool equal = a->coarsen.is_auto == b->coarsen.is_auto && a->stride_given == b->stride_given;
-    equal &= memcmp(a->coarsen.factor, b->coarsen.factor, sizeof a->coarsen.factor) == 0;
-    equal &= memcmp(a->coarsen.merged, b->coarsen.merged, sizeof a->coarsen.merged) == 0;
+    equal &= shape_is_equal(&a->coarsen.shape, &b->coarsen.shape);
     return equal && (!a->stride_given ||
                      (a->stride.kind == b->stride.kind &&
                       (a->stride.kind != STRIDE_NUMBER || a->stride.number == b->stride.number)));

@@ -33,7 +33,7 @@ static void warn_losses(Run *run, const KernelReport *kernel)
  * that would not. */
 static const char *advise_rows(const Run *run, const KernelReport *kernel)
 {
-    const unsigned *factor = kernel->result.contract.factor, along_y[3] = {1, factor[0], 1};
+    const unsigned *factor = kernel->result.contract.shape.threads;
     const unsigned rows = kernel->basis.block[1];
     if (factor[0] == 1 || factor[1] > 1 || factor[2] > 1 || rows < factor[0] || rows % factor[0] ||
         cost_sectors(&kernel->cost_before, &kernel->cost_after) <= threshold(THRESHOLD_SECTORS_WARNING))
@@ -42,7 +42,7 @@ static const char *advise_rows(const Run *run, const KernelReport *kernel)
     KernelRequest request = kernel->request;
     KernelResult result = {0};
     request.registers = false;
-    memcpy(request.factor, along_y, sizeof along_y);
+    memcpy(request.coarsening.shape.threads, (unsigned[]){1, factor[0], 1}, sizeof request.coarsening.shape.threads);
     pipeline_run(run->arena, kernel->result.kernel, &request, &quiet, &result);
     const char *advice = NULL;
     if (result.coarsening == OUTCOME_DONE) {
@@ -61,7 +61,7 @@ static const char *advise_rows(const Run *run, const KernelReport *kernel)
 /* Advises fewer blocks if most of the time goes into starting them, and fewer can be launched. */
 static const char *advise_grid(const KernelReport *kernel)
 {
-    bool is_bound = kernel->cost_after.time.binding == RESOURCE_LAUNCH && !kernel->request.shrinks_grid;
+    bool is_bound = kernel->cost_after.time.binding == RESOURCE_LAUNCH && !kernel->request.coarsening.shrinks_grid;
     return is_bound ? "starting its blocks takes most of the time; where blocks are merged, '-coarsen-grid shrink' "
                       "launches fewer" : NULL;
 }

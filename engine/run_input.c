@@ -231,6 +231,7 @@ bool read_launches(Run *run)
     const Options *options = run->options;
     const char *error = NULL;
     const Launch **launches = ARENA_ARRAY(run->arena, const Launch *, options->launches.count + 1);
+    const bool has_level = option_given(options, OPTION_COARSEN_LEVEL);
     run->choice = (ChoiceContext){.launches = launches,
                                   .launch_count = options->launches.count,
                                   .progress = &run->progress,
@@ -238,7 +239,8 @@ bool read_launches(Run *run)
                                   .launch_decides = options->keep_original,
                                   .stride_given = option_given(options, OPTION_STRIDE),
                                   .guards_given = option_given(options, OPTION_COARSEN_GUARDS),
-                                  .level_given = option_given(options, OPTION_COARSEN_LEVEL)};
+                                  .threads_only = has_level && !options->merges_blocks,
+                                  .blocks_only = has_level && options->merges_blocks};
     if (!read_device(run, options->machine, &run->choice.device))
         return false;
     for (size_t i = 0; i < options->launches.count; i++) {

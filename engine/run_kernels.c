@@ -8,22 +8,13 @@
 #include "engine/kernel_estimate.h"
 #include "engine/run_steps.h"
 
-/* Sets the factors; those of blocks alone become those of the level 'block'. */
-static void set_factors(KernelReport *report, const CoarsenOption *coarsen)
+static void set_shape(KernelReport *report, const CoarsenOption *coarsen, Shape shape)
 {
     KernelRequest *request = &report->request;
-    const unsigned *first = coarsen->factor;
     report->is_auto = coarsen->is_auto;
+    request->coarsen = !shape_is_identity(&shape);
     request->coarsen_named = coarsen->kernel != NULL;
-    memset(request->merged, 0, sizeof request->merged);
-    if (has_factor(coarsen->factor)) {
-        memcpy(request->merged, coarsen->merged, sizeof coarsen->merged);
-    } else if (has_factor(coarsen->merged)) {
-        request->level = LEVEL_BLOCK;
-        first = coarsen->merged;
-    }
-    memcpy(request->factor, first, sizeof request->factor);
-    request->coarsen = has_factor(first);
+    request->coarsening.shape = shape;
 }
 
 /* Records that coarsening is refused before it is tried. */
@@ -52,10 +43,10 @@ static void follow_directive(const Run *run, KernelReport *report)
         const char *reason = arena_printf(run->arena, "its directive is wrong: %s", directive.error);
         refuse_request(report, (Refusal){.reason = reason, .span = directive.span, .has_span = true});
     } else {
-        request->level = LEVEL_THREAD;
-        set_factors(report, &directive.coarsen);
+        report->is_directed = true;
+        set_shape(report, &directive.coarsen, directive.coarsen.shape);
         if (directive.stride_given)
-            request->stride = directive.stride;
+            request->coarsening.stride = directive.stride;
     }
     request->coarsen_named = true;
 }
@@ -100,12 +91,10 @@ static void set_request(const Run *run, KernelReport *report)
     const RegistersOption *registers = options_registers_for(run->options, name);
     const BlockOption *block = options_block_for(run->options, name);
     const SharedOption *shared = options_shared_for(run->options, name);
-    *request = (KernelRequest){.level = run->options->coarsen_level,
-                               .factor = {1, 1, 1},
-                               .shrinks_grid = shrinks_grid(run, coarsen),
-                               .stride = run->options->stride,
-                               .guards = run->options->guards,
-                               .growth = run->options->growth};
+    *request = (KernelRequest){.coarsening = {.shrinks_grid = shrinks_grid(run, coarsen),
+                                              .stride = run->options->stride,
+                                              .guards = run->options->guards,
+                                              .growth = run->options->growth}};
     const Launch *launch = choice_launch(&run->choice, name);
     request->dynamic_shared = launch ? launch->dynamic_shared : shared ? shared->bytes : 0;
     if (launch)
@@ -113,7 +102,7 @@ static void set_request(const Run *run, KernelReport *report)
     if (block)
         memcpy(request->block, block->threads, sizeof request->block);
     if (coarsen)
-        set_factors(report, coarsen);
+        set_shape(report, coarsen, options_shape(run->options, coarsen));
     if (follows_source(run->options) && !(coarsen && coarsen->kernel))
         follow_directive(run, report);
     report->is_jam_auto = options_jam_auto(run->options);
@@ -296,7 +285,12 @@ static void complete_request(Run *run, KernelReport *kernel)
         refuse_request(kernel, (Refusal){.reason = "it is already coarsened; coarsening twice is not supported"});
     if (kernel->is_auto) {
         progress_phase(&run->progress, "comparing forms", HUGE_VAL);
-        kernel->choice = choose_factor(run->arena, function, request, &run->pipeline, &run->choice);
+        ChoiceContext context = run->choice;
+        if (kernel->is_directed) { /* -coarsen-level block says how options are read */
+            context.threads_only |= context.blocks_only;
+            context.blocks_only = false;
+        }
+        kernel->choice = choose_factor(run->arena, function, request, &run->pipeline, &context);
         *request = kernel->choice.request;
     }
     if (kernel->is_jam_auto) {

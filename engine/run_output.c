@@ -345,13 +345,11 @@ ExitStatus verify_output(Run *run, const Products *products)
 static void note_launch(Run *run, const KernelResult *result)
 {
     const LaunchContract *contract = &result->contract;
-    const bool is_of_blocks = contract->level == LEVEL_BLOCK;
-    char factor[32];
+    char shape[SHAPE_TEXT];
     Buf text = {0};
     launch_words_print(contract, &text);
-    diag_note(&run->diag, result->kernel->span, "kernel '%s' is coarsened by %s%s: launch it with %s",
-              result->kernel->name, factor_text(is_of_blocks ? contract->merged : contract->factor, factor),
-              is_of_blocks ? " blocks of the grid" : "", buf_text(&text));
+    diag_note(&run->diag, result->kernel->span, "kernel '%s' is coarsened by %s: launch it with %s",
+              result->kernel->name, shape_first_text(&contract->shape, shape), buf_text(&text));
     buf_free(&text);
 }
 

@@ -356,7 +356,7 @@ int ptxopt_result_kernel(const ptxopt_result *result, size_t index, ptxopt_kerne
         .after = figures_of(&from->after),
     };
     for (unsigned i = 0; i < 3 && all.coarsened; i++)
-        all.factor[i] = made->contract.factor[i];
+        all.factor[i] = made->contract.shape.threads[i];
     memset(kernel, 0, size);
     memcpy(kernel, &all, size < sizeof all ? size : sizeof all);
     return 1;

@@ -63,7 +63,7 @@ static void check_required_block(const KernelResult *result, const Tuning *tunin
     const unsigned one[3] = {1, 1, 1};
     const Function *kernel = result->kernel;
     const LaunchContract *contract = &result->contract;
-    const unsigned *factor = result->coarsening == OUTCOME_DONE ? contract->factor : one;
+    const unsigned *factor = result->coarsening == OUTCOME_DONE ? contract->shape.threads : one;
     unsigned written[3], declared[3];
     required_block(tuning, written);
     required_block(kernel->body ? &kernel->body->tuning : &kernel->tuning, declared);

@@ -23,5 +23,6 @@
 #include "opt/registers/moves/knobs.h"
 #include "opt/registers/registers.h"
 #include "opt/registers/search/estimate.h"
+#include "opt/shape.h"
 
 #endif

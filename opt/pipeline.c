@@ -308,21 +308,11 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         return;
     }
 
-    const CoarsenRequest coarsening = {
-        .level = request->level,
-        .factor = {request->factor[0], request->factor[1], request->factor[2]},
-        .merged = {request->merged[0], request->merged[1], request->merged[2]},
-        .shrinks_grid = request->shrinks_grid,
-        .stride = request->stride,
-        .block = block,
-        .guards = request->guards,
-        .growth = request->growth,
-    };
     PassContext context = pass_context_new(arena, &options->passes, kernel, body);
     context.sm = options->sm;
     context.judge = options->judge;
     context.block = block;
-    context.coarsening = &coarsening;
+    context.coarsening = &request->coarsening;
     if (request->coarsen)
         pass_run(&context, PASS_INLINE);
     pass_run(&context, PASS_SSA);
@@ -343,7 +333,8 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     else
         pass_run(&context, PASS_BOUNDS);
     /* From here on the body may have left SSA form, and the assembler's figures hold except for the check. */
-    if (result->coarsening == OUTCOME_DONE && result->contract.level == LEVEL_THREAD) /* the block's size can tell */
+    /* If threads are merged, the block's size can tell whether the launch was adapted. */
+    if (result->coarsening == OUTCOME_DONE && !shape_is_of_blocks(&result->contract.shape))
         pass_run(&context, PASS_CHECK);
     result->unadapted = context.unadapted;
     conclude(&context, options, result);

@@ -10,13 +10,7 @@ typedef struct KernelRequest {
     bool coarsen;
     Refusal refused;    /* coarsening is refused before a pass runs, as the result then says; reason NULL: it is not */
     bool coarsen_named; /* requested by the kernel's name: a refusal then shows in the exit status */
-    CoarsenLevel level;
-    unsigned factor[3]; /* 1: not along this dimension */
-    unsigned merged[3]; /* as in CoarsenRequest */
-    bool shrinks_grid;  /* the same */
-    Stride stride;
-    GuardForm guards;
-    unsigned growth; /* as in CoarsenRequest */
+    CoarsenRequest coarsening; /* except for what the pass sets */
     const UnrollJam *jams; /* loops whose iterations are put side by side, in this order */
     unsigned jam_count;
     bool registers;

@@ -172,12 +172,13 @@ static void check_options(Reader *reader)
         options_fail(reader, "-knobs-out is for the options that -knobs finds, but -knobs is not given");
     if (options_jam_auto(options) && options->assembler_none)
         options_fail(reader, "-uj auto chooses by the assembler's figures, but -assembler none is given");
-    for (size_t i = 0; i < options->coarsen.count; i++)
-        if (options->coarsen_level == LEVEL_BLOCK && has_factor(options->coarsen.data[i].factor) &&
-            has_factor(options->coarsen.data[i].merged))
+    for (size_t i = 0; i < options->coarsen.count; i++) {
+        const CoarsenOption *coarsen = &options->coarsen.data[i];
+        if (options->merges_blocks && merges_any(coarsen->shape.threads) && merges_any(coarsen->shape.blocks))
             options_fail(reader, "-coarsen-level block makes all factors those of blocks, with 'b' and without");
-        else if (options->coarsen.data[i].is_auto && options->assembler_none)
+        else if (coarsen->is_auto && options->assembler_none)
             options_fail(reader, "-coarsen auto chooses by the assembler's figures, but -assembler none is given");
+    }
 }
 
 void options_init(Options *options)
@@ -283,6 +284,14 @@ double options_search_seconds(const Options *options)
 const CoarsenOption *options_coarsen_for(const Options *options, const char *kernel)
 {
     OPTION_FOR(options->coarsen, kernel, !options->coarsen.data[i].is_source);
+}
+
+Shape options_shape(const Options *options, const CoarsenOption *coarsen)
+{
+    const unsigned *threads = coarsen->shape.threads;
+    if (!options->merges_blocks || !merges_any(threads))
+        return coarsen->shape;
+    return (Shape){.threads = {1, 1, 1}, .blocks = {threads[0], threads[1], threads[2]}};
 }
 
 const RegistersOption *options_registers_for(const Options *options, const char *kernel)

@@ -26,11 +26,8 @@ typedef struct CoarsenOption {
     const char *kernel; /* NULL: every kernel that no other -coarsen names */
     bool is_auto;
     bool is_source; /* kernels with a directive are coarsened as it says (engine/directive.h) */
-    unsigned factor[3]; /* 1: not coarsened along this dimension */
-    unsigned merged[3]; /* the same for blocks of the grid, besides: "bx2" */
+    Shape shape; /* as written: "x2" is of threads and "bx2" of blocks, whatever -coarsen-level says */
 } CoarsenOption;
-
-static inline bool has_factor(const unsigned factor[3]) { return factor[0] > 1 || factor[1] > 1 || factor[2] > 1; }
 
 /* -target-regs [KERNEL:]N|auto|fewest[:P] */
 typedef struct RegistersOption {
@@ -86,7 +83,7 @@ typedef struct Options {
     VEC(const char *) verify; /* launch files */
     VEC(const char *) launches; /* launch files that decisions and the report are based on */
     const char *machine;        /* a machine file; NULL: the device of the architecture */
-    CoarsenLevel coarsen_level;
+    bool merges_blocks; /* -coarsen-level block */
     Stride stride;
     bool shrinks_grid;   /* -coarsen-grid shrink */
     GuardForm guards;
@@ -142,7 +139,7 @@ void options_print_help(Buf *out);
 const char *assembler_choice_read(Arena *arena, const char *word, bool *none, AssemblerKind *kind);
 /* Its words, in the order of help. */
 PrintChoice assembler_choice_print;
-/* "2", "x2,y2", "x2,bx4" or "auto" into factor, merged and is_auto. */
+/* "2", "x2,y2", "x2,bx4" or "auto" into shape and is_auto. */
 const char *coarsen_factors_read(Arena *arena, const char *text, CoarsenOption *option);
 /* "block", "unit" or a number. */
 bool stride_read(const char *text, Stride *stride);
@@ -154,6 +151,8 @@ bool jam_factor_read(const char *text, unsigned *factor);
 /* The option that applies to a kernel: the last that names it, or else the last without a kernel, or else NULL.
  * "-coarsen source" applies to none by itself. */
 const CoarsenOption *options_coarsen_for(const Options *options, const char *kernel);
+/* The shape that it asks for: -coarsen-level block makes all its factors those of blocks. */
+Shape options_shape(const Options *options, const CoarsenOption *coarsen);
 const RegistersOption *options_registers_for(const Options *options, const char *kernel);
 const BlockOption *options_block_for(const Options *options, const char *kernel);
 const SharedOption *options_shared_for(const Options *options, const char *kernel);

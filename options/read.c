@@ -84,7 +84,8 @@ void options_read_report_format(Reader *reader, const char *text)
 
 void options_read_level(Reader *reader, const char *text)
 {
-    if (!coarsen_level_read(text, &reader->options->coarsen_level))
+    reader->options->merges_blocks = strcmp(text, "block") == 0;
+    if (!reader->options->merges_blocks && strcmp(text, "thread") != 0)
         options_fail(reader, "-coarsen-level %s: expected 'thread' or 'block'", text);
 }
 
@@ -129,7 +130,7 @@ static const char *read_factor(Arena *arena, const char **at, CoarsenOption *opt
     if (factor < 1 || factor > LARGEST_FACTOR)
         return arena_printf(arena, "the factor is %u, but must be from 1 (not coarsened) to %d", factor,
                             LARGEST_FACTOR);
-    unsigned *place = of_blocks ? &option->merged[dimension] : &option->factor[dimension];
+    unsigned *place = of_blocks ? &option->shape.blocks[dimension] : &option->shape.threads[dimension];
     if (*place)
         return arena_printf(arena, "a factor for %s is given twice", axes[of_blocks][dimension]);
     *place = factor;
@@ -142,8 +143,7 @@ const char *coarsen_factors_read(Arena *arena, const char *text, CoarsenOption *
         option->is_auto = true;
         text = "1";
     }
-    for (unsigned d = 0; d < 3; d++)
-        option->factor[d] = option->merged[d] = 0;
+    option->shape = (Shape){0};
     for (const char *at = text;; at++) {
         const char *error = read_factor(arena, &at, option);
         if (error)
@@ -151,24 +151,18 @@ const char *coarsen_factors_read(Arena *arena, const char *text, CoarsenOption *
         if (!*at)
             break;
     }
-    uint64_t threads = 1, blocks = 1;
-    for (unsigned d = 0; d < 3; d++) {
-        option->factor[d] += option->factor[d] == 0;
-        option->merged[d] += option->merged[d] == 0;
-        threads *= option->factor[d];
-        blocks *= option->merged[d];
-    }
-    if (threads > LARGEST_FACTOR)
+    option->shape = shape_complete(&option->shape);
+    if (merged_count(option->shape.threads) > LARGEST_FACTOR)
         return arena_printf(arena, "a block has at most %d threads, so the product of the factors cannot be larger",
                             LARGEST_FACTOR);
-    if (blocks > LARGEST_FACTOR)
+    if (merged_count(option->shape.blocks) > LARGEST_FACTOR)
         return arena_printf(arena, "at most %d blocks can be merged", LARGEST_FACTOR);
     return NULL;
 }
 
 void options_read_coarsen(Reader *reader, const char *text)
 {
-    CoarsenOption option = {.factor = {1, 1, 1}, .merged = {1, 1, 1}};
+    CoarsenOption option = {.shape = {{1, 1, 1}, {1, 1, 1}}};
     const char *at;
     if (!split_kernel(reader, "-coarsen", text, &option.kernel, &at))
         return;

@@ -112,16 +112,10 @@ Flags flags_of_environment(Arena *arena, const char *input)
 /* True if kernels will be launched differently, which merging blocks of the grid does not always require. */
 static bool changes_launches(const Options *options, const CoarsenOption *option)
 {
-    bool names_blocks = false, has_factor = false;
-    for (unsigned d = 0; d < 3; d++) {
-        names_blocks |= option->merged[d] > 1;
-        has_factor |= option->factor[d] > 1;
-    }
-    bool is_of_blocks = option_given(options, OPTION_COARSEN_LEVEL) && options->coarsen_level == LEVEL_BLOCK &&
-                        !names_blocks;
-    if (options->shrinks_grid && (names_blocks || option->is_auto || has_factor))
+    const Shape shape = options_shape(options, option);
+    if (options->shrinks_grid && (option->is_auto || !shape_is_identity(&shape)))
         return true;
-    return option->is_source || ((option->is_auto || has_factor) && !is_of_blocks);
+    return option->is_source || merges_any(shape.threads) || (option->is_auto && !options->merges_blocks);
 }
 
 /* The error if options set something that the command line of ptxas already sets; NULL if none does. */

@@ -21,7 +21,7 @@ static json_t *grid_json(const LaunchContract *contract)
     if (!contract_changes_grid(contract))
         return json_string("unchanged");
     json_t *value = json_object();
-    json_object_set_new(value, "divided_by", json_triple(contract->grid_factor));
+    json_object_set_new(value, "divided_by", json_triple(contract->shape.blocks));
     return value;
 }
 
@@ -40,14 +40,14 @@ static json_t *contract_json(const KernelReport *kernel)
     const LaunchContract *contract = &kernel->result.contract;
     unsigned block_after[3];
     for (unsigned i = 0; i < 3; i++)
-        block_after[i] = (unsigned)divide_up(contract->block[i], contract->factor[i]);
+        block_after[i] = (unsigned)divide_up(contract->block[i], contract->shape.threads[i]);
     json_t *conditions = json_array();
     for (unsigned i = 0; i < kernel->condition_count; i++)
         json_array_append_new(conditions, json_text(kernel->conditions[i]));
     json_t *value = json_object();
     json_object_set_new(value, "kernel", json_text(contract->kernel));
-    json_object_set_new(value, "level", json_text(coarsen_level_name(contract->level)));
-    json_object_set_new(value, "factor", json_triple(contract->factor));
+    json_object_set_new(value, "level", json_text(shape_level_text(&contract->shape)));
+    json_object_set_new(value, "factor", json_triple(contract->shape.threads));
     json_object_set_new(value, "stride", json_stride(&contract->stride));
     json_object_set_new(value, "block_before", json_block(contract->block));
     json_object_set_new(value, "block_after", json_block(block_after));

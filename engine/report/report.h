@@ -11,9 +11,7 @@ enum { MOST_CONDITIONS = 8 };
 
 /* A form that -coarsen auto tried. */
 typedef struct CoarsenTrial {
-    CoarsenLevel level;
-    unsigned factor[3];
-    unsigned merged[3];  /* LEVEL_THREAD: how many of the resulting blocks are then merged into one */
+    Shape shape;
     Stride stride;
     GuardForm guards;
     bool shrinks_grid;   /* where blocks are merged: fewer are launched */
@@ -75,6 +73,7 @@ typedef struct KernelReport {
     Standing before, after;
     RegisterEstimate estimate_before, estimate_after; /* by the register model; for reports */
     bool is_auto; /* -coarsen auto */
+    bool is_directed; /* a directive in the kernel says how it is coarsened */
     FactorChoice choice;
     LoopDirective *loop_directives; /* -uj source */
     unsigned loop_directive_count;
@@ -115,11 +114,13 @@ void launch_print_json(const Report *report, Buf *out);
 /* words.c */
 /* "x2,y2"; "none" for 1, 1, 1. */
 const char *factor_text(const unsigned factor[3], char text[32]);
-/* "" for threads of a block. */
-const char *level_text(CoarsenLevel level);
 /* "x2,y2", "x4 blocks of the grid", "x2,y2 and x4 blocks of the grid". */
-enum { TRIAL_TEXT = 96 };
-const char *trial_text(const CoarsenTrial *trial, char text[TRIAL_TEXT]);
+enum { SHAPE_TEXT = 96 };
+const char *shape_text(const Shape *shape, char text[SHAPE_TEXT]);
+/* The first part of these: the threads that are merged, or else the blocks. */
+const char *shape_first_text(const Shape *shape, char text[SHAPE_TEXT]);
+/* The level of -coarsen-level that merges them: "thread", "block". */
+const char *shape_level_text(const Shape *shape);
 /* "block", "unit", "16". */
 const char *stride_text(const Stride *stride, char text[16]);
 /* ", sequential guards", or "" if no form of guards was chosen. */

@@ -102,6 +102,13 @@ static json_t *legality_json(const Report *report, const Legality *legality)
     return values;
 }
 
+static void set_shape(json_t *value, const Shape *shape)
+{
+    json_object_set_new(value, "level", json_text(shape_level_text(shape)));
+    json_object_set_new(value, "factor", json_triple(shape_is_of_blocks(shape) ? shape->blocks : shape->threads));
+    json_object_set_new(value, "merged_blocks", json_triple(shape->blocks));
+}
+
 static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
@@ -109,12 +116,9 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
     bool is_declined = kernel->is_auto && result->coarsening == OUTCOME_NOT_ASKED;
     json_object_set_new(value, "outcome", json_text(is_declined ? "declined" : outcome_word(result->coarsening)));
     if (result->coarsening == OUTCOME_DONE) {
-        bool merges_blocks = result->contract.level == LEVEL_BLOCK;
-        json_object_set_new(value, "level", json_text(coarsen_level_name(result->contract.level)));
-        json_object_set_new(value, "factor",
-                            json_triple(merges_blocks ? result->contract.merged : result->contract.factor));
-        json_object_set_new(value, "merged_blocks", json_triple(result->contract.merged));
-        json_object_set_new(value, "grid_factor", json_triple(result->contract.grid_factor));
+        const LaunchChange change = contract_change(&result->contract);
+        set_shape(value, &result->contract.shape);
+        json_object_set_new(value, "grid_factor", json_triple(change.grid));
         json_object_set_new(value, "dynamic_shared_factor", json_integer(result->contract.dynamic_factor));
         json_object_set_new(value, "stride", json_stride(&result->contract.stride));
         json_t *conditions = json_array();
@@ -141,10 +145,7 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
         for (unsigned i = 0; i < kernel->choice.trial_count; i++) {
             const CoarsenTrial *trial = &kernel->choice.trials[i];
             json_t *one = json_object();
-            json_object_set_new(one, "level", json_text(coarsen_level_name(trial->level)));
-            json_object_set_new(one, "factor", json_triple(trial->factor));
-            json_object_set_new(one, "merged_blocks",
-                                json_triple(trial->level == LEVEL_BLOCK ? trial->factor : trial->merged));
+            set_shape(one, &trial->shape);
             json_object_set_new(one, "stride", json_stride(&trial->stride));
             json_object_set_new(one, "guards", json_text(guard_form_name(trial->guards)));
             json_object_set_new(one, "speedup", trial->speedup > 0 ? json_real(trial->speedup) : json_null());

@@ -141,8 +141,8 @@ typedef struct Explained {
 
 static void explain_stride(Buf *out, const LaunchContract *contract, Explained *explained)
 {
-    const char *what = contract->level == LEVEL_BLOCK ? "blocks" : "threads", *of = contract->level == LEVEL_BLOCK
-                                                                                        ? "grid" : "block";
+    const bool is_of_blocks = shape_is_of_blocks(&contract->shape);
+    const char *what = is_of_blocks ? "blocks" : "threads", *of = is_of_blocks ? "grid" : "block";
     if (explained->stride)
         return;
     explained->stride = true;
@@ -183,17 +183,16 @@ static void print_legality(Buf *out, const Report *report, const KernelResult *r
 static void print_done(Buf *out, const KernelReport *kernel)
 {
     const LaunchContract *contract = &kernel->result.contract;
-    bool is_of_blocks = contract->level == LEVEL_BLOCK;
-    char factor[32], stride[16];
-    buf_printf(out, "  coarsening: done: %s%s, stride %s",
-               factor_text(is_of_blocks ? contract->merged : contract->factor, factor), level_text(contract->level),
+    const Shape *shape = &contract->shape;
+    char factor[32], first[SHAPE_TEXT], stride[16];
+    buf_printf(out, "  coarsening: done: %s, stride %s", shape_first_text(shape, first),
                stride_text(&contract->stride, stride));
     if (!contract_changes_launch(contract)) {
         buf_puts(out, "; launch it as before\n");
         return;
     }
-    if (!is_of_blocks && has_factor(contract->merged))
-        buf_printf(out, ", and %s blocks of the grid", factor_text(contract->merged, factor));
+    if (!shape_is_of_blocks(shape) && merges_any(shape->blocks))
+        buf_printf(out, ", and %s blocks of the grid", factor_text(shape->blocks, factor));
     buf_puts(out, "; launch it with ");
     launch_words_print(contract, out);
     buf_putc(out, '\n');

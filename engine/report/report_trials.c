@@ -6,8 +6,8 @@ enum { SHOWN = 5 };
 
 static void print_trial(const CoarsenTrial *trial, Buf *out)
 {
-    char parts[TRIAL_TEXT], stride[16];
-    buf_printf(out, "      %s%s, stride %s%s: %s\n", trial->chosen ? "chosen " : "", trial_text(trial, parts),
+    char shape[SHAPE_TEXT], stride[16];
+    buf_printf(out, "      %s%s, stride %s%s: %s\n", trial->chosen ? "chosen " : "", shape_text(&trial->shape, shape),
                stride_text(&trial->stride, stride), guards_text(trial), trial->verdict);
 }
 

@@ -23,7 +23,7 @@ static void print_block(Buf *out, const LaunchContract *contract)
     if (contract->block[0]) {
         unsigned shrunk[3];
         for (unsigned i = 0; i < 3; i++)
-            shrunk[i] = (unsigned)divide_up(contract->block[i], contract->factor[i]);
+            shrunk[i] = (unsigned)divide_up(contract->block[i], contract->shape.threads[i]);
         buf_printf(out, "blocks of %s threads instead of %s", block_text(shrunk, after),
                    block_text(contract->block, before));
         return;
@@ -31,8 +31,8 @@ static void print_block(Buf *out, const LaunchContract *contract)
     buf_puts(out, "blocks that have");
     const char *separator = " ";
     for (unsigned i = 0; i < 3; i++)
-        if (contract->factor[i] > 1) {
-            buf_printf(out, "%s1/%u of the threads along %c", separator, contract->factor[i], "xyz"[i]);
+        if (contract->shape.threads[i] > 1) {
+            buf_printf(out, "%s1/%u of the threads along %c", separator, contract->shape.threads[i], "xyz"[i]);
             separator = " and ";
         }
 }
@@ -45,8 +45,8 @@ static void print_grid(Buf *out, const LaunchContract *contract)
         buf_puts(out, ", the grid unchanged");
         return;
     }
-    buf_printf(out, "%sthe grid divided by %s", contract->level == LEVEL_THREAD ? ", " : "",
-               factor_text(contract->grid_factor, factor));
+    buf_printf(out, "%sthe grid divided by %s", shape_is_of_blocks(&contract->shape) ? "" : ", ",
+               factor_text(contract->shape.blocks, factor));
     if (contract->dynamic_factor > 1)
         buf_printf(out, ", and %u times the dynamic shared memory, rounded up to a multiple of %d bytes before",
                    contract->dynamic_factor, CONTRACT_SHARED_UNIT);
@@ -54,7 +54,7 @@ static void print_grid(Buf *out, const LaunchContract *contract)
 
 void launch_words_print(const LaunchContract *contract, Buf *out)
 {
-    if (contract->level != LEVEL_BLOCK)
+    if (!shape_is_of_blocks(&contract->shape))
         print_block(out, contract);
     print_grid(out, contract);
 }
@@ -70,7 +70,7 @@ static void separate(Buf *out, const KernelReport *kernel)
 static void print_coarsening(Buf *out, const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
-    const LaunchContract *contract = &result->contract;
+    const Shape *shape = &result->contract.shape;
     char factor[32];
     if (result->coarsening == OUTCOME_REFUSED)
         buf_printf(out, "not coarsened: %s", result->refusal.reason);
@@ -78,11 +78,11 @@ static void print_coarsening(Buf *out, const KernelReport *kernel)
         buf_puts(out, kernel->choice.words);
     if (result->coarsening != OUTCOME_DONE)
         return;
-    if (has_factor(contract->factor))
-        buf_printf(out, "coarsened %s", factor_text(contract->factor, factor));
-    if (has_factor(contract->merged))
-        buf_printf(out, "%s%s blocks of the grid merged", has_factor(contract->factor) ? " and " : "",
-                   factor_text(contract->merged, factor));
+    if (merges_any(shape->threads))
+        buf_printf(out, "coarsened %s", factor_text(shape->threads, factor));
+    if (merges_any(shape->blocks))
+        buf_printf(out, "%s%s blocks of the grid merged", merges_any(shape->threads) ? " and " : "",
+                   factor_text(shape->blocks, factor));
 }
 
 static void print_jams(Buf *out, const KernelReport *kernel)

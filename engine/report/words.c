@@ -11,19 +11,29 @@ const char *factor_text(const unsigned factor[3], char text[32])
     return length ? text : "none";
 }
 
-const char *level_text(CoarsenLevel level)
+const char *shape_text(const Shape *shape, char text[SHAPE_TEXT])
 {
-    return level == LEVEL_BLOCK ? " blocks of the grid" : "";
+    char threads[32], blocks[32];
+    bool is_product = merges_any(shape->threads) && merges_any(shape->blocks);
+    if (!is_product)
+        return shape_first_text(shape, text);
+    snprintf(text, SHAPE_TEXT, "%s and %s blocks of the grid", factor_text(shape->threads, threads),
+             factor_text(shape->blocks, blocks));
+    return text;
 }
 
-const char *trial_text(const CoarsenTrial *trial, char text[TRIAL_TEXT])
+const char *shape_first_text(const Shape *shape, char text[SHAPE_TEXT])
 {
-    char factor[32], merged[32];
-    bool is_product = has_factor(trial->merged);
-    snprintf(text, TRIAL_TEXT, "%s%s%s%s", factor_text(trial->factor, factor), is_product ? " and " : "",
-             is_product ? factor_text(trial->merged, merged) : "",
-             level_text(is_product ? LEVEL_BLOCK : trial->level));
+    char factor[32];
+    bool is_of_blocks = shape_is_of_blocks(shape);
+    snprintf(text, SHAPE_TEXT, "%s%s", factor_text(is_of_blocks ? shape->blocks : shape->threads, factor),
+             is_of_blocks ? " blocks of the grid" : "");
     return text;
+}
+
+const char *shape_level_text(const Shape *shape)
+{
+    return shape_is_of_blocks(shape) ? "block" : "thread";
 }
 
 const char *guards_text(const CoarsenTrial *trial)

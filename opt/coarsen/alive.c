@@ -195,7 +195,7 @@ static BitSet find_after(const Coarsening *c)
 /* Whether all threads of a merged block leave for a replica, or none. */
 static bool leave_together(const Coarsening *c)
 {
-    bool together = c->level == LEVEL_BLOCK;
+    bool together = c->merges_blocks;
     for (size_t i = 0; i < c->leaves.count; i++)
         together &= coarsening_go_together(c, c->leaves.data[i].branch);
     return together;

@@ -111,6 +111,6 @@ void coarsening_find_uniform_branches(Coarsening *c)
     for (size_t b = 0; any && b < body->blocks.count; b++)
         if (decides(c, &barriers, body->blocks.data[b]))
             bitset_add(&c->block_branches, b);
-    if (c->level == LEVEL_THREAD) /* the rule says nothing about threads of several blocks */
+    if (!c->merges_blocks) /* the rule says nothing about threads of several blocks */
         bitset_copy(&c->uniform_branches, &c->block_branches);
 }

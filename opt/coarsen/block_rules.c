@@ -12,7 +12,7 @@ static CoarsenTreatment refused(const char *reason)
 
 CoarsenTreatment coarsening_sreg_rule(const Coarsening *c, const Sreg *sreg)
 {
-    if (c->level == LEVEL_THREAD)
+    if (!c->merges_blocks)
         return coarsen_sreg_treatment(sreg);
     switch (sreg->role) {
     case SREG_ROLE_CTAID:
@@ -33,7 +33,7 @@ CoarsenTreatment coarsening_sreg_rule(const Coarsening *c, const Sreg *sreg)
     case SREG_ROLE_CLUSTER_NCTARANK:
     case SREG_ROLE_IS_EXPLICIT_CLUSTER: return refused("is about clusters, whose blocks are not merged");
     case SREG_ROLE_DYNAMIC_SMEM_SIZE: /* after the first step, it is coarsening that reads it */
-        if (!c->splits_dynamic || c->blocks > 1)
+        if (!c->splits_dynamic || merges_any(c->before.blocks))
             break;
         return refused("is the size of shared memory, which merging blocks changes");
     case SREG_ROLE_TOTAL_SMEM_SIZE:

@@ -39,13 +39,13 @@ static bool costs(const PassContext *context, const FunctionForm *form)
 /* That a block can have after coarsening. */
 static unsigned most_threads(const LaunchContract *contract)
 {
-    return BLOCK_MOST_THREADS / (contract->factor[0] * contract->factor[1] * contract->factor[2]);
+    return BLOCK_MOST_THREADS / merged_count(contract->shape.threads);
 }
 
 /* Threads of the block along a dimension, where the original's is known. */
 static unsigned kept_threads(const LaunchContract *contract, unsigned dimension)
 {
-    return (unsigned)divide_up(contract->block[dimension], contract->factor[dimension]);
+    return (unsigned)divide_up(contract->block[dimension], contract->shape.threads[dimension]);
 }
 
 /* True if the tuning has, or now gets, a directive by which the driver refuses launches. */
@@ -156,7 +156,8 @@ static RegId put_condition(Body *body, Block *entry, const LaunchContract *contr
     static const char *const names[] = {"%ntid.x", "%ntid.y", "%ntid.z"};
     Name base = intern(body->module->names, "%check");
     RegId wrong = body_add_reg(body, TYPE_PRED, base), threads = REG_NONE;
-    unsigned d = contract->factor[0] > 1 ? 0 : contract->factor[1] > 1 ? 1 : 2;
+    const unsigned *factor = contract->shape.threads;
+    unsigned d = factor[0] > 1 ? 0 : factor[1] > 1 ? 1 : 2;
     if (contract->block[d]) {
         threads = put_joined(body, entry, NULL, REG_NONE, names[d]);
         inst_append(entry, inst_build(body, "setp.ne.u32", "dri", wrong, threads,

@@ -52,7 +52,7 @@ static bool analyze(Coarsening *c)
     c->agreed_count = c->body->regs.count;
     VarianceOptions options = {.lane_uniform = c->needs_whole_warps,
                                .merge_loads = true,
-                               .blocks = c->level == LEVEL_BLOCK,
+                               .blocks = c->merges_blocks,
                                .unmerged = &c->observations,
                                .common = &c->common,
                                .differing = &c->parted,
@@ -92,7 +92,7 @@ static bool form_regions(Coarsening *c, unsigned growth)
 /* Finds the shared arrays that one copy of is enough for. */
 static bool share_memory(Coarsening *c)
 {
-    if (c->level == LEVEL_THREAD)
+    if (!c->merges_blocks)
         return true;
     coarsening_propose_common(c);
     bool is_tried = c->common_arrays.count > 0;
@@ -127,7 +127,7 @@ static bool let_leave_before(Coarsening *c, bool (*is)(const Inst *))
 static bool analyze_leaves(Coarsening *c)
 {
     bool fits = analyze(c);
-    if (c->replicas == 1)
+    if (shape_is_identity(&c->before))
         coarsening_find_evidence(c);
     coarsening_find_leaves(c, coarsening_is_collective);
     if (c->leaves.count)
@@ -138,23 +138,6 @@ static bool analyze_leaves(Coarsening *c)
     }
     c->exclusions.count = 0;
     return let_leave_before(c, coarsening_names_members);
-}
-
-static const char *const level_names[] = {[LEVEL_THREAD] = "thread", [LEVEL_BLOCK] = "block"};
-
-const char *coarsen_level_name(CoarsenLevel level)
-{
-    return level_names[level];
-}
-
-bool coarsen_level_read(const char *name, CoarsenLevel *level)
-{
-    for (size_t i = 0; i < COUNT_OF(level_names); i++)
-        if (strcmp(name, level_names[i]) == 0) {
-            *level = (CoarsenLevel)i;
-            return true;
-        }
-    return false;
 }
 
 /* Whether the original block has one row (or plane) only along the dimension and those below it. */
@@ -169,18 +152,19 @@ static bool is_flat(const LaunchContract *contract, unsigned dimension)
 /* Whole warps as LaunchContract defines them. False if the known block size splits them. */
 static bool check_warps(const LaunchContract *contract, Coarsening *c)
 {
+    const unsigned *factor = contract->shape.threads;
     unsigned threads = 1;
     for (unsigned d = 0; d < 3; d++) {
         if (!contract->block[d])
             return true;
         /* If the factor does not divide it, the warps of the original must not reach over the end either. */
         bool aligned = threads * contract->block[d] % 32 == 0 || is_flat(contract, d);
-        threads *= (unsigned)divide_up(contract->block[d], contract->factor[d]);
-        if (contract->factor[d] > 1 && (threads % 32 || !aligned))
+        threads *= (unsigned)divide_up(contract->block[d], factor[d]);
+        if (factor[d] > 1 && (threads % 32 || !aligned))
             return coarsening_refuse(c, NULL,
                                      "the kernel has instructions that whole warps execute, and a factor of %u along "
                                      "%c would split its warps",
-                                     contract->factor[d], "xyz"[d]);
+                                     factor[d], "xyz"[d]);
     }
     return true;
 }
@@ -214,9 +198,9 @@ static bool check_size(Coarsening *c)
 
 /* One step: how many threads of a block, or blocks, along one dimension become one. */
 typedef struct Step {
-    CoarsenLevel level;
+    bool merges_blocks;
     unsigned dimension, factor;
-    unsigned replicas, blocks; /* of each thread before this step, and the blocks among them */
+    Shape before; /* of the steps before this one */
 } Step;
 
 static bool coarsen_dimension(Coarsening *all, const Step *step, const CoarsenRequest *request,
@@ -226,18 +210,17 @@ static bool coarsen_dimension(Coarsening *all, const Step *step, const CoarsenRe
     Arena *scratch = arena_new();
     Coarsening c = {.body = all->body,
                     .scratch = scratch,
-                    .level = step->level,
+                    .merges_blocks = step->merges_blocks,
                     .dimension = step->dimension,
                     .factor = step->factor,
-                    .size = step->level == LEVEL_THREAD ? block.threads[step->dimension] : 0,
+                    .size = step->merges_blocks ? 0 : block.threads[step->dimension],
                     .stride = request->stride,
                     .index = REG_NONE,
                     .distance = REG_NONE,
-                    .replicas = step->replicas,
+                    .shape = contract->shape,
+                    .before = step->before,
                     .shrinks_grid = request->shrinks_grid,
                     .original_size = all->original_size,
-                    .all_blocks = contract->merged[0] * contract->merged[1] * contract->merged[2],
-                    .blocks = step->blocks,
                     .guards = request->guards,
                     .refusal = all->refusal,
                     .legality = all->legality,
@@ -245,9 +228,9 @@ static bool coarsen_dimension(Coarsening *all, const Step *step, const CoarsenRe
                     .sharers = all->sharers,
                     .parted = {.arena = scratch},
                     .common = {.arena = scratch}};
-    if (step->level == LEVEL_BLOCK && request->stride.kind == STRIDE_NUMBER)
+    if (step->merges_blocks && request->stride.kind == STRIDE_NUMBER)
         c.stride = (Stride){.kind = STRIDE_BLOCK};
-    if (c.replicas == 1)
+    if (shape_is_identity(&c.before))
         coarsening_count_instructions(&c);
     bool done = coarsening_condition(&c, LEGAL_INSTRUCTIONS, coarsening_check_instructions(&c)) &&
                 (!c.needs_whole_warps || coarsening_condition(&c, LEGAL_LAUNCH, check_warps(contract, &c)));
@@ -266,7 +249,7 @@ static bool coarsen_dimension(Coarsening *all, const Step *step, const CoarsenRe
         coarsening_combine(&c);
         contract->whole_warps |= c.needs_whole_warps;
         if (c.splits_dynamic)
-            contract->dynamic_factor = c.all_blocks;
+            contract->dynamic_factor = merged_count(contract->shape.blocks);
     }
     analyses_free(c.analyses);
     arena_free(scratch);
@@ -276,23 +259,21 @@ static bool coarsen_dimension(Coarsening *all, const Step *step, const CoarsenRe
 /* Threads first: blocks that are merged afterwards have fewer of them, but are blocks like any other. */
 static bool coarsen_dimensions(Coarsening *c, const CoarsenRequest *request, LaunchContract *contract)
 {
-    unsigned replicas = 1, blocks = 1;
+    const Shape *shape = &contract->shape;
+    Shape before = {0};
     for (unsigned i = 0; i < 6; i++) {
-        Step step = {.level = i < 3 ? LEVEL_THREAD : LEVEL_BLOCK,
-                     .dimension = i % 3,
-                     .replicas = replicas,
-                     .blocks = blocks};
-        step.factor = i < 3 ? contract->factor[i] : contract->merged[i - 3];
-        if (step.factor > 1 && !coarsen_dimension(c, &step, request, contract))
+        bool merges_blocks = i >= 3;
+        unsigned d = i % 3, factor = merges_blocks ? shape->blocks[d] : shape->threads[d];
+        Step step = {.merges_blocks = merges_blocks, .dimension = d, .factor = factor, .before = before};
+        if (factor > 1 && !coarsen_dimension(c, &step, request, contract))
             return false;
-        replicas *= step.factor;
-        blocks *= i < 3 ? 1 : step.factor;
+        (merges_blocks ? before.blocks : before.threads)[d] = factor;
     }
     /* These are added last, so that they come first: the code that a dimension adds does not depend on them. x comes
      * last of all, because the turns of the others move on with its groups. */
     for (unsigned d = 3; d-- > 0;)
-        if (contract->merged[d] > 1 && !request->shrinks_grid)
-            coarsening_stop_surplus(c->body, d, contract->merged[d]);
+        if (shape->blocks[d] > 1 && !request->shrinks_grid)
+            coarsening_stop_surplus(c->body, d, shape->blocks[d]);
     return true;
 }
 
@@ -300,9 +281,11 @@ static bool coarsen_dimensions(Coarsening *c, const CoarsenRequest *request, Lau
 static bool set_block(const CoarsenRequest *request, LaunchContract *contract, Coarsening *c)
 {
     const BlockSize block = block_size_exact(&request->block);
+    const bool is_of_blocks = shape_is_of_blocks(&contract->shape);
     for (unsigned d = 0; d < 3; d++) {
-        contract->block[d] = request->level == LEVEL_BLOCK ? 0 : block.threads[d];
-        unsigned factor = contract->factor[d], size = contract->block[d], kept = (unsigned)divide_up(size, factor);
+        contract->block[d] = is_of_blocks ? 0 : block.threads[d];
+        unsigned factor = contract->shape.threads[d], size = contract->block[d];
+        unsigned kept = (unsigned)divide_up(size, factor);
         if (factor > 1 && size && size < factor)
             return coarsening_refuse(c, NULL, "the factor %u is more than the block's %u thread%s along %c", factor,
                                      size, plural(size), "xyz"[d]);
@@ -316,8 +299,7 @@ static bool set_block(const CoarsenRequest *request, LaunchContract *contract, C
 
 static void shrink_tuning(Tuning *tuning, const LaunchContract *contract)
 {
-    const unsigned *factor = contract->factor;
-    unsigned product = factor[0] * factor[1] * factor[2];
+    const unsigned *factor = contract->shape.threads;
     bool divides = true;
     for (unsigned d = 0; d < 3; d++) {
         if (d < tuning->reqntid_count)
@@ -343,7 +325,7 @@ static void shrink_tuning(Tuning *tuning, const LaunchContract *contract)
             unsigned threads = 1;
             for (unsigned d = 0; d < tuning->maxntid_count; d++)
                 threads *= tuning->maxntid[d];
-            tuning->maxntid[0] = (unsigned)divide_up(threads, product);
+            tuning->maxntid[0] = (unsigned)divide_up(threads, merged_count(factor));
             tuning->maxntid_count = 1;
         }
     }
@@ -355,7 +337,7 @@ static bool check_some_block_fits(const LaunchContract *contract, Coarsening *c)
     const Tuning *tuning = &c->body->tuning;
     uint64_t most = 1, least = contract->whole_warps && contract->stride_unit % 32 ? 32 : 1;
     for (unsigned d = 0; d < 3; d++) {
-        unsigned unit = contract->factor[d] > 1 ? contract->factor[d] * contract->stride_unit : 1;
+        unsigned factor = contract->shape.threads[d], unit = factor > 1 ? factor * contract->stride_unit : 1;
         most *= d < tuning->maxntid_count ? tuning->maxntid[d] : 1;
         least *= unit;
         if (unit > most_along[d])
@@ -372,18 +354,6 @@ static bool check_some_block_fits(const LaunchContract *contract, Coarsening *c)
                              bounded ? (unsigned long long)most : (unsigned long long)BLOCK_MOST_THREADS);
 }
 
-/* The contract's factors of threads and of blocks. */
-static void set_factors(const CoarsenRequest *request, LaunchContract *contract)
-{
-    for (unsigned d = 0; d < 3; d++) {
-        bool merges_blocks = request->level == LEVEL_BLOCK;
-        unsigned more = request->merged[d] ? request->merged[d] : 1;
-        contract->factor[d] = merges_blocks ? 1 : request->factor[d];
-        contract->merged[d] = merges_blocks ? request->factor[d] : more;
-        contract->grid_factor[d] = request->shrinks_grid ? contract->merged[d] : 1;
-    }
-}
-
 /* Whether a block can be launched as the contract says, now that all is known about it. */
 static bool check_launch(const LaunchContract *contract, Coarsening *c)
 {
@@ -395,7 +365,8 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
 {
     require(body->ssa);
     *contract = (LaunchContract){.kernel = body->function->name,
-                                 .level = request->level,
+                                 .shape = shape_complete(&request->shape),
+                                 .shrinks_grid = request->shrinks_grid,
                                  .stride = request->stride,
                                  .stride_unit = 1,
                                  .dynamic_factor = 1};
@@ -412,11 +383,10 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
         return coarsening_refuse(&c, NULL,
                                  "its name begins with '%%', so its launch contract's symbol would not have a valid "
                                  "name");
-    if (request->level == LEVEL_BLOCK && request->stride.kind == STRIDE_NUMBER) {
+    if (shape_is_of_blocks(&request->shape) && request->stride.kind == STRIDE_NUMBER) {
         coarsening_refuse(&c, NULL, "blocks are merged with the stride 'block' or 'unit' only");
         return coarsening_condition(&c, LEGAL_LAUNCH, false);
     }
-    set_factors(request, contract);
     if (request->stride.kind == STRIDE_NUMBER)
         contract->stride_unit = request->stride.number;
     if (!set_block(request, contract, &c))
@@ -436,10 +406,11 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
 bool pass_coarsen(PassContext *context)
 {
     CoarsenRequest request = *context->coarsening;
+    request.block = context->block;
     request.shared = &context->reuse;
     request.arena = context->arena;
     if (!coarsen_body(context->body, &request, &context->contract, &context->refusal, &context->legality))
         return false;
-    context->block = block_size_coarsened(&context->block, context->contract.factor, &context->body->tuning);
+    context->block = block_size_coarsened(&context->block, context->contract.shape.threads, &context->body->tuning);
     return true;
 }

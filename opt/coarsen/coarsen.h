@@ -6,6 +6,7 @@
 #include "opt/block_size.h"
 #include "opt/common/refusal.h"
 #include "opt/common/reuse_list.h"
+#include "opt/shape.h"
 
 /* Which original threads a coarsened thread replaces, along one dimension with ntid' = ntid / factor:
  * block: tid' + k * ntid'; unit: factor * tid' + k; number s: (tid' / s) * factor * s + tid' % s + k * s. */
@@ -29,23 +30,14 @@ const char *guard_form_name(GuardForm form);
 /* False if there is none of that name. */
 bool guard_form_read(const char *name, GuardForm *form);
 
-/* Coarsening merges threads of a block, or blocks of the grid, thread by thread. */
-typedef enum CoarsenLevel { LEVEL_THREAD, LEVEL_BLOCK } CoarsenLevel;
-
-/* "thread", "block" */
-const char *coarsen_level_name(CoarsenLevel level);
-/* False if there is none of that name. */
-bool coarsen_level_read(const char *name, CoarsenLevel *level);
-
 typedef struct CoarsenRequest {
-    CoarsenLevel level;
-    unsigned factor[3]; /* along x, y, z; 1: not coarsened */
-    unsigned merged[3]; /* LEVEL_THREAD: how many of the resulting blocks are then merged; 0, 1: none */
+    Shape shape;
     bool shrinks_grid;  /* where blocks are merged, fewer are launched; else those left over exit */
     Stride stride;
-    BlockSize block; /* of the original kernel */
     GuardForm guards;
     unsigned growth; /* fast paths make a kernel at most this many times as long; 0: GROWTH_DEFAULT */
+    /* The pass sets these itself. */
+    BlockSize block;   /* of the original kernel */
     ReuseList *shared; /* out, in 'arena': loads that are done once for several threads; NULL: not wanted */
     Arena *arena;
 } CoarsenRequest;
@@ -57,14 +49,12 @@ enum { COARSEN_SIZE = 16384, COARSEN_GROWTH = 4 };
 /* How to launch a coarsened kernel, given the original launch. */
 typedef struct LaunchContract {
     Name kernel;
-    CoarsenLevel level;
-    unsigned merged[3];   /* how many blocks of the grid become one */
-    unsigned factor[3];   /* block' = block / factor, rounded up, in each dimension */
-    unsigned grid_factor[3]; /* grid' = grid / grid_factor in each dimension, which it must divide: as 'merged', or 1 */
+    Shape shape;          /* block' = block / shape.threads, rounded up, in each dimension */
+    bool shrinks_grid;    /* grid' = grid / shape.blocks in each dimension, which it must divide; else the grid stays */
     unsigned dynamic_factor; /* the dynamic shared memory, rounded up to a multiple of CONTRACT_SHARED_UNIT, times this;
                                 1: it stays */
     Stride stride;
-    unsigned block[3];    /* of the original kernel; 0: not known, and the factor must divide it */
+    unsigned block[3];    /* of the original kernel; 0: not known, and shape.threads must divide it */
     bool whole_warps; /* the kernel has warp-level instructions, or barriers under a condition: block'.x is a multiple
                          of 32 where x is coarsened; where only y or z is, the product of block' up to and including
                          that dimension is */
@@ -150,9 +140,9 @@ CoarsenTreatment coarsen_sreg_treatment(const Sreg *sreg);
 const char *coarsen_rule_text(CoarsenRule rule);
 
 /* The constant symbol __ptxopt_launch_<kernel>, in the module's arena but not yet one of its items: it carries the
- * contract into the cubin. An array of 16 .u32: magic 0x50584f50, format 1, level (0 thread), factor x y z, stride
+ * contract into the cubin. An array of 16 .u32: magic 0x50584f50, format 1, 0, shape.threads x y z, stride
  * kind, stride number, whole_warps, stride_unit, block x y z (0: unknown), 0, 0, 0. If the contract changes the grid or
- * the dynamic shared memory, the format is 2, word 2 is dynamic_factor, and the last three are grid_factor x y z. If
+ * the dynamic shared memory, the format is 2, word 2 is dynamic_factor, and the last three are shape.blocks x y z. If
  * the module leaves no room in constant memory, it is in global memory. */
 Variable *contract_symbol(Module *module, const LaunchContract *contract);
 void contract_add_symbol(Module *module, Variable *symbol);

@@ -10,10 +10,7 @@ enum { FORMAT_BLOCK = 1, FORMAT_GRID = 2 };
 
 bool contract_changes_grid(const LaunchContract *contract)
 {
-    bool changes = contract->dynamic_factor > 1;
-    for (unsigned d = 0; d < 3; d++)
-        changes |= contract->grid_factor[d] > 1;
-    return changes;
+    return contract->dynamic_factor > 1 || (contract->shrinks_grid && merges_any(contract->shape.blocks));
 }
 
 LaunchChange contract_change(const LaunchContract *contract)
@@ -21,18 +18,15 @@ LaunchChange contract_change(const LaunchContract *contract)
     LaunchChange change = {.shared_factor = contract->dynamic_factor};
     change.shared_unit = contract->dynamic_factor > 1 ? CONTRACT_SHARED_UNIT : 0;
     for (unsigned d = 0; d < 3; d++) {
-        change.block[d] = contract->factor[d];
-        change.grid[d] = contract->grid_factor[d];
+        change.block[d] = contract->shape.threads[d];
+        change.grid[d] = contract->shrinks_grid ? contract->shape.blocks[d] : 1;
     }
     return change;
 }
 
 bool contract_changes_launch(const LaunchContract *contract)
 {
-    bool changes = contract_changes_grid(contract);
-    for (unsigned d = 0; d < 3; d++)
-        changes |= contract->factor[d] > 1;
-    return changes;
+    return contract_changes_grid(contract) || merges_any(contract->shape.threads);
 }
 
 Name contract_symbol_name(Module *module, Name kernel)
@@ -66,14 +60,15 @@ static Space contract_space(const Module *module)
 Variable *contract_symbol(Module *module, const LaunchContract *contract)
 {
     Name name = contract_symbol_name(module, contract->kernel);
+    const LaunchChange change = contract_change(contract);
     bool is_grid = contract_changes_grid(contract);
     const uint32_t words[CONTRACT_WORDS] = {
         CONTRACT_MAGIC,
         is_grid ? FORMAT_GRID : FORMAT_BLOCK,
         is_grid ? contract->dynamic_factor : 0,
-        contract->factor[0],
-        contract->factor[1],
-        contract->factor[2],
+        change.block[0],
+        change.block[1],
+        change.block[2],
         contract->stride.kind,
         contract->stride.number,
         contract->whole_warps,
@@ -81,9 +76,9 @@ Variable *contract_symbol(Module *module, const LaunchContract *contract)
         contract->block[0],
         contract->block[1],
         contract->block[2],
-        is_grid ? contract->grid_factor[0] : 0,
-        is_grid ? contract->grid_factor[1] : 0,
-        is_grid ? contract->grid_factor[2] : 0,
+        is_grid ? change.grid[0] : 0,
+        is_grid ? change.grid[1] : 0,
+        is_grid ? change.grid[2] : 0,
     };
     Variable *variable = ARENA_NEW(module->arena, Variable);
     variable->name = name;
@@ -127,8 +122,9 @@ void contract_remove_symbol(Module *module, const Variable *symbol)
 /* Those on the block. */
 static unsigned block_conditions(Arena *arena, const LaunchContract *contract, const char **out)
 {
+    const unsigned *factor = contract->shape.threads;
     unsigned count = 0, lowest = 3;
-    if (contract->factor[0] * contract->factor[1] * contract->factor[2] == 1)
+    if (!merges_any(factor))
         return 0;
     if (contract->block[0] && contract->block[1] && contract->block[2]) {
         out[0] = arena_printf(arena, "the block is %u,%u,%u", contract->block[0], contract->block[1],
@@ -136,7 +132,7 @@ static unsigned block_conditions(Arena *arena, const LaunchContract *contract, c
         return 1;
     }
     for (unsigned d = 0; d < 3; d++) {
-        if (contract->factor[d] == 1)
+        if (factor[d] == 1)
             continue;
         if (lowest == 3)
             lowest = d;
@@ -146,22 +142,23 @@ static unsigned block_conditions(Arena *arena, const LaunchContract *contract, c
             out[count++] = arena_printf(arena, "block.%c is %u", "xyz"[d], contract->block[d]);
         else
             out[count++] = arena_printf(arena, "block.%c is a multiple of %u", "xyz"[d],
-                                        contract->factor[d] * contract->stride_unit);
+                                        factor[d] * contract->stride_unit);
     }
     /* With the conditions above it holds for the dimensions after the lowest as well. */
     if (contract->whole_warps && lowest < 3) {
         static const char *const products[3] = {"block.x", "block.x * block.y", "block.x * block.y * block.z"};
-        out[count++] = arena_printf(arena, "%s is a multiple of %u", products[lowest], 32 * contract->factor[lowest]);
+        out[count++] = arena_printf(arena, "%s is a multiple of %u", products[lowest], 32 * factor[lowest]);
     }
     return count;
 }
 
 unsigned contract_conditions(Arena *arena, const LaunchContract *contract, const char **out)
 {
+    const unsigned *blocks = contract->shape.blocks;
     unsigned count = block_conditions(arena, contract, out);
-    for (unsigned d = 0; d < 3; d++)
-        if (contract->grid_factor[d] > 1)
-            out[count++] = arena_printf(arena, "grid.%c is a multiple of %u", "xyz"[d], contract->grid_factor[d]);
+    for (unsigned d = 0; d < 3 && contract->shrinks_grid; d++)
+        if (blocks[d] > 1)
+            out[count++] = arena_printf(arena, "grid.%c is a multiple of %u", "xyz"[d], blocks[d]);
     return count;
 }
 
@@ -208,16 +205,17 @@ bool contract_find(Arena *arena, const Module *module, const char *kernel, Launc
     const Function *function = module_find_function(module, kernel);
     *contract = (LaunchContract){
         .kernel = function ? function->name : NULL,
-        .factor = {words[3], words[4], words[5]},
+        .shape = {.threads = {words[3], words[4], words[5]},
+                  .blocks = {is_grid ? words[13] : 1, is_grid ? words[14] : 1, is_grid ? words[15] : 1}},
+        .shrinks_grid = is_grid,
         .stride = {(StrideKind)words[6], words[7]},
         .whole_warps = words[8] != 0,
         .stride_unit = words[9] ? words[9] : 1,
         .block = {words[10], words[11], words[12]},
-        .grid_factor = {is_grid ? words[13] : 1, is_grid ? words[14] : 1, is_grid ? words[15] : 1},
         .dynamic_factor = is_grid ? words[2] : 1,
     };
     for (unsigned d = 0; d < 3; d++)
-        if (!contract->factor[d] || !contract->grid_factor[d] || !contract->dynamic_factor) {
+        if (!contract->shape.threads[d] || !contract->shape.blocks[d] || !contract->dynamic_factor) {
             *error = arena_printf(arena, "the launch contract %s has the factor 0", symbol);
             return false;
         }
@@ -227,22 +225,23 @@ bool contract_find(Arena *arena, const Module *module, const char *kernel, Launc
 const char *contract_unmet(Arena *arena, const LaunchContract *contract, const unsigned block[3],
                            const unsigned grid[3])
 {
+    const LaunchChange change = contract_change(contract);
     uint64_t kept = 1, factor = 1;
     for (unsigned d = 0; d < 3; d++) {
         uint64_t size = block[d] ? block[d] : 1;
-        kept *= divide_up(size, contract->factor[d]);
-        factor *= contract->factor[d];
-        if (grid && contract->grid_factor[d] > 1 && (grid[d] ? grid[d] : 1) % contract->grid_factor[d])
+        kept *= divide_up(size, change.block[d]);
+        factor *= change.block[d];
+        if (grid && (grid[d] ? grid[d] : 1) % change.grid[d])
             return arena_printf(arena, "grid.%c is %u, not a multiple of %u", "xyz"[d], grid[d] ? grid[d] : 1,
-                                contract->grid_factor[d]);
+                                change.grid[d]);
         if (contract->block[d] && size != contract->block[d])
             return arena_printf(arena, "block.%c is %u; the contract is for %u only", "xyz"[d], (unsigned)size,
                                 contract->block[d]);
-        if (contract->factor[d] == 1)
+        if (change.block[d] == 1)
             continue;
-        if (!contract->block[d] && size % ((uint64_t)contract->factor[d] * contract->stride_unit))
+        if (!contract->block[d] && size % ((uint64_t)change.block[d] * contract->stride_unit))
             return arena_printf(arena, "block.%c is %u, not a multiple of %u", "xyz"[d], (unsigned)size,
-                                contract->factor[d] * contract->stride_unit);
+                                change.block[d] * contract->stride_unit);
         if (contract->whole_warps && kept % 32)
             return arena_printf(arena, "%s is %llu, not a multiple of %llu",
                                 d == 0   ? "block.x"

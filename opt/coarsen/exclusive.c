@@ -74,7 +74,7 @@ static bool keeps_others_away(const Coarsening *c, const Block *branch, const Bl
 
 bool coarsening_is_exclusive(const Coarsening *c, const Block *block)
 {
-    require(c->level == LEVEL_THREAD);
+    require(!c->merges_blocks);
     for (const Block *at = block, *over; (over = dominance_parent(c->dominance, at)); at = over)
         if (keeps_others_away(c, over, at))
             return true;

@@ -243,7 +243,7 @@ static void gather_size(Coarsening *c, const char *vector, const char *name, con
 
 void coarsening_gather_index(Coarsening *c)
 {
-    if (c->level == LEVEL_THREAD) {
+    if (!c->merges_blocks) {
         gather_thread_index(c);
         gather_size(c, "%ntid", "%ntid_read", "%ntid_coarse");
     } else if (c->shrinks_grid) {
@@ -285,8 +285,8 @@ void coarsening_make_indices(Coarsening *c)
     }
     if (c->stride.kind == STRIDE_BLOCK) {
         RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%stride"));
-        const char *vector = c->level == LEVEL_BLOCK ? "%nctaid" : "%ntid";
-        if (c->level == LEVEL_BLOCK && !c->shrinks_grid) {
+        const char *vector = c->merges_blocks ? "%nctaid" : "%ntid";
+        if (c->merges_blocks && !c->shrinks_grid) {
             RegId last = body_add_reg(body, TYPE_B32, intern(body->module->names, "%last"));
             place = insert_last(body, c->dimension, c->factor, place, last);
             place = insert_after(place, inst_build(body, "add.u32", "dri", size, last, (int64_t)1));

@@ -511,9 +511,5 @@ bool inline_calls(Body *body, bool merges_blocks)
 
 bool pass_inline(PassContext *context)
 {
-    const CoarsenRequest *request = context->coarsening;
-    bool merges_blocks = request->level == LEVEL_BLOCK;
-    for (unsigned d = 0; d < 3; d++)
-        merges_blocks |= request->merged[d] > 1;
-    return inline_calls(context->body, merges_blocks);
+    return inline_calls(context->body, merges_any(context->coarsening->shape.blocks));
 }

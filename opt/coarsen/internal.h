@@ -34,13 +34,12 @@ typedef struct Leave {
 typedef struct Coarsening {
     Body *body;
     Arena *scratch;
-    CoarsenLevel level;
+    bool merges_blocks; /* else threads of a block */
     unsigned dimension, factor;
+    Shape shape, before; /* of all steps, and of those before this one */
     unsigned size; /* threads of the original block along it, which the contract requires; 0: unknown */
-    unsigned replicas; /* of each thread so far, by the dimensions before this one */
     Stride stride;
-    bool shrinks_grid; /* LEVEL_BLOCK: the launch has fewer blocks */
-    unsigned all_blocks, blocks; /* that one does the work of: after the last step, and before this one */
+    bool shrinks_grid; /* where blocks are merged, the launch has fewer */
     bool splits_dynamic; /* out: replicas have parts of the dynamic shared memory */
     VEC(Inst *) dynamic_reads; /* "mov.u32 T, ARRAY": the only reads of their addresses, in the entry block */
     Refusal *refusal;
@@ -58,7 +57,7 @@ typedef struct Coarsening {
     const LoopForest *loops;
     const Variance *variance;
     BitSet block_branches;   /* by Block.id: all threads of a block of the original kernel take them alike */
-    BitSet uniform_branches; /* replicas take them alike: at LEVEL_THREAD the same, and where those that stay do: */
+    BitSet uniform_branches; /* replicas take them alike: of threads the same, and where those that stay do: */
     BitSet passed_branches;  /* threads of a block that are still there take them alike: block_branches and leaves */
     VEC(Leave) leaves;       /* branches that are left out of account */
     PointerMap parted;       /* warp-level instructions after them, of whose lanes replicas have left: Inst -> the Block

@@ -12,7 +12,7 @@
 
 static bool want_whole_warps(Coarsening *c, const Inst *inst, const char *what)
 {
-    if (c->level == LEVEL_BLOCK)
+    if (c->merges_blocks)
         return true; /* blocks keep their warps */
     /* With a number s, each s rows, planes or threads of the new block stand for s neighbours of the original one. If
      * s is a multiple of 32, such a group begins and ends with a warp in both. */
@@ -102,7 +102,7 @@ static bool check_callee_inst(CallCheck *check, const Function *callee, const In
         return coarsening_refuse(c, check->call, "it calls '%s', which synchronizes ('%s' on line %u)", name,
                                  inst_spelling(c->scratch, inst), coarsening_line(c, inst));
     const Sreg *sreg = coarsening_sreg(inst);
-    if (c->level == LEVEL_BLOCK && uses_shared(inst))
+    if (c->merges_blocks && uses_shared(inst))
         return coarsening_refuse(c, check->call, "it calls '%s', which names shared memory (line %u)", name,
                                  coarsening_line(c, inst));
     if (sreg && depends_on_thread(c, sreg))
@@ -128,7 +128,7 @@ static bool check_treatment(Coarsening *c, const Inst *inst)
 {
     const Sreg *sreg = coarsening_sreg(inst);
     CoarsenTreatment treatment = coarsening_treatment(inst);
-    if (c->level == LEVEL_BLOCK)
+    if (c->merges_blocks)
         treatment = sreg ? coarsening_sreg_rule(c, sreg) : coarsening_block_rule(inst);
     const char *what = sreg ? sreg->name : inst_spelling(c->scratch, inst);
     switch (treatment.rule) {
@@ -143,7 +143,7 @@ static bool check_instruction(Coarsening *c, const Inst *inst)
 {
     if (inst_is_opaque(inst))
         return coarsening_refuse(c, inst, "'%s' is not a known instruction", inst_spelling(c->scratch, inst));
-    bool counts = c->level == LEVEL_THREAD && ((inst->sync == SYNC_BLOCK_BARRIER && inst->operand_count > 1) ||
+    bool counts = !c->merges_blocks && ((inst->sync == SYNC_BLOCK_BARRIER && inst->operand_count > 1) ||
                   (coarsening_combines(inst) && inst->operand_count > 3));
     if (counts)
         return coarsening_refuse(c, inst, "'%s' waits for a given number of threads", inst_spelling(c->scratch, inst));
@@ -158,9 +158,9 @@ static bool has_clusters(const Tuning *tuning)
 
 bool coarsening_check_instructions(Coarsening *c)
 {
-    if (c->level == LEVEL_BLOCK && has_clusters(&c->body->tuning))
+    if (c->merges_blocks && has_clusters(&c->body->tuning))
         return coarsening_refuse(c, NULL, "its blocks form clusters, whose blocks are not merged");
-    if (c->level == LEVEL_BLOCK && !coarsening_check_dynamic(c))
+    if (c->merges_blocks && !coarsening_check_dynamic(c))
         return false;
     for (size_t b = 0; b < c->body->blocks.count; b++) {
         bool carry = false;   /* the flag was written in this block */
@@ -225,7 +225,7 @@ static void check_alignment(Coarsening *c)
 /* For instructions that all replicas execute together; each has a predicate of its own to be combined. */
 static bool operands_differ(const Coarsening *c, const Inst *inst)
 {
-    if (c->level == LEVEL_BLOCK && coarsening_combines(inst))
+    if (c->merges_blocks && coarsening_combines(inst))
         return false; /* each merged block has its own */
     if (coarsening_combines(inst)) {
         const Operand *barrier = &inst->operands[1];
@@ -280,7 +280,7 @@ static bool check_collectives(Coarsening *c)
                 return coarsening_refuse(c, inst, reason, inst_spelling(c->scratch, inst));
         }
     }
-    if (c->level == LEVEL_THREAD)
+    if (!c->merges_blocks)
         check_alignment(c);
     return true;
 }

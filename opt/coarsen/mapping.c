@@ -57,7 +57,7 @@ static void find_private(Coarsening *c)
             VEC_PUSH(c->scratch, c->private_variables, body->variables.data[i]);
             pointer_map_put(&seen, body->variables.data[i], body->variables.data[i]);
         }
-    for (size_t b = 0; b < body->blocks.count && c->level == LEVEL_BLOCK; b++)
+    for (size_t b = 0; b < body->blocks.count && c->merges_blocks; b++)
         for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
             for (unsigned i = 0; i < inst->operand_count; i++) {
                 Variable *variable = coarsening_shared_variable(&inst->operands[i]);
@@ -97,7 +97,7 @@ RegId coarsening_reg(const Coarsening *c, unsigned replica, RegId reg)
 Inst *coarsening_clone_inst(const Coarsening *c, const Inst *inst, unsigned replica)
 {
     Inst *copy = inst_clone(c->body, inst);
-    copy->replica += replica * c->replicas;
+    copy->replica += replica * shape_replicas(&c->before);
     coarsening_inherit_sharers(c, inst, copy);
     for (unsigned r = 0; r < copy->ref_count; r++)
         if (copy->refs[r].reg != REG_NONE)

@@ -33,7 +33,7 @@ bool coarsening_region_observes(const Coarsening *c, const Region *region)
 
 bool coarsening_is_meeting(const Coarsening *c, const Inst *inst)
 {
-    return c->level == LEVEL_THREAD && inst->guard == REF_NONE &&
+    return !c->merges_blocks && inst->guard == REF_NONE &&
            (inst->sync == SYNC_BLOCK_BARRIER || coarsening_combines(inst));
 }
 

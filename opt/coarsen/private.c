@@ -77,7 +77,7 @@ static bool check_address(Coarsening *c, const BitSet *addresses, const Inst *in
     if (access.space == SPACE_LOCAL && !is_own(addresses, inst, access.address))
         return coarsening_refuse(c, inst, "the address of '%s' in local memory does not come from a local variable",
                                  inst_spelling(c->scratch, inst));
-    if (c->level != LEVEL_BLOCK || inst_is_opaque(inst))
+    if (!c->merges_blocks || inst_is_opaque(inst))
         return true;
     const Operand *address = access.space == SPACE_SHARED ? access.address : NULL;
     Category category = form_category(inst->form);
@@ -98,7 +98,7 @@ bool coarsening_check_shared(Coarsening *c)
 {
     uint64_t bytes = 0;
     PointerMap seen = {.arena = c->scratch};
-    for (size_t b = 0; b < c->body->blocks.count && c->level == LEVEL_BLOCK; b++)
+    for (size_t b = 0; b < c->body->blocks.count && c->merges_blocks; b++)
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
             for (unsigned i = 0; i < inst->operand_count; i++) {
                 Variable *variable = coarsening_shared_variable(&inst->operands[i]);

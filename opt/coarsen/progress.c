@@ -196,7 +196,7 @@ bool coarsening_is_lock_free(const Coarsening *c, const Loop *loop)
 bool coarsening_needs_nobody(Coarsening *c, const Loop *loop)
 {
     const Region *region = coarsening_region_of(c, loop->header);
-    if (c->level == LEVEL_BLOCK) /* a barrier holds replicas up that the loop does not */
+    if (c->merges_blocks) /* a barrier holds replicas up that the loop does not */
         return coarsening_is_lock_free(c, loop);
     return !region || coarsening_is_lock_free(c, loop) || !held_up_tell(c, loop, region);
 }

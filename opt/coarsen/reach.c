@@ -483,10 +483,11 @@ static bool may_differ(const Coarsening *c, const LaunchContract *contract, cons
 {
     VarianceOptions options = {
         .merge_loads = true, .unmerged = &c->observations, .uniform_branches = &c->block_branches};
+    const Shape *shape = &contract->shape;
     bool differs = false;
     for (unsigned d = 0; d < 3; d++) {
-        unsigned dimension = contract->merged[d] > 1 ? VARIANCE_ANY : d;
-        if (contract->merged[d] > 1 || contract->factor[d] > 1)
+        unsigned dimension = shape->blocks[d] > 1 ? VARIANCE_ANY : d;
+        if (shape->blocks[d] > 1 || shape->threads[d] > 1)
             differs |= variance_branch(analyses_variance(c->analyses, dimension, &options), block);
     }
     return differs;
@@ -531,7 +532,7 @@ void coarsening_divide(Body *body, const LaunchContract *contract)
     bool more = has_barriers(body);
     for (unsigned parts = 0; more && parts < MOST_PARTS; parts++) {
         Arena *scratch = arena_new();
-        Coarsening c = {.body = body, .scratch = scratch, .level = LEVEL_THREAD, .analyses = analyses_new(body)};
+        Coarsening c = {.body = body, .scratch = scratch, .analyses = analyses_new(body)};
         c.dominance = analyses_dominance(c.analyses);
         c.postdominance = analyses_postdominance(c.analyses);
         c.loops = analyses_loops(c.analyses);

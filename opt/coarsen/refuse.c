@@ -20,7 +20,7 @@ static const char *name_value(const Coarsening *c, const VarianceReason *reason,
 {
     const Inst *inst = reason->inst;
     if (inst && inst == c->index_read)
-        return arena_printf(c->scratch, "%s.%c", c->level == LEVEL_THREAD ? "%tid" : "%ctaid", "xyz"[c->dimension]);
+        return arena_printf(c->scratch, "%s.%c", !c->merges_blocks ? "%tid" : "%ctaid", "xyz"[c->dimension]);
     if (inst && reason->cause == VARIANCE_INDEX && coarsening_sreg(inst))
         return coarsening_sreg(inst)->name;
     if (inst && inst->span.end && reason->cause != VARIANCE_INDEX)
@@ -52,13 +52,13 @@ bool coarsening_refuse_controlled(Coarsening *c, const Inst *inst)
     VarianceRoot root = {NULL, REG_NONE, REG_NONE};
     VarianceReason reason = {VARIANCE_UNIFORM, NULL, NULL, REG_NONE, NULL};
     /* Merged blocks may differ: a barrier is refused because threads of one of them do. */
-    const Variance *variance = c->level == LEVEL_THREAD ? c->variance : coarsening_within_block(c);
+    const Variance *variance = !c->merges_blocks ? c->variance : coarsening_within_block(c);
     if (variance_block(variance, block))
         reason = variance_block_reason(variance, block, &root);
     if (!root.branch || !root.branch->span.end || root.reg == REG_NONE)
         return coarsening_refuse(c, inst, "'%s' is between branches that differ between the merged threads", spelling);
     const char *may = reason.cause == VARIANCE_MEMORY ? "may differ" : "differs";
-    const char *who = c->level == LEVEL_THREAD ? "merged threads" : "threads of a block";
+    const char *who = !c->merges_blocks ? "merged threads" : "threads of a block";
     return coarsening_refuse(c, inst, "'%s' is executed under a condition that %s between the %s (%s on line %u): it "
                              "depends on %s", spelling, may, who, c->body->regs.data[root.condition].name,
                              coarsening_line(c, root.branch), describe_root(c, &reason, root.reg));

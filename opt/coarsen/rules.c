@@ -125,7 +125,7 @@ bool coarsening_is_collective(const Inst *inst)
 
 bool coarsening_joins(const Coarsening *c, const Inst *inst)
 {
-    return c->level == LEVEL_THREAD && coarsening_combines(inst);
+    return !c->merges_blocks && coarsening_combines(inst);
 }
 
 bool coarsening_orders(const Inst *inst)

@@ -18,8 +18,9 @@ static void note_load(Coarsening *c, const Inst *load)
 {
     unsigned *threads = ARENA_NEW(c->sharers->arena, unsigned);
     *threads = threads_of(c, load) * c->factor;
+    const unsigned before = shape_replicas(&c->before);
     for (unsigned k = 1; k < c->factor; k++) {
-        Reuse reuse = {REUSE_SELF_TEMPORAL, load->span, load->span, load->replica + k * c->replicas, load->replica,
+        Reuse reuse = {REUSE_SELF_TEMPORAL, load->span, load->span, load->replica + k * before, load->replica,
                        *threads / c->factor};
         reuse_record(c->sharers->arena, c->shared, &reuse);
     }

@@ -15,7 +15,7 @@ const Variance *coarsening_within_block(const Coarsening *c)
 
 bool coarsening_come_together(const Coarsening *c, const Block *block)
 {
-    return c->level == LEVEL_BLOCK && !variance_block(coarsening_within_block(c), block);
+    return c->merges_blocks && !variance_block(coarsening_within_block(c), block);
 }
 
 bool coarsening_go_together(const Coarsening *c, const Block *block)

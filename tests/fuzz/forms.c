@@ -208,10 +208,9 @@ static bool body_coarsen(Body **body, Random *random)
     static const Stride strides[] = {{STRIDE_BLOCK, 0}, {STRIDE_BLOCK, 0}, {STRIDE_UNIT, 0}, {STRIDE_NUMBER, 16}};
     unsigned given[3] = {0};
     static const GuardForm forms[] = {GUARDS_AUTO, GUARDS_SEQUENTIAL, GUARDS_FAST, GUARDS_PREDICATED};
-    CoarsenRequest request = {.factor = {1, 1, 1},
-                              .stride = strides[random_below(random, COUNT_OF(strides))],
+    CoarsenRequest request = {.stride = strides[random_below(random, COUNT_OF(strides))],
                               .guards = forms[random_below(random, COUNT_OF(forms))]};
-    request.factor[random_below(random, 8) ? 0 : 1 + random_below(random, 2)] = 2u << random_below(random, 2);
+    request.shape.threads[random_below(random, 8) ? 0 : 1 + random_below(random, 2)] = 2u << random_below(random, 2);
     if (random_below(random, 2)) {
         given[0] = 64u << random_below(random, 3);
         given[1] = given[2] = 4;

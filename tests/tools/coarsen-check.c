@@ -39,8 +39,7 @@ typedef struct Settings {
 } Settings;
 
 typedef struct Config {
-    CoarsenLevel level;
-    unsigned factor[3], merged[3];
+    Shape shape;
     bool shrinks_grid;
     Stride stride;
     GuardForm guards;
@@ -65,22 +64,18 @@ typedef struct Case {
 
 static bool config_parse(const char *text, Config *config)
 {
-    *config = (Config){.factor = {1, 1, 1}, .merged = {1, 1, 1}};
+    *config = (Config){.shape = {{1, 1, 1}, {1, 1, 1}}};
     snprintf(config->name, sizeof config->name, "%s", text);
     char *at = config->name;
     char *form = strchr(at, '+');
     if (form && !guard_form_read(form + 1, &config->guards))
         return false;
     config->shrinks_grid = strchr(at, 'g') != NULL;
-    if (*at == 'b' || *at == 'g') {
-        config->level = LEVEL_BLOCK;
-        at++;
-    }
     static const char letters[] = "xyz";
-    unsigned *factor = config->factor;
+    unsigned *factor = config->shape.threads;
     while (*at && *at != ':' && *at != '+') {
         if (*at == 'b' || *at == 'g') {
-            factor = config->merged;
+            factor = config->shape.blocks;
             at++;
         }
         const char *letter = strchr(letters, *at);
@@ -94,25 +89,26 @@ static bool config_parse(const char *text, Config *config)
         config->stride = (Stride){STRIDE_NUMBER, (unsigned)strtoul(at + 1, NULL, 10)};
         return config->stride.number != 0;
     }
-    return config->factor[0] && config->factor[1] && config->factor[2];
+    const Shape complete = shape_complete(&config->shape);
+    return memcmp(&complete, &config->shape, sizeof complete) == 0; /* no factor is 0 */
 }
 
 static bool config_fits(const Config *config, const Launch *launch)
 {
-    const unsigned *merged = config->level == LEVEL_BLOCK ? config->factor : config->merged;
+    const unsigned *threads = config->shape.threads, *blocks = config->shape.blocks;
     for (unsigned d = 0; d < 3 && config->shrinks_grid; d++)
-        if ((launch->grid[d] ? launch->grid[d] : 1) % merged[d])
+        if ((launch->grid[d] ? launch->grid[d] : 1) % blocks[d])
             return false;
-    if (config->level == LEVEL_BLOCK)
+    if (shape_is_of_blocks(&config->shape))
         return true;
     for (unsigned d = 0; d < 3; d++) {
         unsigned size = launch->block[d] ? launch->block[d] : 1;
         if (!launch->grid[0])
             continue;
-        if (size < config->factor[d])
+        if (size < threads[d])
             return false;
-        if (config->factor[d] > 1 && config->stride.kind == STRIDE_NUMBER &&
-            divide_up(size, config->factor[d]) % config->stride.number)
+        if (threads[d] > 1 && config->stride.kind == STRIDE_NUMBER &&
+            divide_up(size, threads[d]) % config->stride.number)
             return false;
     }
     return true;
@@ -202,6 +198,7 @@ static Body *inlined(Body *body, bool merges_blocks)
 static void check_config(const Case *it, const Config *config, bool clean)
 {
     Function *kernel = module_find_function(it->module, it->launch->kernel);
+    const Shape *shape = &config->shape;
     const char *reason = NULL;
     Body *body = body_build(kernel, &reason);
     if (!body) {
@@ -209,13 +206,14 @@ static void check_config(const Case *it, const Config *config, bool clean)
         it->counts->refused++;
         return;
     }
-    body = inlined(body, config->level == LEVEL_BLOCK || config->merged[0] * config->merged[1] * config->merged[2] > 1);
+    body = inlined(body, merges_any(shape->blocks));
     body_to_ssa(body);
     body_verify(body, "SSA");
-    CoarsenRequest request = {.level = config->level, .stride = config->stride, .guards = config->guards, .growth = 8};
-    memcpy(request.factor, config->factor, sizeof request.factor);
-    memcpy(request.merged, config->merged, sizeof request.merged);
-    request.shrinks_grid = config->shrinks_grid;
+    CoarsenRequest request = {.shape = *shape,
+                              .shrinks_grid = config->shrinks_grid,
+                              .stride = config->stride,
+                              .guards = config->guards,
+                              .growth = 8};
     unsigned given[3];
     for (unsigned d = 0; d < 3; d++)
         given[d] = it->launch->block[d] || !it->launch->grid[0] ? it->launch->block[d] : 1;
@@ -237,10 +235,11 @@ static void check_config(const Case *it, const Config *config, bool clean)
         one_dead_code(body);
         body_verify(body, "dead code");
     }
+    const unsigned *first = shape_is_of_blocks(shape) ? shape->blocks : shape->threads;
     if (it->settings->pressed)
         press(it, body,
-              (it->launch->argument_count ? it->launch->arguments[0].seed : 0) + config->factor[0] * 7 +
-                  config->factor[1] + config->stride.number);
+              (it->launch->argument_count ? it->launch->arguments[0].seed : 0) + first[0] * 7 + first[1] +
+                  config->stride.number);
     body_from_ssa(body);
     body_verify(body, "out of SSA");
     function_set_body(kernel, body);

@@ -66,8 +66,11 @@ static bool transform(const Settings *settings, Arena *arena, Function *kernel, 
     for (unsigned i = 0; i < PASS_COUNT; i++)
         options.passes.enabled[i] = way->reuses || i == PASS_UNROLL_JAM || i == PASS_CLEANUP || i == PASS_COARSEN;
     const UnrollJam jam = {loop, way->jam};
-    KernelRequest request = {.coarsen = way->coarse > 1, .factor = {way->coarse, 1, 1}, .jams = &jam, .jam_count = 1};
-    request.stride.kind = way->is_unit ? STRIDE_UNIT : STRIDE_BLOCK;
+    const KernelRequest request = {.coarsen = way->coarse > 1,
+                                   .coarsening = {.shape.threads = {way->coarse, 1, 1},
+                                                  .stride.kind = way->is_unit ? STRIDE_UNIT : STRIDE_BLOCK},
+                                   .jams = &jam,
+                                   .jam_count = 1};
     pipeline_run(arena, kernel, &request, &options, result);
     if (!kernel_is_jammed(result) && settings->verbose)
         printf("  refused: %s\n", result->jams[0].refusal.reason);

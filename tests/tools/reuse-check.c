@@ -27,7 +27,7 @@ static const PassId passes[] = {PASS_DECIDE,  PASS_LOAD_REUSE,  PASS_ADDRESSES, 
                                 PASS_ACCUMULATOR, PASS_VECTORIZE, PASS_BASES,     PASS_POINTERS};
 
 typedef struct Way {
-    unsigned factor[3];
+    unsigned threads[3];
     StrideKind stride;
 } Way;
 
@@ -69,9 +69,9 @@ static Body *transform(const Settings *settings, Arena *arena, Function *kernel,
         return NULL;
     body_to_ssa(body);
     CoarsenRequest request = {.stride = {way->stride, 0}};
-    memcpy(request.factor, way->factor, sizeof request.factor);
+    memcpy(request.shape.threads, way->threads, sizeof request.shape.threads);
     request.block = block_size_resolve(&body->tuning, launch->block);
-    bool coarse = way->factor[0] * way->factor[1] * way->factor[2] > 1;
+    bool coarse = merges_any(way->threads);
     LaunchContract contract;
     Refusal refusal;
     if (coarse && !coarsen_body(body, &request, &contract, &refusal, NULL)) {
@@ -99,7 +99,7 @@ static const char *compare(Arena *arena, const Buf *text, const Launch *launch, 
     Module *changed = parse_text("changed.ptx", buf_text(text), text->length);
     if (!changed)
         return "the output does not parse";
-    const LaunchChange change = {.block = {way->factor[0], way->factor[1], way->factor[2]}};
+    const LaunchChange change = {.block = {way->threads[0], way->threads[1], way->threads[2]}};
     Launch *divided = launch_changed(arena, launch, &change);
     EmulatorResult *actual = emulator_run(arena, changed, divided, options);
     const char *message = actual->fault.kind != FAULT_NONE
@@ -151,7 +151,7 @@ static void check_seed(void *context, uint64_t seed)
         const char *message = compare(arena, &after, &launch, way, expected, &options);
         sums->done++;
         if (message) {
-            printf("seed %llu: WRONG at %ux%u, %s: %s\n", (unsigned long long)seed, way->factor[0], way->factor[1],
+            printf("seed %llu: WRONG at %ux%u, %s: %s\n", (unsigned long long)seed, way->threads[0], way->threads[1],
                    way->stride == STRIDE_UNIT ? "unit" : "block", message);
             sums->wrong++;
             keep_wrong(arena, settings->folder, "reuse", seed, &after, &text);

@@ -43,7 +43,7 @@ static inline Try try_with(const char *head, const char *tuning, const char *cod
     return it;
 }
 
-static const CoarsenRequest by_four = {.factor = {4, 1, 1}, .guards = GUARDS_SEQUENTIAL};
+static const CoarsenRequest by_four = {.shape.threads = {4, 1, 1}, .guards = GUARDS_SEQUENTIAL};
 
 /* Coarsened by four, the code must have this many instructions of the opcode. */
 static inline void check_count(const char *code, Opcode op, size_t count)

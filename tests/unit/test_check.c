@@ -99,7 +99,7 @@ static Checked check_sources(const Sources *sources, const Costs *costs)
     PipelineOptions options = {.sm = sm_limits_for("sm_90"), .judge = costs ? &judge : NULL};
     memset(options.passes.enabled, true, sizeof options.passes.enabled);
     KernelRequest request = {.coarsen = true};
-    memcpy(request.factor, sources->factor, sizeof request.factor);
+    memcpy(request.coarsening.shape.threads, sources->factor, sizeof request.coarsening.shape.threads);
     memcpy(request.block, sources->block, sizeof request.block);
     KernelResult result;
     pipeline_run(it.arena, module_find_function(module, "k"), &request, &options, &result);
@@ -356,7 +356,7 @@ static void nothing_stops_them_where_all_costs(void **state)
 static void a_known_block_is_the_only_one(void **state)
 {
     (void)state;
-    const LaunchContract contract = {.factor = {2, 1, 1}, .stride_unit = 1, .block = {64, 32, 1}};
+    const LaunchContract contract = {.shape = {{2, 1, 1}, {1, 1, 1}}, .stride_unit = 1, .block = {64, 32, 1}};
     static const unsigned others[][3] = {{32, 32, 1}, {64, 64, 1}, {64, 32, 2}};
     const char *conditions[8];
     Arena *arena = arena_new();

@@ -79,7 +79,6 @@ static Setup *setup_new(const char *tuning, const char *instruction, unsigned bl
     for (unsigned i = 0; i < PASS_COUNT; i++)
         setup->options.passes.enabled[i] = true;
     KernelRequest *request = &setup->report.request;
-    request->factor[0] = request->factor[1] = request->factor[2] = 1;
     request->block[0] = block_x;
     request->block[1] = request->block[2] = block_x ? 1 : 0;
     setup->report.is_auto = true;
@@ -138,8 +137,7 @@ static void check_choice(const Setup *setup)
     if (!chosen)
         return;
     assert_true(chosen->speedup >= 1.03);
-    assert_memory_equal(report->request.factor, chosen->factor, sizeof chosen->factor);
-    assert_memory_equal(report->request.merged, chosen->merged, sizeof chosen->merged);
+    assert_memory_equal(&report->request.coarsening.shape, &chosen->shape, sizeof chosen->shape);
     assert_non_null(strstr(report->choice.words, "predicted"));
 }
 
@@ -169,11 +167,11 @@ static void test_merged_blocks(void **state)
 {
     (void)state;
     Setup *setup = setup_new("", shared_by_blocks, 32, &(Script){.registers = {16, 20}});
-    setup->report.request.shrinks_grid = true;
+    setup->report.request.coarsening.shrinks_grid = true;
     choose(setup, context());
     check_choice(setup);
     assert_true(setup->report.request.coarsen);
-    assert_int_equal(setup->report.request.level, LEVEL_BLOCK);
+    assert_true(shape_is_of_blocks(&setup->report.request.coarsening.shape));
     assert_non_null(strstr(setup->report.choice.words, "blocks of the grid"));
     setup_free(setup);
     /* Not of a grid that is too small, and not if only threads may be merged. */
@@ -183,7 +181,7 @@ static void test_merged_blocks(void **state)
     const Launch *const launches[] = {&launch};
     for (unsigned i = 0; i < 2; i++) {
         ChoiceContext only_threads = *context();
-        only_threads.level_given = i == 0;
+        only_threads.threads_only = i == 0;
         only_threads.launches = launches;
         only_threads.launch_count = i;
         setup = setup_new("", shared_by_blocks, 32, &(Script){.registers = {16, 20}});
@@ -191,7 +189,7 @@ static void test_merged_blocks(void **state)
         check_choice(setup);
         assert_true(setup->report.choice.trial_count > 0);
         for (unsigned k = 0; k < setup->report.choice.trial_count; k++)
-            assert_int_equal(setup->report.choice.trials[k].level, LEVEL_THREAD);
+            assert_false(merges_any(setup->report.choice.trials[k].shape.blocks));
         setup_free(setup);
     }
 }
@@ -202,20 +200,18 @@ static void test_products(void **state)
     (void)state;
     for (unsigned given = 0; given < 2; given++) {
         ChoiceContext one_level = *context();
-        one_level.level_given = given;
+        one_level.threads_only = given;
         Setup *setup = setup_new("", shared_by_blocks, 128, &(Script){.registers = {16, 20}});
-        setup->report.request.shrinks_grid = true;
+        setup->report.request.coarsening.shrinks_grid = true;
         choose(setup, &one_level);
         check_choice(setup);
         unsigned products = 0;
         for (unsigned i = 0; i < setup->report.choice.trial_count; i++) {
-            const CoarsenTrial *trial = &setup->report.choice.trials[i];
-            unsigned total = trial->factor[0] * trial->merged[0];
-            assert_int_equal(trial->merged[1] * trial->merged[2], 1);
+            const Shape *shape = &setup->report.choice.trials[i].shape;
+            unsigned total = shape->threads[0] * shape->blocks[0];
+            assert_int_equal(shape_replicas(shape), total);
             assert_true(total >= 2 && total <= 16);
-            products += trial->merged[0] > 1;
-            if (trial->merged[0] > 1 && trial->sound)
-                assert_int_equal(trial->level, LEVEL_THREAD);
+            products += shape->threads[0] > 1 && shape->blocks[0] > 1;
         }
         assert_int_equal(products > 0, !given);
         setup_free(setup);
@@ -228,7 +224,7 @@ static void test_copy(void **state)
     /* At full bandwidth either way, and no fewer accesses. */
     Setup *setup = setup_new("", plain, 256, &(Script){.registers = {16, 20}});
     setup->options.passes.enabled[PASS_VECTORIZE] = false;
-    setup->report.request.stride = (Stride){.kind = STRIDE_UNIT};
+    setup->report.request.coarsening.stride = (Stride){.kind = STRIDE_UNIT};
     ChoiceContext only_unit = *context();
     only_unit.stride_given = true;
     choose(setup, &only_unit);

@@ -2,7 +2,7 @@
  * Guards are in test_coarsen_guards.c, merged blocks in test_coarsen_blocks.c. */
 #include "coarsened.h"
 
-static const CoarsenRequest by_two_unit = {.factor = {2, 1, 1}, .stride = {.kind = STRIDE_UNIT}};
+static const CoarsenRequest by_two_unit = {.shape.threads = {2, 1, 1}, .stride = {.kind = STRIDE_UNIT}};
 
 static void test_clones(void **state)
 {
@@ -169,7 +169,7 @@ static void test_warp_level(void **state)
     /* each replica has its own guard */
     check_count("\tsetp.lt.u32 %p1, %t, 40;\n\t@%p1 bar.warp.sync 0xff;\n", OP_BAR, 4);
     /* a numeric stride keeps whole warps if it is made of them */
-    Try it = try_with("", "", meet, &(CoarsenRequest){.factor = {2, 1, 1}, .stride = {STRIDE_NUMBER, 64}});
+    Try it = try_with("", "", meet, &(CoarsenRequest){.shape.threads = {2, 1, 1}, .stride = {STRIDE_NUMBER, 64}});
     assert_true(it.done);
     assert_true(it.contract.whole_warps);
     assert_int_equal(it.contract.stride_unit, 64);
@@ -336,11 +336,11 @@ static void test_waits_for_others(void **state)
     check_accepted_with(WAIT("eq.u32 %p1, %t, 0", TELL, "\tbar.sync 0;\n"), &by_two_unit);
     check_refused_with("", "", WAIT("lt.u32 %p1, %t, 2", TELL, "\tbar.sync 0;\n"), &by_two_unit, "may wait",
                        "ld.volatile");
-    const CoarsenRequest by_number = {.factor = {2, 1, 1}, .stride = {STRIDE_NUMBER, 8}};
+    const CoarsenRequest by_number = {.shape.threads = {2, 1, 1}, .stride = {STRIDE_NUMBER, 8}};
     check_accepted_with(WAIT("lt.u32 %p1, %t, 8", TELL, "\tbar.sync 0;\n"), &by_number);
     check_refused_with("", "", WAIT("lt.u32 %p1, %t, 9", TELL, "\tbar.sync 0;\n"), &by_number, "may wait",
                        "ld.volatile");
-    const CoarsenRequest by_y = {.factor = {1, 2, 1}};
+    const CoarsenRequest by_y = {.shape.threads = {1, 2, 1}};
     check_accepted_with("\tmov.u32 %r6, %tid.y;\n" WAIT("eq.u32 %p1, %r6, 0", ALL_LANES TELL, "\tbar.sync 0;\n"),
                         &by_y);
     check_refused_with("", "",
@@ -465,21 +465,25 @@ static void test_refuses_blocks(void **state)
     (void)state;
     const char *shuffle = "\tshfl.sync.bfly.b32 %r1, %t, 1, 31, -1;\n";
     check_refused_with("", "", shuffle, &by_two_unit, "whole warps", "shfl");
-    check_refused_with("", "", shuffle, &(CoarsenRequest){.factor = {4, 1, 1}, .block = {BLOCK_GIVEN, {64, 1, 1}}},
+    check_refused_with("", "", shuffle,
+                       &(CoarsenRequest){.shape.threads = {4, 1, 1}, .block = {BLOCK_GIVEN, {64, 1, 1}}},
                        "split its warps", NULL);
-    check_refused_with("", "", shuffle, &(CoarsenRequest){.factor = {1, 2, 1}, .block = {BLOCK_GIVEN, {16, 2, 1}}},
+    check_refused_with("", "", shuffle,
+                       &(CoarsenRequest){.shape.threads = {1, 2, 1}, .block = {BLOCK_GIVEN, {16, 2, 1}}},
                        "split its warps", NULL);
     check_refused_with("", ".reqntid 3", "",
-                       &(CoarsenRequest){.factor = {4, 1, 1}, .block = {BLOCK_GIVEN, {32, 1, 1}}},
+                       &(CoarsenRequest){.shape.threads = {4, 1, 1}, .block = {BLOCK_GIVEN, {32, 1, 1}}},
                        "the factor 4 is more than the block's 3 threads along x", NULL);
-    check_refused_with("", "", shuffle, &(CoarsenRequest){.factor = {2, 1, 1}, .block = {BLOCK_GIVEN, {63, 2, 1}}},
+    check_refused_with("", "", shuffle,
+                       &(CoarsenRequest){.shape.threads = {2, 1, 1}, .block = {BLOCK_GIVEN, {63, 2, 1}}},
                        "split its warps", NULL);
-    check_refused_with("", ".reqntid 32", "", &(CoarsenRequest){.factor = {1, 2, 1}}, "the block's 1 thread along y",
-                       NULL);
-    check_refused_with(
-        "", "", "",
-        &(CoarsenRequest){.factor = {4, 1, 1}, .stride = {STRIDE_NUMBER, 16}, .block = {BLOCK_GIVEN, {96, 1, 1}}},
-        "the stride 16 does not divide the 24 threads", NULL);
+    check_refused_with("", ".reqntid 32", "", &(CoarsenRequest){.shape.threads = {1, 2, 1}},
+                       "the block's 1 thread along y", NULL);
+    check_refused_with("", "", "",
+                       &(CoarsenRequest){.shape.threads = {4, 1, 1},
+                                         .stride = {STRIDE_NUMBER, 16},
+                                         .block = {BLOCK_GIVEN, {96, 1, 1}}},
+                       "the stride 16 does not divide the 24 threads", NULL);
 }
 
 /* The distance between replicas, along each dimension. */
@@ -490,7 +494,7 @@ static void test_strides(void **state)
         CoarsenRequest request = {.stride = {STRIDE_NUMBER, 4}};
         char code[160];
         for (unsigned i = 0; i < 3; i++) {
-            request.factor[i] = i == d ? 4 : 1;
+            request.shape.threads[i] = i == d ? 4 : 1;
             request.block.threads[i] = i == d ? 16 : 2;
         }
         snprintf(code, sizeof code, "\tmov.u32 %%r1, %%tid.%c;\n\tmad.wide.u32 %%d1, %%r1, 4, %%a;\n"
@@ -513,14 +517,15 @@ static void test_strides(void **state)
 static void test_contract(void **state)
 {
     (void)state;
-    Try it = try_with(
-        "", "", OWN "\tst.global.u32 [%d1], %t;\n",
-        &(CoarsenRequest){.factor = {2, 4, 1}, .stride = {STRIDE_NUMBER, 8}, .block = {BLOCK_GIVEN, {64, 0, 0}}});
+    Try it =
+        try_with("", "", OWN "\tst.global.u32 [%d1], %t;\n",
+                 &(CoarsenRequest){
+                     .shape.threads = {2, 4, 1}, .stride = {STRIDE_NUMBER, 8}, .block = {BLOCK_GIVEN, {64, 0, 0}}});
     assert_true(it.done);
     assert_string_equal(it.contract.kernel, "k");
-    assert_int_equal(it.contract.factor[0], 2);
-    assert_int_equal(it.contract.factor[1], 4);
-    assert_int_equal(it.contract.factor[2], 1);
+    assert_int_equal(it.contract.shape.threads[0], 2);
+    assert_int_equal(it.contract.shape.threads[1], 4);
+    assert_int_equal(it.contract.shape.threads[2], 1);
     assert_int_equal(it.contract.stride.kind, STRIDE_NUMBER);
     assert_int_equal(it.contract.stride_unit, 8);
     assert_int_equal(it.contract.block[0], 64);
@@ -548,13 +553,13 @@ static void test_contract(void **state)
         snprintf(code, sizeof code,
                  "\tmov.u32 %%r1, %%tid.y;\n\tsetp.lt.u32 %%p1, %%r1, 3;\n\t@%%p1 bra L;\n\t%s;\nL:\n"
                  "\tst.global.u32 [%%a], %%t;\n", barriers[i]);
-        it = try_with(SM_90, "", code, &(CoarsenRequest){.factor = {2, 1, 1}});
+        it = try_with(SM_90, "", code, &(CoarsenRequest){.shape.threads = {2, 1, 1}});
         assert_true(it.done);
         assert_true(it.contract.whole_warps);
         release(it.module);
     }
 
-    it = try_with("", "", "\tshfl.sync.bfly.b32 %r1, %t, 1, 31, -1;\n", &(CoarsenRequest){.factor = {1, 2, 1}});
+    it = try_with("", "", "\tshfl.sync.bfly.b32 %r1, %t, 1, 31, -1;\n", &(CoarsenRequest){.shape.threads = {1, 2, 1}});
     assert_true(it.done);
     assert_true(it.contract.whole_warps);
     assert_int_equal(it.contract.stride_unit, 1);
@@ -566,7 +571,7 @@ static void test_contract(void **state)
 
 static Tuning tuning_after(const char *tuning, unsigned x, unsigned y)
 {
-    Try it = try_with("", tuning, "", &(CoarsenRequest){.factor = {x, y, 1}});
+    Try it = try_with("", tuning, "", &(CoarsenRequest){.shape.threads = {x, y, 1}});
     assert_true(it.done);
     Tuning after = it.body->tuning;
     release(it.module);
@@ -625,8 +630,9 @@ static const char *long_code(Arena *arena, unsigned differing, unsigned alike)
 static void the_size_has_a_limit(void **state)
 {
     (void)state;
-    static const CoarsenRequest by_most = {.factor = {1024, 1, 1}}, by_growth = {.factor = {COARSEN_GROWTH, 1, 1}};
-    static const CoarsenRequest by_more = {.factor = {2 * COARSEN_GROWTH, 1, 1}};
+    static const CoarsenRequest by_most = {.shape.threads = {1024, 1, 1}},
+                                by_growth = {.shape.threads = {COARSEN_GROWTH, 1, 1}};
+    static const CoarsenRequest by_more = {.shape.threads = {2 * COARSEN_GROWTH, 1, 1}};
     const unsigned many = COARSEN_SIZE / COARSEN_GROWTH + 500;
     static const char reason[] = "instructions instead of";
     Arena *arena = arena_new();

@@ -2,7 +2,7 @@
 #include "coarsened.h"
 
 static const CoarsenRequest four_blocks = {
-    .level = LEVEL_BLOCK, .factor = {4, 1, 1}, .guards = GUARDS_SEQUENTIAL};
+    .shape.blocks = {4, 1, 1}, .guards = GUARDS_SEQUENTIAL};
 
 static void check_blocks(const char *head, const char *code, Opcode op, size_t count)
 {
@@ -11,8 +11,8 @@ static void check_blocks(const char *head, const char *code, Opcode op, size_t c
         fail_msg("refused: %s\n%s", it.refusal.reason, code);
     if (count_op(it.body, op) != count)
         fail_msg("%zu %s, not %zu:\n%s", count_op(it.body, op), opcode_name(op), count, code);
-    assert_int_equal(it.contract.factor[0], 1);
-    assert_int_equal(it.contract.merged[0], 4);
+    assert_int_equal(it.contract.shape.threads[0], 1);
+    assert_int_equal(it.contract.shape.blocks[0], 4);
     assert_false(it.contract.whole_warps);
     release(it.module);
 }
@@ -44,7 +44,7 @@ static void test_blocks(void **state)
     check_refused_with(".extern .shared .b32 s[];\n", "", "\tst.shared.u32 [s], %t;\n", request, "a launch as before",
                        "st.shared");
     check_refused_with("", "", "\t.shared .b32 s[8192];\n\tmov.u32 %r1, %ctaid.x;\n\tst.shared.u32 [s], %r1;\n",
-                       &(CoarsenRequest){.level = LEVEL_BLOCK, .factor = {4, 1, 1}, .shrinks_grid = true},
+                       &(CoarsenRequest){.shape.blocks = {4, 1, 1}, .shrinks_grid = true},
                        "131072 bytes", NULL);
     check_blocks("", "\t.shared .b32 s[8192];\n\tst.shared.u32 [s], %t;\n", OP_ST, 4); /* in turn */
     check_refused_with("", "", "\tst.shared.u32 [%t], %t;\n", request, "does not come from a shared", "st.shared");
@@ -72,7 +72,7 @@ static void test_blocks(void **state)
     check_refused_with("", "", "\tmov.u32 %r2, %ctaid.x;\nL:\n\tld.volatile.global.u32 %r1, [%a];\n"
                        "\tsetp.ne.u32 %p1, %r1, %r2;\n\t@%p1 bra L;\n", request, "may wait", "ld.volatile");
     check_refused_with("", "", "\tst.global.u32 [%a], %t;\n",
-                       &(CoarsenRequest){.level = LEVEL_BLOCK, .factor = {2, 1, 1}, .stride = {STRIDE_NUMBER, 8}},
+                       &(CoarsenRequest){.shape.blocks = {2, 1, 1}, .stride = {STRIDE_NUMBER, 8}},
                        "'block' or 'unit' only", NULL);
 }
 
@@ -81,15 +81,15 @@ static void test_shrunk_grids(void **state)
 {
     (void)state;
     static const char *const array = ".extern .shared .align 16 .b32 s[];\n";
-    const CoarsenRequest four = {.level = LEVEL_BLOCK, .factor = {2, 2, 1}, .shrinks_grid = true};
-    const CoarsenRequest both = {.factor = {2, 1, 1}, .merged = {1, 3, 1}, .shrinks_grid = true};
+    const CoarsenRequest four = {.shape.blocks = {2, 2, 1}, .shrinks_grid = true};
+    const CoarsenRequest both = {.shape = {{2, 1, 1}, {1, 3, 1}}, .shrinks_grid = true};
     const char *conditions[8];
     Try it = try_with(array, "", OWN "\tst.shared.u32 [s+4], %t;\n\tld.shared.u32 %r1, [s+4];\n"
                       "\tst.global.u32 [%d1], %r1;\n", &four);
     assert_true(it.done);
     assert_true(contract_changes_grid(&it.contract));
-    assert_int_equal(it.contract.grid_factor[0], 2);
-    assert_int_equal(it.contract.grid_factor[1], 2);
+    assert_int_equal(it.contract.shape.blocks[0], 2);
+    assert_int_equal(it.contract.shape.blocks[1], 2);
     assert_int_equal(it.contract.dynamic_factor, 4);
     assert_int_equal(count_op(it.body, OP_BRA), 0); /* no block is surplus, and none beyond the grid's end */
     assert_int_equal(contract_conditions(it.module->arena, &it.contract, conditions), 2);
@@ -97,8 +97,8 @@ static void test_shrunk_grids(void **state)
     release(it.module);
     it = try_with("", "", OWN "\tst.global.u32 [%d1], %t;\n", &both);
     assert_true(it.done);
-    assert_int_equal(it.contract.factor[0], 2);
-    assert_int_equal(it.contract.grid_factor[1], 3);
+    assert_int_equal(it.contract.shape.threads[0], 2);
+    assert_int_equal(it.contract.shape.blocks[1], 3);
     assert_int_equal(it.contract.dynamic_factor, 1);
     assert_int_equal(contract_conditions(it.module->arena, &it.contract, conditions), 2);
     release(it.module);
@@ -116,7 +116,7 @@ static void test_shrunk_grids(void **state)
 
 static void check_arrays(const char *code, bool shrinks_grid, size_t arrays, size_t barriers)
 {
-    const CoarsenRequest four = {.level = LEVEL_BLOCK, .factor = {4, 1, 1}, .shrinks_grid = shrinks_grid};
+    const CoarsenRequest four = {.shape.blocks = {4, 1, 1}, .shrinks_grid = shrinks_grid};
     Buf text = {0};
     buf_printf(&text, "\t.shared .b32 s[64];\n\tmov.u32 %%r1, s;\n\tmad.lo.u32 %%r1, %%t, 4, %%r1;\n%s", code);
     Try it = try_with("", "", buf_text(&text), &four);

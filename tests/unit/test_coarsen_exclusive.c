@@ -13,7 +13,7 @@
 
 static bool is_alone(const char *computes)
 {
-    static const CoarsenRequest by_two = {.factor = {2, 1, 1}};
+    static const CoarsenRequest by_two = {.shape.threads = {2, 1, 1}};
     Arena *arena = arena_new();
     Try it = try_with(PACKED_HEADER, ".reqntid 512", arena_printf(arena, TO_WAIT, computes), &by_two);
     if (!it.done && !strstr(it.refusal.reason, "may wait for another thread"))

@@ -3,7 +3,7 @@
 
 static Try try_guards(const char *code, unsigned factor, GuardForm guards, unsigned growth)
 {
-    CoarsenRequest request = {.factor = {factor, 1, 1}, .guards = guards, .growth = growth};
+    CoarsenRequest request = {.shape.threads = {factor, 1, 1}, .guards = guards, .growth = growth};
     Try it = try_with("", "", code, &request);
     if (!it.done)
         fail_msg("refused: %s\n%s", it.refusal.reason, code);

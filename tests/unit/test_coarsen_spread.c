@@ -52,24 +52,24 @@ static void spread(void **state)
         size_t blocks;
         unsigned most; /* the most of these that work, on any SM */
     } cases[] = {
-        {{.level = LEVEL_BLOCK, .factor = {2, 1, 1}}, {4096, 1, 1}, 1, 8, 5},
-        {{.level = LEVEL_BLOCK, .factor = {2, 1, 1}}, {4096, 1, 1}, 132, 8, 5},
-        {{.level = LEVEL_BLOCK, .factor = {2, 1, 1}}, {4096, 1, 1}, 108, 8, 6},
-        {{.level = LEVEL_BLOCK, .factor = {2, 1, 1}}, {4096, 1, 1}, 128, 8, 5},
-        {{.level = LEVEL_BLOCK, .factor = {2, 1, 1}}, {4096, 1, 1}, 40, 8, 7},
-        {{.level = LEVEL_BLOCK, .factor = {4, 1, 1}}, {4096, 1, 1}, 1, 16, 5},
-        {{.level = LEVEL_BLOCK, .factor = {4, 1, 1}}, {4096, 1, 1}, 132, 16, 7},
-        {{.level = LEVEL_BLOCK, .factor = {3, 1, 1}}, {3000, 1, 1}, 1, 12, 5},
-        {{.level = LEVEL_BLOCK, .factor = {1, 2, 1}}, {64, 64, 1}, 1, 8, 5},
-        {{.level = LEVEL_BLOCK, .factor = {1, 2, 1}}, {40, 64, 1}, 132, 8, 6},
-        {{.level = LEVEL_BLOCK, .factor = {1, 2, 1}}, {256, 16, 1}, 132, 8, 6},
-        {{.level = LEVEL_BLOCK, .factor = {2, 1, 1}}, {64, 64, 1}, 132, 8, 5},
-        {{.level = LEVEL_BLOCK, .factor = {4, 1, 1}}, {64, 64, 1}, 132, 16, 5},
-        {{.level = LEVEL_BLOCK, .factor = {2, 2, 1}}, {64, 64, 1}, 1, 16, 5},
-        {{.level = LEVEL_BLOCK, .factor = {2, 2, 1}}, {64, 64, 1}, 132, 16, 8},
-        {{.level = LEVEL_BLOCK, .factor = {2, 2, 1}}, {40, 64, 1}, 132, 16, 6},
-        {{.level = LEVEL_BLOCK, .factor = {2, 4, 1}}, {64, 64, 1}, 1, 32, 5},
-        {{.level = LEVEL_BLOCK, .factor = {3, 2, 1}}, {63, 64, 1}, 1, 24, 9},
+        {{.shape.blocks = {2, 1, 1}}, {4096, 1, 1}, 1, 8, 5},
+        {{.shape.blocks = {2, 1, 1}}, {4096, 1, 1}, 132, 8, 5},
+        {{.shape.blocks = {2, 1, 1}}, {4096, 1, 1}, 108, 8, 6},
+        {{.shape.blocks = {2, 1, 1}}, {4096, 1, 1}, 128, 8, 5},
+        {{.shape.blocks = {2, 1, 1}}, {4096, 1, 1}, 40, 8, 7},
+        {{.shape.blocks = {4, 1, 1}}, {4096, 1, 1}, 1, 16, 5},
+        {{.shape.blocks = {4, 1, 1}}, {4096, 1, 1}, 132, 16, 7},
+        {{.shape.blocks = {3, 1, 1}}, {3000, 1, 1}, 1, 12, 5},
+        {{.shape.blocks = {1, 2, 1}}, {64, 64, 1}, 1, 8, 5},
+        {{.shape.blocks = {1, 2, 1}}, {40, 64, 1}, 132, 8, 6},
+        {{.shape.blocks = {1, 2, 1}}, {256, 16, 1}, 132, 8, 6},
+        {{.shape.blocks = {2, 1, 1}}, {64, 64, 1}, 132, 8, 5},
+        {{.shape.blocks = {4, 1, 1}}, {64, 64, 1}, 132, 16, 5},
+        {{.shape.blocks = {2, 2, 1}}, {64, 64, 1}, 1, 16, 5},
+        {{.shape.blocks = {2, 2, 1}}, {64, 64, 1}, 132, 16, 8},
+        {{.shape.blocks = {2, 2, 1}}, {40, 64, 1}, 132, 16, 6},
+        {{.shape.blocks = {2, 4, 1}}, {64, 64, 1}, 1, 32, 5},
+        {{.shape.blocks = {3, 2, 1}}, {63, 64, 1}, 1, 24, 9},
     };
     static bool works[MOST_BLOCKS];
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -88,7 +88,7 @@ static void rest(void **state)
     static bool works[MOST_BLOCKS];
     for (unsigned blocks = 1; blocks < 300; blocks += 13) {
         unsigned count = 0;
-        find_working(&(CoarsenRequest){.level = LEVEL_BLOCK, .factor = {4, 1, 1}}, (unsigned[]){blocks, 1, 1}, works);
+        find_working(&(CoarsenRequest){.shape.blocks = {4, 1, 1}}, (unsigned[]){blocks, 1, 1}, works);
         for (unsigned i = 0; i < blocks; i++)
             count += works[i];
         if (blocks > 1 && count != divide_up(blocks, 4))

@@ -142,7 +142,7 @@ static const char *coarsened(Arena *arena, const char *code)
     Module *module = module_from(buf_text(&text));
     Body *body = body_from(module);
     body_to_ssa(body);
-    CoarsenRequest request = {.factor = {2, 1, 1}};
+    CoarsenRequest request = {.shape.threads = {2, 1, 1}};
     LaunchContract contract;
     Refusal refusal;
     if (!coarsen_body(body, &request, &contract, &refusal, NULL))

@@ -24,9 +24,9 @@ static void check_factors(const char *code, unsigned x, unsigned y, unsigned mer
     const Directive directive = find(code);
     if (directive.error)
         fail_msg("%s: %s", code, directive.error);
-    assert_int_equal(directive.coarsen.factor[0], x);
-    assert_int_equal(directive.coarsen.factor[1], y);
-    assert_int_equal(directive.coarsen.merged[0], merged_x);
+    assert_int_equal(directive.coarsen.shape.threads[0], x);
+    assert_int_equal(directive.coarsen.shape.threads[1], y);
+    assert_int_equal(directive.coarsen.shape.blocks[0], merged_x);
     assert_true(directive.span.end > directive.span.begin);
 }
 

@@ -48,7 +48,9 @@ static void test_product(void **state)
     Arena *arena = arena_new();
     Module *module;
     const KernelRequest request = {
-        .coarsen = true, .factor = {4, 4, 1}, .stride = {STRIDE_UNIT, 0}, .block = {16, 16, 1}};
+        .coarsen = true,
+        .coarsening = {.shape.threads = {4, 4, 1}, .stride = {STRIDE_UNIT, 0}},
+        .block = {16, 16, 1}};
     Body *body = form_of(arena, "corpus/matmul_naive/matmul_naive.sm_90.ptx", "matmul_naive", &request, &module);
     Work most = {0};
     for (size_t b = 0; b < body->blocks.count; b++) {
@@ -76,9 +78,9 @@ static void test_guard(void **state)
         Arena *arena = arena_new();
         Module *module;
         const KernelRequest request = {.coarsen = true,
-                                       .factor = {4, 1, 1},
-                                       .stride = {strides[i % COUNT_OF(strides)], 0},
-                                       .guards = guards[i / COUNT_OF(strides) % COUNT_OF(guards)],
+                                       .coarsening = {.shape.threads = {4, 1, 1},
+                                                      .stride = {strides[i % COUNT_OF(strides)], 0},
+                                                      .guards = guards[i / COUNT_OF(strides) % COUNT_OF(guards)]},
                                        .block = {has_size ? 256 : 0, has_size, has_size}};
         Body *body = form_of(arena, "corpus/vectoradd/vectoradd.sm_90.ptx", "vectoradd", &request, &module);
         size_t b = 0;
@@ -102,7 +104,9 @@ static void test_stencil(void **state)
     Arena *arena = arena_new();
     Module *module;
     const KernelRequest request = {
-        .coarsen = true, .factor = {1, 4, 1}, .stride = {STRIDE_UNIT, 0}, .block = {32, 8, 1}};
+        .coarsen = true,
+        .coarsening = {.shape.threads = {1, 4, 1}, .stride = {STRIDE_UNIT, 0}},
+        .block = {32, 8, 1}};
     Body *body = form_of(arena, "bench/expert/conv3.ptx", "conv3", &request, &module);
     size_t b = 0;
     while (b < body->blocks.count && (body->blocks.data[b]->is_cold || work_of(body->blocks.data[b]).stores < 4))

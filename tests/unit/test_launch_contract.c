@@ -18,15 +18,14 @@ static unsigned draw(uint64_t *state, unsigned below)
 static LaunchContract random_contract(uint64_t *state, Name kernel)
 {
     LaunchContract contract = {.kernel = kernel, .stride_unit = draw(state, 4) ? 1 : 8, .dynamic_factor = 1};
-    bool shrinks = draw(state, 2);
+    contract.shrinks_grid = draw(state, 2);
     contract.whole_warps = draw(state, 4) == 0;
     for (unsigned d = 0; d < 3; d++) {
-        contract.factor[d] = draw(state, 2) ? 1 : 1 + draw(state, 4);
-        contract.merged[d] = draw(state, 2) ? 1 : 1 + draw(state, 4);
-        contract.grid_factor[d] = shrinks ? contract.merged[d] : 1;
+        contract.shape.threads[d] = draw(state, 2) ? 1 : 1 + draw(state, 4);
+        contract.shape.blocks[d] = draw(state, 2) ? 1 : 1 + draw(state, 4);
         contract.block[d] = draw(state, 4) ? 0 : 8 * (1 + draw(state, 8));
     }
-    if (shrinks && draw(state, 2))
+    if (contract.shrinks_grid && draw(state, 2))
         contract.dynamic_factor = 1 + draw(state, 12);
     return contract;
 }
@@ -76,16 +75,16 @@ static void the_header_agrees(void **state)
         contract_add_symbol(module, symbol);
         assert_true(contract_find(arena, module, "k", &found, &error));
         contract_remove_symbol(module, symbol);
-        found.level = contract.level;
-        memcpy(found.merged, contract.merged, sizeof found.merged); /* a launch does not depend on these */
-        assert_memory_equal(&found, &contract, sizeof found);
-        uint32_t words[PTXOPT_CONTRACT_WORDS];
+        uint32_t words[PTXOPT_CONTRACT_WORDS], again[PTXOPT_CONTRACT_WORDS];
         words_of(module, &contract, words);
+        words_of(module, &found, again);
+        assert_memory_equal(words, again, sizeof words);
         Launch launch = {.dynamic_shared = draw(&random, 2) ? 0 : draw(&random, 5000)};
         for (unsigned d = 0; d < 3; d++) {
-            launch.block[d] = draw(&random, 2) ? 1 : contract.factor[d] * 4 * (1 + draw(&random, 16));
+            launch.block[d] = draw(&random, 2) ? 1 : contract.shape.threads[d] * 4 * (1 + draw(&random, 16));
             launch.block[d] = contract.block[d] && draw(&random, 8) ? contract.block[d] : launch.block[d];
-            launch.grid[d] = contract.grid_factor[d] * (1 + draw(&random, 5)) + (draw(&random, 6) == 0);
+            launch.grid[d] = (contract.shrinks_grid ? contract.shape.blocks[d] : 1) * (1 + draw(&random, 5));
+            launch.grid[d] += draw(&random, 6) == 0;
         }
         good += !contract_unmet(arena, &contract, launch.block, launch.grid);
         check_launch(arena, &contract, words, &launch);
@@ -154,8 +153,8 @@ static void symbols(void **state)
     char message[200];
     assert_true(read_symbol(CONST "[16] = {1347964752, 1, 0, 2, 4, 1, 2, 8, 1, 8, 64, 32, 1, 0, 0, 0};", &contract,
                             message));
-    assert_int_equal(contract.factor[1], 4);
-    assert_int_equal(contract.grid_factor[0], 1);
+    assert_int_equal(contract.shape.threads[1], 4);
+    assert_int_equal(contract.shape.blocks[0], 1);
     assert_int_equal(contract.dynamic_factor, 1);
     assert_int_equal(contract.stride.number, 8);
     assert_int_equal(contract.block[1], 32);
@@ -164,8 +163,8 @@ static void symbols(void **state)
                             "6, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "
                             "1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0};",
                             &contract, message));
-    assert_int_equal(contract.grid_factor[0], 3);
-    assert_int_equal(contract.grid_factor[1], 2);
+    assert_int_equal(contract.shape.blocks[0], 3);
+    assert_int_equal(contract.shape.blocks[1], 2);
     assert_int_equal(contract.dynamic_factor, 6);
     assert_false(read_symbol("", &contract, message));
     assert_string_equal(message, "");
@@ -197,20 +196,21 @@ static void check_conditions(const LaunchContract *contract, const char *first, 
 static void conditions_in_words(void **state)
 {
     (void)state;
-    LaunchContract contract = {.factor = {2, 1, 1}, .grid_factor = {1, 1, 1}, .dynamic_factor = 1, .stride_unit = 1};
+    LaunchContract contract = {.shape = {{2, 1, 1}, {1, 1, 1}}, .dynamic_factor = 1, .stride_unit = 1};
     check_conditions(&contract, "block.x is a multiple of 2", NULL);
     contract.stride_unit = 8;
     check_conditions(&contract, "block.x is a multiple of 16", NULL);
     contract.whole_warps = true;
     check_conditions(&contract, "block.x is a multiple of 64", NULL);
-    contract.factor[1] = 4;
+    contract.shape.threads[1] = 4;
     check_conditions(&contract, "block.y is a multiple of 32", "block.x is a multiple of 64");
-    contract.factor[0] = 1;
+    contract.shape.threads[0] = 1;
     check_conditions(&contract, "block.y is a multiple of 32", "block.x * block.y is a multiple of 128");
     contract.whole_warps = false;
-    contract.grid_factor[2] = 3;
+    contract.shape.blocks[2] = 3;
+    contract.shrinks_grid = true;
     check_conditions(&contract, "block.y is a multiple of 32", "grid.z is a multiple of 3");
-    contract.factor[1] = 1;
+    contract.shape.threads[1] = 1;
     contract.whole_warps = true; /* of threads, which are not merged */
     check_conditions(&contract, "grid.z is a multiple of 3", NULL);
 }
