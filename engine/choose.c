@@ -172,7 +172,7 @@ static bool make_form_as_is(Choice *choice, CoarsenTrial *trial)
 {
     KernelRequest request = trial_request(choice, trial);
     Candidate *candidate = &choice->candidates[choice->candidate_count];
-    request.registers = false;
+    request.reduce = false;
     *candidate = (Candidate){.trial = trial};
     pipeline_run(choice->arena, choice->kernel, &request, &choice->quiet, &candidate->result);
     KernelResult *result = &candidate->result;
@@ -616,7 +616,7 @@ static Candidate *fastest_with_boundary(Choice *choice, Candidate *best)
     const KernelRequest *plain = choice->request;
     const char *verdict;
     Candidate *candidate;
-    if (!best || !choice->judge || !plain->registers || plain->registers_goal != GOAL_AUTO || !choice->is_block_known ||
+    if (!best || !choice->judge || !plain->reduce || plain->registers.goal != GOAL_AUTO || !choice->is_block_known ||
         is_over(choice))
         return best;
     progress_phase(choice->progress, "fewer registers in the best forms", HUGE_VAL);

@@ -30,7 +30,7 @@ static bool form_weigh(JamChoice *choice, unsigned jam_count, FormCost *cost, co
     KernelRequest request = *choice->request;
     KernelResult result;
     Figures figures = {0};
-    request.registers = false;
+    request.reduce = false;
     request.jams = choice->jams;
     request.jam_count = jam_count;
     pipeline_run(choice->arena, choice->kernel, &request, &choice->quiet, &result);

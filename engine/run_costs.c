@@ -41,7 +41,7 @@ static const char *advise_rows(const Run *run, const KernelReport *kernel)
     const PipelineOptions quiet = pipeline_quiet(&run->pipeline);
     KernelRequest request = kernel->request;
     KernelResult result = {0};
-    request.registers = false;
+    request.reduce = false;
     memcpy(request.coarsening.shape.threads, (unsigned[]){1, factor[0], 1}, sizeof request.coarsening.shape.threads);
     pipeline_run(run->arena, kernel->result.kernel, &request, &quiet, &result);
     const char *advice = NULL;

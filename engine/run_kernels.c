@@ -108,13 +108,13 @@ static void set_request(const Run *run, KernelReport *report)
     report->is_jam_auto = options_jam_auto(run->options);
     set_jams(run, report);
     if (registers) {
-        request->registers = true;
+        request->reduce = true;
         request->registers_named = registers->kernel != NULL;
-        request->registers_goal = registers->goal;
-        request->registers_price = registers->price;
-        request->registers_spill = run->options->spill;
-        request->registers_knobs = run->knobs;
-        request->target_registers = registers->target;
+        request->registers = (RegistersRequest){.goal = registers->goal,
+                                                .price = registers->price,
+                                                .spill = run->options->spill,
+                                                .knobs = run->knobs,
+                                                .target = registers->target};
     }
 }
 
@@ -166,10 +166,10 @@ static void warn_refusals(Run *run, const KernelReport *report)
     if (result->registers == OUTCOME_REFUSED) {
         diag_warning(&run->diag, result->kernel->span, "the registers of kernel '%s' are not reduced: %s", name,
                      result->registers_refusal);
-    } else if (report->request.registers && report->request.registers_goal == GOAL_COUNT &&
+    } else if (report->request.reduce && report->request.registers.goal == GOAL_COUNT &&
                result->registers != OUTCOME_NOT_ASKED && !result->reduction.reached) {
         diag_warning(&run->diag, result->kernel->span, "kernel '%s' does not reach %u register%s%s%s", name,
-                     report->request.target_registers, plural(report->request.target_registers),
+                     report->request.registers.target, plural(report->request.registers.target),
                      result->reduction.explanation ? ": " : "",
                      result->reduction.explanation ? result->reduction.explanation : "");
     }
@@ -184,7 +184,7 @@ static bool is_coarsened_already(Run *run, const KernelReport *report)
 
 static bool is_searched(const Run *run, const KernelReport *kernel)
 {
-    return run->assembler && (kernel->is_auto || kernel->is_jam_auto || kernel->request.registers);
+    return run->assembler && (kernel->is_auto || kernel->is_jam_auto || kernel->request.reduce);
 }
 
 static bool is_interrupted(const Run *run)
@@ -217,7 +217,7 @@ static void search_end(Run *run, const KernelReport *kernel)
     if (is_interrupted(run) && !run->skips)
         diag_note(&run->diag, kernel->result.kernel->span, "the search for %s kernel '%s' was interrupted; the best "
                   "form until then is used", chooses ? "a form of" : "fewer registers in", name);
-    else if (run->judge.ended && !is_interrupted(run) && kernel->request.registers)
+    else if (run->judge.ended && !is_interrupted(run) && kernel->request.reduce)
         diag_note(&run->diag, kernel->result.kernel->span, "the search for fewer registers in kernel '%s' reached its "
                   "time limit (-search); the best form until then is used", name);
 }
@@ -313,7 +313,7 @@ static void run_kernel(Run *run, KernelReport *kernel)
     kernel->has_basis = find_basis(run, kernel, &kernel->basis);
     run->judge.basis = kernel->has_basis ? &kernel->basis : NULL;
     assembler_judge_forget(&run->judge);
-    if (kernel->request.registers && count_kernels(run) == 1)
+    if (kernel->request.reduce && count_kernels(run) == 1)
         answer_input(run, result->kernel);
     kernel->tuning = result->kernel->tuning;
     if (run->options->report)
@@ -323,8 +323,8 @@ static void run_kernel(Run *run, KernelReport *kernel)
     pipeline.no_figures = true;
     if (run->assembler)
         assembler_judge_limit(&run->judge, options_search_seconds(run->options));
-    progress_phase(&run->progress, kernel->request.registers ? "fewer registers" : "assembling",
-                   kernel->request.registers ? options_search_seconds(run->options) : HUGE_VAL);
+    progress_phase(&run->progress, kernel->request.reduce ? "fewer registers" : "assembling",
+                   kernel->request.reduce ? options_search_seconds(run->options) : HUGE_VAL);
     pipeline_run(run->arena, result->kernel, &kernel->request, &pipeline, result);
     search_end(run, kernel);
     progress_phase(&run->progress, "predicting times", HUGE_VAL);

@@ -110,7 +110,7 @@ static unsigned effort_of(const PipelineOptions *options)
 static unsigned search_effort(const KernelRequest *request, const PipelineOptions *options)
 {
     unsigned effort = effort_of(options);
-    for (unsigned knobs = request->registers_knobs; knobs; knobs &= knobs - 1)
+    for (unsigned knobs = request->registers.knobs; knobs; knobs &= knobs - 1)
         effort += KNOB_EFFORT;
     return effort;
 }
@@ -137,17 +137,12 @@ static unsigned launch_threads(const unsigned block[3], const LaunchChange *chan
 static void reduce_registers(PassContext *context, const KernelRequest *request, const PipelineOptions *options,
                              KernelResult *result)
 {
-    const LaunchChange launch_change = kernel_launch_change(result);
-    RegistersRequest wanted = {.goal = request->registers_goal,
-                               .price = request->registers_price,
-                               .target = request->target_registers,
-                               .spill = request->registers_spill,
-                               .knobs = request->registers_knobs,
-                               .change = launch_change,
-                               .dynamic_shared = launch_change_shared(&launch_change, request->dynamic_shared),
-                               .launch_threads = launch_threads(request->launch_block, &launch_change),
-                               .effort = search_effort(request, options),
-                               .is_original = !request->coarsen};
+    RegistersRequest wanted = request->registers;
+    wanted.change = kernel_launch_change(result);
+    wanted.dynamic_shared = launch_change_shared(&wanted.change, request->dynamic_shared);
+    wanted.launch_threads = launch_threads(request->launch_block, &wanted.change);
+    wanted.effort = search_effort(request, options);
+    wanted.is_original = !request->coarsen;
     registers_reduce(context, &wanted, &result->reduction);
     result->registers = result->reduction.changed ? OUTCOME_DONE : OUTCOME_UNCHANGED;
 }
@@ -158,7 +153,7 @@ static void refuse(Arena *arena, const KernelRequest *request, KernelResult *res
         result->coarsening = OUTCOME_REFUSED;
         result->refusal = (Refusal){.reason = reason};
     }
-    if (request->registers) {
+    if (request->reduce) {
         result->registers = OUTCOME_REFUSED;
         result->registers_refusal = reason;
     }
@@ -188,7 +183,7 @@ static bool is_wanted(const Function *kernel, const KernelRequest *request, cons
                       const BlockSize *block)
 {
     bool is_declared = kernel->tuning.reqntid_count || kernel->tuning.maxntid_count;
-    return request->coarsen || request->jam_count || request->registers || (block_size_total(block) && !is_declared) ||
+    return request->coarsen || request->jam_count || request->reduce || (block_size_total(block) && !is_declared) ||
            options->passes.dumped[PASS_SSA];
 }
 
@@ -326,9 +321,9 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         reuse(&context);
     }
     /* From here on the launch is the contract's, and what the code computes is settled. */
-    if (request->registers && (result->registers_refusal = search_refusal(options)) != NULL)
+    if (request->reduce && (result->registers_refusal = search_refusal(options)) != NULL)
         result->registers = OUTCOME_REFUSED;
-    if (request->registers && !result->registers_refusal)
+    if (request->reduce && !result->registers_refusal)
         reduce_registers(&context, request, options, result);
     else
         pass_run(&context, PASS_BOUNDS);

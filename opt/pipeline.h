@@ -8,18 +8,14 @@
 /* The command line's request for one kernel. */
 typedef struct KernelRequest {
     bool coarsen;
-    Refusal refused;    /* coarsening is refused before a pass runs, as the result then says; reason NULL: it is not */
     bool coarsen_named; /* requested by the kernel's name: a refusal then shows in the exit status */
-    CoarsenRequest coarsening; /* except for what the pass sets */
+    Refusal refused;    /* coarsening is refused before a pass runs, as the result then says; reason NULL: it is not */
+    CoarsenRequest coarsening; /* without what the pass sets */
     const UnrollJam *jams; /* loops whose iterations are put side by side, in this order */
     unsigned jam_count;
-    bool registers;
-    bool registers_named;
-    RegistersGoal registers_goal;
-    bool registers_spill; /* a fixed target may cost spills */
-    unsigned registers_knobs; /* options of the assembler that may be tried: opt/registers/moves/knobs.h */
-    unsigned target_registers; /* GOAL_COUNT */
-    double registers_price;    /* GOAL_FEWEST: percent of the predicted time */
+    bool reduce;           /* the registers */
+    bool registers_named;  /* as coarsen_named */
+    RegistersRequest registers; /* without what the pipeline sets */
     unsigned block[3]; /* threads of a block at launch; 0: not given */
     uint64_t dynamic_shared; /* bytes of a block of the original at launch */
     unsigned launch_block[3]; /* its threads in the launch that is counted; zeros: none is */

@@ -220,11 +220,11 @@ static json_t *registers_json(const KernelReport *kernel)
         return value;
     const KernelRequest *request = &kernel->request;
     json_object_set_new(value, "asked",
-                        request->registers_goal == GOAL_AUTO     ? json_string("auto")
-                        : request->registers_goal == GOAL_FEWEST ? json_string("fewest")
-                                                                 : json_integer(request->target_registers));
-    if (request->registers_goal == GOAL_FEWEST)
-        json_object_set_new(value, "price", json_real(request->registers_price));
+                        request->registers.goal == GOAL_AUTO     ? json_string("auto")
+                        : request->registers.goal == GOAL_FEWEST ? json_string("fewest")
+                                                                 : json_integer(request->registers.target));
+    if (request->registers.goal == GOAL_FEWEST)
+        json_object_set_new(value, "price", json_real(request->registers.price));
     if (result->registers == OUTCOME_REFUSED) {
         json_object_set_new(value, "reason", json_text(result->registers_refusal));
         return value;

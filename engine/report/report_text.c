@@ -275,14 +275,14 @@ static void print_registers(Buf *out, const Report *report, const KernelReport *
         buf_printf(out, "  registers: refused: %s\n", result->registers_refusal);
         return;
     }
-    if (kernel->request.registers_goal == GOAL_AUTO && reduction->target)
+    if (kernel->request.registers.goal == GOAL_AUTO && reduction->target)
         buf_printf(out, "  registers: auto, target %u", reduction->target);
-    else if (kernel->request.registers_goal == GOAL_AUTO)
+    else if (kernel->request.registers.goal == GOAL_AUTO)
         buf_puts(out, "  registers: auto");
-    else if (kernel->request.registers_goal == GOAL_FEWEST)
-        buf_printf(out, "  registers: the fewest for at most %g%% more time", kernel->request.registers_price);
+    else if (kernel->request.registers.goal == GOAL_FEWEST)
+        buf_printf(out, "  registers: the fewest for at most %g%% more time", kernel->request.registers.price);
     else
-        buf_printf(out, "  registers: %u requested", kernel->request.target_registers);
+        buf_printf(out, "  registers: %u requested", kernel->request.registers.target);
     if (reduction->explanation)
         buf_printf(out, ": %s", reduction->explanation);
     buf_puts(out, "\n");

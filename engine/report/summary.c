@@ -136,14 +136,14 @@ static void print_figures(Buf *out, const KernelReport *kernel)
 static void print_search(Buf *out, const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
-    const bool is_count = kernel->request.registers_goal == GOAL_COUNT;
+    const bool is_count = kernel->request.registers.goal == GOAL_COUNT;
     if (result->registers == OUTCOME_REFUSED) {
         separate(out, kernel);
         buf_printf(out, "registers not reduced: %s", result->registers_refusal);
     } else if (result->registers == OUTCOME_NOT_ASKED) {
         return;
     } else if (is_count && !result->reduction.reached) {
-        buf_printf(out, " (%u not reached)", kernel->request.target_registers);
+        buf_printf(out, " (%u not reached)", kernel->request.registers.target);
     } else if (result->registers == OUTCOME_UNCHANGED && result->reduction.explanation) {
         buf_printf(out, " (%s)", result->reduction.explanation);
     }

@@ -18,12 +18,13 @@ typedef struct RegistersRequest {
     double price;    /* GOAL_FEWEST: how much longer the form may take, in percent of the predicted time */
     bool spill;      /* whether reaching a fixed target may add spills; if not, the lowest count that adds none is
                       * used */
+    unsigned knobs;  /* options of the assembler that may be tried: opt/registers/moves/knobs.h */
+    /* The pipeline sets these itself. */
     LaunchChange change; /* of the original's launch, by coarsening */
     uint64_t dynamic_shared; /* bytes of each block at launch */
     unsigned launch_threads; /* of a block of the launch that is counted; 0: none is.  Others may have other blocks */
     unsigned effort; /* what may be assembled, for figures and for predicted times, in assemblies of the input: a form
                       * that is longer counts for more; the input itself and its cap are always assembled */
-    unsigned knobs;   /* options of the assembler that may be tried: opt/registers/moves/knobs.h */
     bool is_original; /* the body says what the kernel's own statements say, which then are what is assembled for it */
 } RegistersRequest;
 
