@@ -15,22 +15,22 @@ RegId coarsening_agree(Coarsening *c, Block *block, RegId predicate, bool all)
         inst_insert_before(block->last, inst);
     else
         inst_append(block, inst);
-    VEC_PUSH(c->scratch, c->agreements, result);
+    VEC_PUSH(c->scratch, c->agreements.results, result);
     return result;
 }
 
 BitSet coarsening_agreed(const Coarsening *c)
 {
     BitSet agreed = bitset_new(c->scratch, c->body->regs.count);
-    for (size_t i = 0; i < c->agreements.count; i++)
-        bitset_add(&agreed, c->agreements.data[i]);
+    for (size_t i = 0; i < c->agreements.results.count; i++)
+        bitset_add(&agreed, c->agreements.results.data[i]);
     return agreed;
 }
 
 bool coarsening_is_agreement(const Coarsening *c, const Inst *inst)
 {
-    if (!c->agreements.count || inst->ref_count != 3 || !ref_writes(&inst->refs[0]))
+    if (!c->agreements.results.count || inst->ref_count != 3 || !ref_writes(&inst->refs[0]))
         return false;
     RegId result = inst->refs[0].reg;
-    return result < c->agreed_count && bitset_has(&c->agreed, result);
+    return result < c->facts.agreed_count && bitset_has(&c->facts.agreed, result);
 }

@@ -53,7 +53,7 @@ typedef enum Share {
 
 static Share share_of(const Coarsening *c, const Inst *inst)
 {
-    if (pointer_map_get(&c->parted, inst))
+    if (pointer_map_get(&c->exits.parted, inst))
         return SHARE_ALIVE;
     Access access;
     const Sreg *sreg = coarsening_sreg(inst);
@@ -93,8 +93,8 @@ static bool may_leave_between(Coarsening *c, const Block *from, const Block *to)
         const Block *block = VEC_POP(pending);
         for (unsigned p = 0; p < block->pred_count && block != from; p++) {
             const Block *pred = block->preds[p];
-            for (size_t i = 0; i < c->leaves.count; i++)
-                if (c->leaves.data[i].branch == pred)
+            for (size_t i = 0; i < c->exits.leaves.count; i++)
+                if (c->exits.leaves.data[i].branch == pred)
                     return true;
             if (!bitset_has(&seen, pred->id))
                 VEC_PUSH(c->scratch, pending, pred);
@@ -108,10 +108,10 @@ static bool may_leave_between(Coarsening *c, const Block *from, const Block *to)
  * none leaves until then: there they can say who is alive.  NULL: none. */
 static Block *place_to_ask(Coarsening *c, const Inst *inst)
 {
-    const Region *region = coarsening_region_of(c, inst->block);
+    const Region *region = coarsening_region_of(&c->facts, inst->block);
     Block *place = region ? region->head : inst->block;
-    while (place && (bitset_has(&c->in_region, place->id) || !coarsening_everyone_passes(c, place)))
-        place = dominance_parent(c->dominance, place);
+    while (place && (bitset_has(&c->facts.in_region, place->id) || !coarsening_everyone_passes(&c->facts, place)))
+        place = dominance_parent(c->facts.dominance, place);
     return place && !may_leave_between(c, place, inst->block) ? place : NULL;
 }
 
@@ -122,7 +122,7 @@ static bool can_narrow(Coarsening *c, const Inst *inst)
         return true; /* it is about those that execute it */
     Block *place = coarsening_names_members(inst) ? place_to_ask(c, inst) : NULL;
     if (place)
-        pointer_map_put(&c->parted, inst, place);
+        pointer_map_put(&c->exits.parted, inst, place);
     return place != NULL;
 }
 
@@ -133,8 +133,8 @@ static bool may_split(Coarsening *c, const Block *block)
     for (const Inst *inst = block->first; inst; inst = inst->next) {
         if (inst_is_terminator(inst))
             continue;
-        if (pointer_map_get(&c->parted, inst) && !can_narrow(c, inst)) {
-            c->obstacle = inst;
+        if (pointer_map_get(&c->exits.parted, inst) && !can_narrow(c, inst)) {
+            c->exits.obstacle = inst;
             return false;
         }
         bool part = is_call_part(inst);
@@ -173,8 +173,8 @@ static BitSet find_after(const Coarsening *c)
 {
     BitSet after = bitset_new(c->scratch, c->body->blocks.count);
     BlockVec pending = {0};
-    for (size_t i = 0; i < c->leaves.count; i++) {
-        const Leave *leave = &c->leaves.data[i];
+    for (size_t i = 0; i < c->exits.leaves.count; i++) {
+        const Leave *leave = &c->exits.leaves.data[i];
         const Inst *last = leave->branch->last;
         VEC_PUSH(c->scratch, pending, leave->taken ? leave->branch->fall : last->targets[0]);
     }
@@ -186,18 +186,18 @@ static BitSet find_after(const Coarsening *c)
         FOR_EACH_SUCC(block, succ)
             VEC_PUSH(c->scratch, pending, succ);
     }
-    for (size_t i = 0; i < c->leaves.count; i++)
-        for (size_t b = 0; b < c->leaves.data[i].blocks.count; b++)
-            bitset_remove(&after, c->leaves.data[i].blocks.data[b]->id);
+    for (size_t i = 0; i < c->exits.leaves.count; i++)
+        for (size_t b = 0; b < c->exits.leaves.data[i].blocks.count; b++)
+            bitset_remove(&after, c->exits.leaves.data[i].blocks.data[b]->id);
     return after;
 }
 
 /* Whether all threads of a merged block leave for a replica, or none. */
 static bool leave_together(const Coarsening *c)
 {
-    bool together = c->merges_blocks;
-    for (size_t i = 0; i < c->leaves.count; i++)
-        together &= coarsening_go_together(c, c->leaves.data[i].branch);
+    bool together = c->step.merges_blocks;
+    for (size_t i = 0; i < c->exits.leaves.count; i++)
+        together &= coarsening_go_together(c, c->exits.leaves.data[i].branch);
     return together;
 }
 
@@ -208,7 +208,7 @@ void coarsening_find_parted(Coarsening *c)
     for (size_t b = bitset_next(&after, 0); b != SIZE_MAX && !together; b = bitset_next(&after, b + 1))
         for (Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
             if (inst->sync == SYNC_WARP || inst->sync == SYNC_CONVERGED)
-                pointer_map_put(&c->parted, inst, inst);
+                pointer_map_put(&c->exits.parted, inst, inst);
 }
 
 bool coarsening_may_leave(Coarsening *c)
@@ -216,14 +216,14 @@ bool coarsening_may_leave(Coarsening *c)
     BitSet after = find_after(c);
     for (size_t b = 0; b < c->body->blocks.count; b++) {
         const Block *block = c->body->blocks.data[b];
-        bool in_region = bitset_has(&c->in_region, b);
+        bool in_region = bitset_has(&c->facts.in_region, b);
         for (const Inst *inst = block->first; inst && in_region; inst = inst->next)
             if (coarsening_is_collective(inst))
                 return false; /* so no leave is in a region: what it leads to would be, too */
         if (bitset_has(&after, b) && (!may_split(c, block) || !values_have_zeros(c->body, block)))
             return false;
     }
-    return c->leaves.count > 0;
+    return c->exits.leaves.count > 0;
 }
 
 static Block *new_block(Alive *a, const Block *origin)
@@ -270,11 +270,11 @@ static RegId truth(Alive *a)
 static void name_alive(Alive *a)
 {
     Coarsening *c = a->c;
-    const BlockLists *frontiers = dominance_frontiers(a->scratch, c->dominance);
+    const BlockLists *frontiers = dominance_frontiers(a->scratch, c->facts.dominance);
     BlockVec pending = {0};
-    for (size_t i = 0; i < c->leaves.count; i++) {
-        Block *branch = c->leaves.data[i].branch;
-        a->leave[branch->id] = &c->leaves.data[i];
+    for (size_t i = 0; i < c->exits.leaves.count; i++) {
+        Block *branch = c->exits.leaves.data[i].branch;
+        a->leave[branch->id] = &c->exits.leaves.data[i];
         a->out[branch->id] = new_predicate(a, "%alive");
         VEC_PUSH(a->scratch, pending, branch);
     }
@@ -289,9 +289,9 @@ static void name_alive(Alive *a)
         }
     }
     BitSet phis = bitset_new(a->scratch, a->block_count);
-    for (uint32_t i = 0; i < c->dominance->order_count; i++) {
-        const Block *block = a->body->blocks.data[c->dominance->order[i]];
-        const Block *over = dominance_parent(c->dominance, block);
+    for (uint32_t i = 0; i < c->facts.dominance->order_count; i++) {
+        const Block *block = a->body->blocks.data[c->facts.dominance->order[i]];
+        const Block *over = dominance_parent(c->facts.dominance, block);
         if (a->in[block->id] != REG_NONE)
             bitset_add(&phis, block->id);
         else if (over && bitset_has(&a->after, block->id))
@@ -524,7 +524,7 @@ static void guard_region(Alive *a, const Region *region)
     RegId alive = a->out[region->head->id];
     bool elsewhere = false;
     FOR_EACH_SUCC(head, succ) {
-        bool inside = is_member(&a->c->in_region, succ, a->block_count);
+        bool inside = is_member(&a->c->facts.in_region, succ, a->block_count);
         entry = inside ? succ : entry;
         elsewhere |= !inside && succ != join;
     }
@@ -559,7 +559,8 @@ static bool decides_alike(const Alive *a, const Block *block)
     const Block *tail = a->tail[block->id];
     const Inst *last = tail->last;
     return !a->leave[block->id] && block_chooses(tail) && last && last->guard != REF_NONE &&
-           !variance_branch(a->c->variance, block) && variance_reg(a->c->variance, last->refs[last->guard].reg);
+           !variance_branch(a->c->facts.variance, block) &&
+           variance_reg(a->c->facts.variance, last->refs[last->guard].reg);
 }
 
 static void ask_alive(Alive *a, Block *block)
@@ -609,7 +610,7 @@ static void let_leave(Alive *a, const Leave *leave, Block *exit)
 static void narrow_masks(Alive *a, const Block *block, RegId *lanes)
 {
     for (Inst *inst = block->first; inst; inst = inst->next) {
-        Block *place = inst->sync == SYNC_WARP ? pointer_map_get(&a->c->parted, inst) : NULL;
+        Block *place = inst->sync == SYNC_WARP ? pointer_map_get(&a->c->exits.parted, inst) : NULL;
         if (!place)
             continue;
         if (lanes[place->id] == REG_NONE) {
@@ -651,7 +652,7 @@ static Alive alive_new(Coarsening *c)
     Alive a = {.c = c,
                .body = body,
                .scratch = c->scratch,
-               .values = analyses_values(c->analyses),
+               .values = analyses_values(c->facts.analyses),
                .block_count = body->blocks.count,
                .reg_count = body->regs.count,
                .after = find_after(c),
@@ -663,9 +664,9 @@ static Alive alive_new(Coarsening *c)
                .placed = arena_array(c->scratch, body->blocks.count, sizeof *a.placed),
                .truth = REG_NONE,
                .fresh = ARENA_ARRAY(c->scratch, RegId, body->regs.count)};
-    for (size_t i = 0; i < c->leaves.count; i++)
-        for (size_t b = 0; b < c->leaves.data[i].blocks.count; b++)
-            bitset_add(&a.last, c->leaves.data[i].blocks.data[b]->id);
+    for (size_t i = 0; i < c->exits.leaves.count; i++)
+        for (size_t b = 0; b < c->exits.leaves.data[i].blocks.count; b++)
+            bitset_add(&a.last, c->exits.leaves.data[i].blocks.data[b]->id);
     for (size_t b = 0; b < a.block_count; b++) {
         a.in[b] = a.out[b] = REG_NONE;
         a.tail[b] = body->blocks.data[b];
@@ -679,18 +680,18 @@ void coarsening_let_leave(Coarsening *c)
     Block *exit = coarsening_exit(c->body);
     name_alive(&a);
     for (size_t b = 0; b < a.block_count; b++)
-        if (bitset_has(&a.after, b) && !bitset_has(&c->in_region, b))
+        if (bitset_has(&a.after, b) && !bitset_has(&c->facts.in_region, b))
             split_block(&a, c->body->blocks.data[b]);
     for (size_t b = 0; b < a.block_count; b++) {
         Block *block = c->body->blocks.data[b];
-        if (bitset_has(&a.after, b) && !bitset_has(&c->in_region, b) && decides_alike(&a, block))
+        if (bitset_has(&a.after, b) && !bitset_has(&c->facts.in_region, b) && decides_alike(&a, block))
             ask_alive(&a, block);
     }
-    for (size_t r = 0; r < c->regions.count; r++)
-        if (is_for_alive(&a, &c->regions.data[r]))
-            guard_region(&a, &c->regions.data[r]);
-    for (size_t i = 0; i < c->leaves.count; i++)
-        let_leave(&a, &c->leaves.data[i], exit);
+    for (size_t r = 0; r < c->facts.regions.count; r++)
+        if (is_for_alive(&a, &c->facts.regions.data[r]))
+            guard_region(&a, &c->facts.regions.data[r]);
+    for (size_t i = 0; i < c->exits.leaves.count; i++)
+        let_leave(&a, &c->exits.leaves.data[i], exit);
     narrow_all_masks(&a);
     place_blocks(&a);
 }

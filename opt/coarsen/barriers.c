@@ -71,9 +71,9 @@ static bool may_wait(Coarsening *c, const Block *from, const Block *branch, cons
 }
 
 /* Whether all threads on this side of the branch come to a barrier before they meet the others. */
-static bool waits(const Coarsening *c, const BitSet *barriers, const Block *side, const Block *meeting)
+static bool waits(const Facts *facts, const BitSet *barriers, const Block *side, const Block *meeting)
 {
-    for (const Block *block = side; block && block != meeting; block = dominance_parent(c->postdominance, block))
+    for (const Block *block = side; block && block != meeting; block = dominance_parent(facts->postdominance, block))
         if (bitset_has(barriers, block->id))
             return true;
     return false;
@@ -86,21 +86,22 @@ static bool decides(Coarsening *c, const BitSet *barriers, const Block *branch)
         return false;
     if (last->block_agrees)
         return true;
-    const Block *meeting = dominance_parent(c->postdominance, branch);
+    const Block *meeting = dominance_parent(c->facts.postdominance, branch);
     if (!meeting || coarsening_only_exits(c->body, meeting))
         return false;
     const Block *sides[2] = {branch->fall, last->targets[0]};
     for (unsigned s = 0; s < 2; s++)
-        if (waits(c, barriers, sides[s], meeting) && !may_wait(c, sides[1 - s], branch, meeting))
+        if (waits(&c->facts, barriers, sides[s], meeting) && !may_wait(c, sides[1 - s], branch, meeting))
             return true;
     return false;
 }
 
 void coarsening_find_uniform_branches(Coarsening *c)
 {
+    Facts *facts = &c->facts;
     const Body *body = c->body;
-    c->uniform_branches = bitset_new(c->scratch, body->blocks.count);
-    c->block_branches = bitset_new(c->scratch, body->blocks.count);
+    facts->uniform_branches = bitset_new(c->scratch, body->blocks.count);
+    facts->block_branches = bitset_new(c->scratch, body->blocks.count);
     BitSet barriers = bitset_new(c->scratch, body->blocks.count);
     bool any = false;
     for (size_t b = 0; b < body->blocks.count; b++)
@@ -110,7 +111,7 @@ void coarsening_find_uniform_branches(Coarsening *c)
         }
     for (size_t b = 0; any && b < body->blocks.count; b++)
         if (decides(c, &barriers, body->blocks.data[b]))
-            bitset_add(&c->block_branches, b);
-    if (!c->merges_blocks) /* the rule says nothing about threads of several blocks */
-        bitset_copy(&c->uniform_branches, &c->block_branches);
+            bitset_add(&facts->block_branches, b);
+    if (!c->step.merges_blocks) /* the rule says nothing about threads of several blocks */
+        bitset_copy(&facts->uniform_branches, &facts->block_branches);
 }

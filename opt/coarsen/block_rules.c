@@ -12,7 +12,7 @@ static CoarsenTreatment refused(const char *reason)
 
 CoarsenTreatment coarsening_sreg_rule(const Coarsening *c, const Sreg *sreg)
 {
-    if (!c->merges_blocks)
+    if (!c->step.merges_blocks)
         return coarsen_sreg_treatment(sreg);
     switch (sreg->role) {
     case SREG_ROLE_CTAID:
@@ -20,7 +20,7 @@ CoarsenTreatment coarsening_sreg_rule(const Coarsening *c, const Sreg *sreg)
             return refused("is a whole vector, and only its components can be replaced");
         return (CoarsenTreatment){COARSEN_REWRITTEN, NULL};
     case SREG_ROLE_NCTAID:
-        if (!c->shrinks_grid)
+        if (!c->step.shrinks_grid)
             break;
         if (sreg->axis == SREG_AXIS_ALL)
             return refused("is a whole vector, and only its components can be replaced");
@@ -33,7 +33,7 @@ CoarsenTreatment coarsening_sreg_rule(const Coarsening *c, const Sreg *sreg)
     case SREG_ROLE_CLUSTER_NCTARANK:
     case SREG_ROLE_IS_EXPLICIT_CLUSTER: return refused("is about clusters, whose blocks are not merged");
     case SREG_ROLE_DYNAMIC_SMEM_SIZE: /* after the first step, it is coarsening that reads it */
-        if (!c->splits_dynamic || merges_any(c->before.blocks))
+        if (!c->dynamic.is_split || merges_any(c->step.before.blocks))
             break;
         return refused("is the size of shared memory, which merging blocks changes");
     case SREG_ROLE_TOTAL_SMEM_SIZE:

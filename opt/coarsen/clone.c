@@ -69,14 +69,14 @@ static void expand_agreement(Cloner *cloner, Inst *inst)
 {
     Coarsening *c = cloner->c;
     RegId predicate = inst->refs[1].reg, so_far = predicate;
-    if (coarsening_reg(c, 1, predicate) == predicate)
+    if (coarsening_reg(&c->copies, 1, predicate) == predicate)
         return;
-    for (unsigned k = 1; k < c->factor; k++) {
+    for (unsigned k = 1; k < c->step.factor; k++) {
         Inst *step = inst_clone(cloner->body, inst);
-        if (k + 1 < c->factor)
+        if (k + 1 < c->step.factor)
             step->refs[0].reg = body_clone_reg(cloner->body, inst->refs[0].reg);
         step->refs[1].reg = so_far;
-        step->refs[2].reg = coarsening_reg(c, k, predicate);
+        step->refs[2].reg = coarsening_reg(&c->copies, k, predicate);
         so_far = step->refs[0].reg;
         inst_insert_before(inst, step);
     }
@@ -88,14 +88,14 @@ static void clone_in_block(Cloner *cloner, Block *block)
     Coarsening *c = cloner->c;
     size_t phis = block->phis.count;
     for (size_t p = 0; p < phis; p++) {
-        if (c->maps[1][block->phis.data[p].dst] == block->phis.data[p].dst)
+        if (c->copies.maps[1][block->phis.data[p].dst] == block->phis.data[p].dst)
             continue;
-        for (unsigned k = 1; k < c->factor; k++) {
+        for (unsigned k = 1; k < c->step.factor; k++) {
             const Phi *phi = &block->phis.data[p];
-            Phi copy = {.dst = c->maps[k][phi->dst]};
+            Phi copy = {.dst = c->copies.maps[k][phi->dst]};
             for (size_t a = 0; a < phi->args.count; a++) {
                 PhiArg arg = phi->args.data[a];
-                arg.reg = coarsening_reg(c, k, arg.reg);
+                arg.reg = coarsening_reg(&c->copies, k, arg.reg);
                 VEC_PUSH(cloner->body->arena, copy.args, arg);
             }
             VEC_PUSH(cloner->body->arena, block->phis, copy);
@@ -113,7 +113,7 @@ static void clone_in_block(Cloner *cloner, Block *block)
             if (ends[j] > end)
                 end = ends[j];
         Inst *place = insts.data[end];
-        for (unsigned k = 1; k < c->factor; k++)
+        for (unsigned k = 1; k < c->step.factor; k++)
             for (size_t j = i; j <= end; j++)
                 if (!coarsening_is_computed(c, insts.data[j]) && coarsening_clones(c, insts.data[j])) {
                     Inst *copy = coarsening_clone_inst(c, insts.data[j], k);
@@ -129,7 +129,7 @@ static void clone_in_block(Cloner *cloner, Block *block)
 
 static Block *copy_of(const Cloner *cloner, unsigned replica, Block *block)
 {
-    Block *copy = block->id < cloner->c->block_count ? cloner->blocks[replica][block->id] : NULL;
+    Block *copy = block->id < cloner->c->facts.block_count ? cloner->blocks[replica][block->id] : NULL;
     return copy ? copy : block;
 }
 
@@ -141,7 +141,7 @@ static Block *new_block(Cloner *cloner)
 /* Whether the block is in the region or its head. */
 static bool is_inside(const Cloner *cloner, const Region *region, const Block *head, const Block *block)
 {
-    return block == head || (block->id < cloner->c->block_count && cloner->regions[block->id] == region);
+    return block == head || (block->id < cloner->c->facts.block_count && cloner->regions[block->id] == region);
 }
 
 /* Inserts a block before the region if the head also leads elsewhere, and returns the region's head. */
@@ -173,11 +173,11 @@ static Block *clone_block(Cloner *cloner, const Block *block, unsigned replica, 
     Block *copy = cloner->blocks[replica][block->id];
     for (size_t p = 0; p < block->phis.count; p++) {
         const Phi *phi = &block->phis.data[p];
-        Phi own = {.dst = coarsening_reg(c, replica, phi->dst)};
+        Phi own = {.dst = coarsening_reg(&c->copies, replica, phi->dst)};
         for (size_t a = 0; a < phi->args.count; a++) {
             PhiArg arg = phi->args.data[a];
             arg.pred = arg.pred == head ? head_copy : copy_of(cloner, replica, arg.pred);
-            arg.reg = coarsening_reg(c, replica, arg.reg);
+            arg.reg = coarsening_reg(&c->copies, replica, arg.reg);
             VEC_PUSH(cloner->body->arena, own.args, arg);
         }
         VEC_PUSH(cloner->body->arena, copy->phis, own);
@@ -208,10 +208,10 @@ static unsigned *number_results(const Cloner *cloner, size_t count)
 {
     Coarsening *c = cloner->c;
     unsigned *replica = ARENA_ARRAY(cloner->scratch, unsigned, count);
-    for (unsigned k = 1; k < c->factor; k++)
-        for (size_t r = 0; r < c->reg_count; r++)
-            if (c->maps[k][r] != r)
-                replica[c->maps[k][r]] = k;
+    for (unsigned k = 1; k < c->step.factor; k++)
+        for (size_t r = 0; r < c->copies.reg_count; r++)
+            if (c->copies.maps[k][r] != r)
+                replica[c->copies.maps[k][r]] = k;
     return replica;
 }
 
@@ -219,7 +219,7 @@ static unsigned *number_results(const Cloner *cloner, size_t count)
 static void move_choices(Cloner *cloner, const Region *region, const Block *head, Block *const *ends)
 {
     Coarsening *c = cloner->c;
-    Block *last_end = ends[c->factor - 1];
+    Block *last_end = ends[c->step.factor - 1];
     size_t phis = region->join->phis.count;
     for (size_t p = 0; p < phis; p++) {
         Phi *phi = &region->join->phis.data[p];
@@ -257,8 +257,8 @@ static void clone_region(Cloner *cloner, Region *region)
         VEC_PUSH(cloner->scratch, cloner->after[last], loop.end);
         return;
     }
-    Block **ends = ARENA_ARRAY(cloner->scratch, Block *, c->factor);
-    for (unsigned k = 0; k < c->factor; k++) {
+    Block **ends = ARENA_ARRAY(cloner->scratch, Block *, c->step.factor);
+    for (unsigned k = 0; k < c->step.factor; k++) {
         for (size_t i = 0; k > 0 && i < region->blocks.count; i++) {
             Block *copy = new_block(cloner);
             cloner->blocks[k][region->blocks.data[i]->id] = copy;
@@ -269,7 +269,7 @@ static void clone_region(Cloner *cloner, Region *region)
         VEC_PUSH(cloner->scratch, cloner->after[last], ends[k]);
     }
     /* The copies come first: they are made from replica 0 before it changes. */
-    for (unsigned k = 1; k < c->factor; k++) {
+    for (unsigned k = 1; k < c->step.factor; k++) {
         for (size_t i = 0; i < region->blocks.count; i++)
             redirect(cloner, clone_block(cloner, region->blocks.data[i], k, head, ends[k - 1]), k, join, ends[k]);
         if (coarsening_takes_turns(c, region))
@@ -279,7 +279,7 @@ static void clone_region(Cloner *cloner, Region *region)
         ends[k - 1]->fall = head->fall;
         redirect(cloner, ends[k - 1], k, join, ends[k]);
     }
-    ends[c->factor - 1]->fall = join;
+    ends[c->step.factor - 1]->fall = join;
     move_choices(cloner, region, head, ends);
     block_retarget(head, join, ends[0]);
     for (size_t i = 0; i < region->blocks.count; i++)
@@ -290,7 +290,7 @@ static void place_blocks(Cloner *cloner, Block *const *originals)
 {
     Body *body = cloner->body;
     size_t place = 0;
-    for (size_t b = 0; b < cloner->c->block_count; b++) {
+    for (size_t b = 0; b < cloner->c->facts.block_count; b++) {
         for (size_t i = 0; i < cloner->before[b].count; i++)
             body->blocks.data[place++] = cloner->before[b].data[i];
         body->blocks.data[place++] = originals[b];
@@ -303,29 +303,30 @@ static void place_blocks(Cloner *cloner, Block *const *originals)
 
 void coarsening_clone(Coarsening *c)
 {
+    const Facts *facts = &c->facts;
     Body *body = c->body;
     Arena *scratch = c->scratch;
     Cloner cloner = {.c = c, .body = body, .scratch = scratch};
-    Block **originals = ARENA_ARRAY(scratch, Block *, c->block_count);
-    memcpy(originals, body->blocks.data, c->block_count * sizeof *originals);
-    cloner.before = arena_array(scratch, c->block_count, sizeof *cloner.before);
-    cloner.after = arena_array(scratch, c->block_count, sizeof *cloner.after);
-    cloner.blocks = ARENA_ARRAY(scratch, Block **, c->factor);
-    for (unsigned k = 0; k < c->factor; k++)
-        cloner.blocks[k] = ARENA_ARRAY(scratch, Block *, c->block_count);
+    Block **originals = ARENA_ARRAY(scratch, Block *, facts->block_count);
+    memcpy(originals, body->blocks.data, facts->block_count * sizeof *originals);
+    cloner.before = arena_array(scratch, facts->block_count, sizeof *cloner.before);
+    cloner.after = arena_array(scratch, facts->block_count, sizeof *cloner.after);
+    cloner.blocks = ARENA_ARRAY(scratch, Block **, c->step.factor);
+    for (unsigned k = 0; k < c->step.factor; k++)
+        cloner.blocks[k] = ARENA_ARRAY(scratch, Block *, facts->block_count);
     coarsening_map(c);
     cloner.replica_count = body->regs.count;
     cloner.replicas = number_results(&cloner, cloner.replica_count);
-    for (size_t b = 0; b < c->block_count; b++)
-        if (!bitset_has(&c->in_region, b))
+    for (size_t b = 0; b < facts->block_count; b++)
+        if (!bitset_has(&facts->in_region, b))
             clone_in_block(&cloner, originals[b]);
     coarsening_make_indices(c);
     coarsening_make_dynamic(c);
-    cloner.regions = ARENA_ARRAY(scratch, const Region *, c->block_count);
-    for (size_t r = 0; r < c->regions.count; r++)
-        for (size_t i = 0; i < c->regions.data[r].blocks.count; i++)
-            cloner.regions[c->regions.data[r].blocks.data[i]->id] = &c->regions.data[r];
-    for (size_t r = 0; r < c->regions.count; r++)
-        clone_region(&cloner, &c->regions.data[r]);
+    cloner.regions = ARENA_ARRAY(scratch, const Region *, facts->block_count);
+    for (size_t r = 0; r < facts->regions.count; r++)
+        for (size_t i = 0; i < facts->regions.data[r].blocks.count; i++)
+            cloner.regions[facts->regions.data[r].blocks.data[i]->id] = &facts->regions.data[r];
+    for (size_t r = 0; r < facts->regions.count; r++)
+        clone_region(&cloner, &facts->regions.data[r]);
     place_blocks(&cloner, originals);
 }

@@ -35,31 +35,32 @@ static const unsigned most_along[3] = {1024, 1024, 64};
 /* Finds the values that differ between replicas, and where: the analyses of the body as it is now, and its regions. */
 static bool analyze(Coarsening *c)
 {
-    analyses_free(c->analyses);
-    c->analyses = analyses_new(c->body);
-    c->dominance = analyses_dominance(c->analyses);
-    c->postdominance = analyses_postdominance(c->analyses);
-    c->loops = analyses_loops(c->analyses);
+    Facts *facts = &c->facts;
+    analyses_free(facts->analyses);
+    facts->analyses = analyses_new(c->body);
+    facts->dominance = analyses_dominance(facts->analyses);
+    facts->postdominance = analyses_postdominance(facts->analyses);
+    facts->loops = analyses_loops(facts->analyses);
     coarsening_find_observations(c);
     coarsening_find_uniform_branches(c);
-    c->passed_branches = bitset_new(c->scratch, c->body->blocks.count);
-    bitset_copy(&c->passed_branches, &c->block_branches);
-    for (size_t i = 0; i < c->leaves.count; i++) {
-        bitset_add(&c->uniform_branches, c->leaves.data[i].branch->id);
-        bitset_add(&c->passed_branches, c->leaves.data[i].branch->id);
+    facts->passed_branches = bitset_new(c->scratch, c->body->blocks.count);
+    bitset_copy(&facts->passed_branches, &facts->block_branches);
+    for (size_t i = 0; i < c->exits.leaves.count; i++) {
+        bitset_add(&facts->uniform_branches, c->exits.leaves.data[i].branch->id);
+        bitset_add(&facts->passed_branches, c->exits.leaves.data[i].branch->id);
     }
-    c->agreed = coarsening_agreed(c);
-    c->agreed_count = c->body->regs.count;
+    facts->agreed = coarsening_agreed(c);
+    facts->agreed_count = c->body->regs.count;
     VarianceOptions options = {.lane_uniform = c->needs_whole_warps,
                                .merge_loads = true,
-                               .blocks = c->merges_blocks,
-                               .unmerged = &c->observations,
-                               .common = &c->common,
-                               .differing = &c->parted,
-                               .uniform_branches = &c->uniform_branches,
-                               .agreed = &c->agreed};
-    c->variance = analyses_variance(c->analyses, c->dimension, &options);
-    return coarsening_condition(c, LEGAL_FLOW, coarsening_find_regions(c));
+                               .blocks = c->step.merges_blocks,
+                               .unmerged = &facts->observations,
+                               .common = &c->common.users,
+                               .differing = &c->exits.parted,
+                               .uniform_branches = &facts->uniform_branches,
+                               .agreed = &facts->agreed};
+    facts->variance = analyses_variance(facts->analyses, c->step.dimension, &options);
+    return coarsening_condition(c->record.legality, LEGAL_FLOW, coarsening_find_regions(c));
 }
 
 /* How deep fast paths may nest: regions within fast paths may have fast paths. */
@@ -68,10 +69,10 @@ enum { DEEPEST_PATHS = 6 };
 /* Gives regions their forms. */
 static bool form_regions(Coarsening *c, unsigned growth)
 {
-    if (c->guards == GUARDS_SEQUENTIAL)
+    if (c->step.guards == GUARDS_SEQUENTIAL)
         return true;
-    c->growth = body_inst_count(c->body) * c->factor * ((growth ? growth : GROWTH_DEFAULT) - 1);
-    bool closed = true, predicates = c->guards != GUARDS_FAST;
+    c->growth = body_inst_count(c->body) * c->step.factor * ((growth ? growth : GROWTH_DEFAULT) - 1);
+    bool closed = true, predicates = c->step.guards != GUARDS_FAST;
     for (unsigned depth = 0; closed && depth < DEEPEST_PATHS; depth++) {
         if (predicates && coarsening_predicate(c))
             closed = analyze(c);
@@ -85,24 +86,24 @@ static bool form_regions(Coarsening *c, unsigned growth)
         return true;
     /* A region within a fast path, an endless loop perhaps, has no end of its own.  Then no agreement counts, and the
      * condition of the fast path is that of a region again. */
-    c->agreements.count = c->kept_agreements;
+    c->agreements.results.count = c->agreements.kept;
     return analyze(c);
 }
 
 /* Finds the shared arrays that one copy of is enough for. */
 static bool share_memory(Coarsening *c)
 {
-    if (!c->merges_blocks)
+    if (!c->step.merges_blocks)
         return true;
     coarsening_propose_common(c);
-    bool is_tried = c->common_arrays.count > 0;
-    while (c->common_arrays.count) {
+    bool is_tried = c->common.arrays.count > 0;
+    while (c->common.arrays.count) {
         if (!analyze(c))
-            c->common_arrays.count = 0;
+            c->common.arrays.count = 0;
         else if (coarsening_keep_common(c))
             return true;
     }
-    c->common = (PointerMap){.arena = c->scratch};
+    c->common.users = (PointerMap){.arena = c->scratch};
     return !is_tried || analyze(c);
 }
 
@@ -110,15 +111,15 @@ static bool share_memory(Coarsening *c)
 static bool let_leave_before(Coarsening *c, bool (*is)(const Inst *))
 {
     coarsening_find_leaves(c, is);
-    if (!c->leaves.count)
+    if (!c->exits.leaves.count)
         return true;
     coarsening_find_parted(c);
     if (analyze(c) && coarsening_may_leave(c)) {
         coarsening_let_leave(c);
-        c->kept_agreements = c->agreements.count;
+        c->agreements.kept = c->agreements.results.count;
     }
-    c->leaves.count = 0;
-    c->parted = (PointerMap){.arena = c->scratch};
+    c->exits.leaves.count = 0;
+    c->exits.parted = (PointerMap){.arena = c->scratch};
     return analyze(c);
 }
 
@@ -127,16 +128,16 @@ static bool let_leave_before(Coarsening *c, bool (*is)(const Inst *))
 static bool analyze_leaves(Coarsening *c)
 {
     bool fits = analyze(c);
-    if (shape_is_identity(&c->before))
+    if (shape_is_identity(&c->step.before))
         coarsening_find_evidence(c);
     coarsening_find_leaves(c, coarsening_is_collective);
-    if (c->leaves.count)
+    if (c->exits.leaves.count)
         return let_leave_before(c, coarsening_is_collective);
     if (!fits || coarsening_check_exits(c)) {
-        c->exclusions.count = 0;
+        c->exits.exclusions.count = 0;
         return fits;
     }
-    c->exclusions.count = 0;
+    c->exits.exclusions.count = 0;
     return let_leave_before(c, coarsening_names_members);
 }
 
@@ -172,7 +173,8 @@ static bool check_warps(const LaunchContract *contract, Coarsening *c)
 /* Or an instruction for each replica is made of it; regions are cloned as a whole. */
 static bool is_cloned(const Coarsening *c, const Inst *inst)
 {
-    return bitset_has(&c->in_region, inst->block->id) || coarsening_clones(c, inst) || coarsening_is_agreement(c, inst);
+    return bitset_has(&c->facts.in_region, inst->block->id) || coarsening_clones(c, inst) ||
+           coarsening_is_agreement(c, inst);
 }
 
 /* How many instructions cloning makes of the body, at most: slow paths may become loops instead. */
@@ -181,59 +183,36 @@ static uint64_t cloned_size(const Coarsening *c)
     uint64_t size = 0;
     for (size_t b = 0; b < c->body->blocks.count; b++)
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
-            size += is_cloned(c, inst) ? c->factor : 1;
+            size += is_cloned(c, inst) ? c->step.factor : 1;
     return size;
 }
 
 /* Assemblers take minutes for what is much longer, so that a factor far beyond what pays would only seem to hang. */
 static bool check_size(Coarsening *c)
 {
-    const uint64_t most = (uint64_t)c->original_size * COARSEN_GROWTH, size = cloned_size(c);
+    const uint64_t most = (uint64_t)c->record.original_size * COARSEN_GROWTH, size = cloned_size(c);
     if (size <= COARSEN_SIZE || size <= most)
         return true;
     return coarsening_refuse(c, NULL, "it would have %llu instructions instead of %llu: coarsening makes at most %d, "
                              "or %d times as many as there were", (unsigned long long)size,
-                             (unsigned long long)c->original_size, COARSEN_SIZE, COARSEN_GROWTH);
+                             (unsigned long long)c->record.original_size, COARSEN_SIZE, COARSEN_GROWTH);
 }
 
-/* One step: how many threads of a block, or blocks, along one dimension become one. */
-typedef struct Step {
-    bool merges_blocks;
-    unsigned dimension, factor;
-    Shape before; /* of the steps before this one */
-} Step;
-
-static bool coarsen_dimension(Coarsening *all, const Step *step, const CoarsenRequest *request,
-                              LaunchContract *contract)
+static bool coarsen_dimension(Coarsening *all, const CoarsenStep *step, unsigned growth, LaunchContract *contract)
 {
-    const BlockSize block = block_size_exact(&request->block);
     Arena *scratch = arena_new();
     Coarsening c = {.body = all->body,
                     .scratch = scratch,
-                    .merges_blocks = step->merges_blocks,
-                    .dimension = step->dimension,
-                    .factor = step->factor,
-                    .size = step->merges_blocks ? 0 : block.threads[step->dimension],
-                    .stride = request->stride,
-                    .index = REG_NONE,
-                    .distance = REG_NONE,
-                    .shape = contract->shape,
-                    .before = step->before,
-                    .shrinks_grid = request->shrinks_grid,
-                    .original_size = all->original_size,
-                    .guards = request->guards,
-                    .refusal = all->refusal,
-                    .legality = all->legality,
-                    .shared = all->shared,
-                    .sharers = all->sharers,
-                    .parted = {.arena = scratch},
-                    .common = {.arena = scratch}};
-    if (step->merges_blocks && request->stride.kind == STRIDE_NUMBER)
-        c.stride = (Stride){.kind = STRIDE_BLOCK};
-    if (shape_is_identity(&c.before))
-        coarsening_count_instructions(&c);
-    bool done = coarsening_condition(&c, LEGAL_INSTRUCTIONS, coarsening_check_instructions(&c)) &&
-                (!c.needs_whole_warps || coarsening_condition(&c, LEGAL_LAUNCH, check_warps(contract, &c)));
+                    .step = *step,
+                    .record = all->record,
+                    .index = {.first = REG_NONE, .distance = REG_NONE},
+                    .exits.parted = {.arena = scratch},
+                    .common.users = {.arena = scratch}};
+    if (shape_is_identity(&c.step.before))
+        coarsening_count_instructions(c.body, c.record.legality);
+    bool done =
+        coarsening_condition(c.record.legality, LEGAL_INSTRUCTIONS, coarsening_check_instructions(&c)) &&
+        (!c.needs_whole_warps || coarsening_condition(c.record.legality, LEGAL_LAUNCH, check_warps(contract, &c)));
     if (done) {
         coarsening_gather_index(&c);
         coarsening_gather_dynamic(&c);
@@ -241,19 +220,34 @@ static bool coarsen_dimension(Coarsening *all, const Step *step, const CoarsenRe
     }
     if (done && coarsening_exclude_exits(&c))
         done = analyze(&c);
-    done = done && form_regions(&c, request->growth) && share_memory(&c) &&
-           coarsening_condition(&c, LEGAL_MEMORY, coarsening_check_shared(&c)) && check_size(&c);
+    done = done && form_regions(&c, growth) && share_memory(&c) &&
+           coarsening_condition(c.record.legality, LEGAL_MEMORY, coarsening_check_shared(&c)) && check_size(&c);
     if (done) {
         coarsening_note_shared(&c);
         coarsening_clone(&c);
         coarsening_combine(&c);
         contract->whole_warps |= c.needs_whole_warps;
-        if (c.splits_dynamic)
+        if (c.dynamic.is_split)
             contract->dynamic_factor = merged_count(contract->shape.blocks);
     }
-    analyses_free(c.analyses);
+    analyses_free(c.facts.analyses);
     arena_free(scratch);
     return done;
+}
+
+static CoarsenStep step_of(const CoarsenRequest *request, const LaunchContract *contract, bool merges_blocks,
+                           unsigned dimension)
+{
+    const BlockSize block = block_size_exact(&request->block);
+    const bool is_by_number = request->stride.kind == STRIDE_NUMBER;
+    return (CoarsenStep){.merges_blocks = merges_blocks,
+                         .dimension = dimension,
+                         .factor = (merges_blocks ? contract->shape.blocks : contract->shape.threads)[dimension],
+                         .shape = contract->shape,
+                         .size = merges_blocks ? 0 : block.threads[dimension],
+                         .stride = merges_blocks && is_by_number ? (Stride){.kind = STRIDE_BLOCK} : request->stride,
+                         .shrinks_grid = request->shrinks_grid,
+                         .guards = request->guards};
 }
 
 /* Threads first: blocks that are merged afterwards have fewer of them, but are blocks like any other. */
@@ -262,12 +256,11 @@ static bool coarsen_dimensions(Coarsening *c, const CoarsenRequest *request, Lau
     const Shape *shape = &contract->shape;
     Shape before = {0};
     for (unsigned i = 0; i < 6; i++) {
-        bool merges_blocks = i >= 3;
-        unsigned d = i % 3, factor = merges_blocks ? shape->blocks[d] : shape->threads[d];
-        Step step = {.merges_blocks = merges_blocks, .dimension = d, .factor = factor, .before = before};
-        if (factor > 1 && !coarsen_dimension(c, &step, request, contract))
+        CoarsenStep step = step_of(request, contract, i >= 3, i % 3);
+        step.before = before;
+        if (step.factor > 1 && !coarsen_dimension(c, &step, request->growth, contract))
             return false;
-        (merges_blocks ? before.blocks : before.threads)[d] = factor;
+        (step.merges_blocks ? before.blocks : before.threads)[step.dimension] = step.factor;
     }
     /* These are added last, so that they come first: the code that a dimension adds does not depend on them. x comes
      * last of all, because the turns of the others move on with its groups. */
@@ -375,8 +368,12 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
     legality = legality ? legality : &unwanted;
     *legality = (Legality){0};
     PointerMap sharers = {.arena = request->arena};
-    Coarsening c = {.body = body, .refusal = refusal, .legality = legality, .shared = request->shared,
-                    .sharers = &sharers, .original_size = body_inst_count(body)};
+    Coarsening c = {.body = body,
+                    .record = {.refusal = refusal,
+                               .legality = legality,
+                               .shared = request->shared,
+                               .sharers = &sharers,
+                               .original_size = body_inst_count(body)}};
     if (!body->function->is_entry)
         return coarsening_refuse(&c, NULL, "it is not a kernel");
     if (body->function->name[0] == '%')
@@ -385,19 +382,19 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
                                  "name");
     if (shape_is_of_blocks(&request->shape) && request->stride.kind == STRIDE_NUMBER) {
         coarsening_refuse(&c, NULL, "blocks are merged with the stride 'block' or 'unit' only");
-        return coarsening_condition(&c, LEGAL_LAUNCH, false);
+        return coarsening_condition(legality, LEGAL_LAUNCH, false);
     }
     if (request->stride.kind == STRIDE_NUMBER)
         contract->stride_unit = request->stride.number;
     if (!set_block(request, contract, &c))
-        return coarsening_condition(&c, LEGAL_LAUNCH, false);
+        return coarsening_condition(legality, LEGAL_LAUNCH, false);
     coarsening_unify_exits(body);
     coarsening_separate_entry(body);
     coarsening_divide(body, contract);
     if (!coarsen_dimensions(&c, request, contract))
         return false;
     coarsening_restore_exits(body);
-    if (!coarsening_condition(&c, LEGAL_LAUNCH, check_launch(contract, &c)))
+    if (!coarsening_condition(legality, LEGAL_LAUNCH, check_launch(contract, &c)))
         return false;
     shrink_tuning(&body->tuning, contract);
     return true;

@@ -32,7 +32,7 @@ void coarsening_silence(Body *body, Inst *inst, RegId alive)
 
 static bool differs(const Coarsening *c, RegId reg)
 {
-    return coarsening_reg(c, 1, reg) != reg;
+    return coarsening_reg(&c->copies, 1, reg) != reg;
 }
 
 /* By De Morgan's laws, if the barrier inverts what it reads. */
@@ -42,10 +42,10 @@ static void join_predicates(Coarsening *c, Inst *inst)
     const Operand *predicate = predicate_of(inst);
     RegId own = inst->refs[predicate->ref].reg, all = own;
     bool is_and = inst_has(inst, MOD_AND) != predicate->inverted;
-    for (unsigned k = 1; k < c->factor; k++) {
+    for (unsigned k = 1; k < c->step.factor; k++) {
         RegId next = body_clone_reg(body, own);
         inst_insert_before(inst, inst_build(body, is_and ? "and.pred" : "or.pred", "drr", next, all,
-                                            coarsening_reg(c, k, own)));
+                                            coarsening_reg(&c->copies, k, own)));
         all = next;
     }
     inst->refs[predicate->ref].reg = all;
@@ -66,12 +66,12 @@ static void add_counts(Coarsening *c, Inst *inst)
     uint16_t result = inst->operands[0].ref, predicate = predicate_of(inst)->ref;
     RegId sum = replace_result(body, inst), all = inst->refs[result].reg;
     Inst *place = inst;
-    for (unsigned k = 1; k < c->factor; k++) {
+    for (unsigned k = 1; k < c->step.factor; k++) {
         Inst *copy = inst_clone(body, inst);
-        copy->refs[predicate].reg = coarsening_reg(c, k, inst->refs[predicate].reg);
+        copy->refs[predicate].reg = coarsening_reg(&c->copies, k, inst->refs[predicate].reg);
         copy->refs[result].reg = body_clone_reg(body, sum);
         inst_insert_after(place, copy);
-        RegId next = k + 1 < c->factor ? body_clone_reg(body, sum) : sum;
+        RegId next = k + 1 < c->step.factor ? body_clone_reg(body, sum) : sum;
         place = inst_build(body, "add.u32", "drr", next, all, copy->refs[result].reg);
         inst_insert_after(copy, place);
         all = next;
@@ -90,7 +90,7 @@ static void combine(Coarsening *c, Inst *inst)
     } else { /* all replicas count, or none */
         RegId count = replace_result(c->body, inst);
         inst_insert_after(inst, inst_build(c->body, "mul.lo.u32", "dri", count,
-                                           inst->refs[inst->operands[0].ref].reg, (int64_t)c->factor));
+                                           inst->refs[inst->operands[0].ref].reg, (int64_t)c->step.factor));
     }
 }
 
@@ -99,7 +99,7 @@ void coarsening_combine(Coarsening *c)
     for (size_t b = 0; b < c->body->blocks.count; b++)
         for (Inst *inst = c->body->blocks.data[b]->first, *next; inst; inst = next) {
             next = inst->next;
-            if (coarsening_joins(c, inst))
+            if (coarsening_joins(&c->step, inst))
                 combine(c, inst);
         }
 }

@@ -82,7 +82,7 @@ static void take_use(Trace *t, Inst *inst)
 /* Follows the array's address from all places that name it. */
 static Trace trace(Coarsening *c, const Variable *variable)
 {
-    const Values *values = analyses_values(c->analyses);
+    const Values *values = analyses_values(c->facts.analyses);
     Trace t = {.c = c, .variable = variable, .regs = bitset_new(c->scratch, c->body->regs.count),
                .seen = {.arena = c->scratch}, .is_plain = true};
     for (size_t b = 0; b < c->body->blocks.count; b++)
@@ -108,9 +108,9 @@ static bool is_store(const Inst *inst)
     return inst->effects & EFFECT_WRITE;
 }
 
-static bool is_in_region(const Coarsening *c, const Inst *inst)
+static bool is_in_region(const Facts *facts, const Inst *inst)
 {
-    return bitset_has(&c->in_region, inst->block->id);
+    return bitset_has(&facts->in_region, inst->block->id);
 }
 
 /* The blocks that can be executed after those from which the search begins. */
@@ -143,7 +143,7 @@ static bool is_alone(const Coarsening *c, const Trace *t, const Region *region)
         Block *block = t->accesses.data[i]->block;
         if (bitset_has(&after, block->id))
             return false;
-        if (coarsening_region_of(c, block) != region)
+        if (coarsening_region_of(&c->facts, block) != region)
             VEC_PUSH(c->scratch, others, block);
     }
     BitSet later = reached(c, others.data, others.count);
@@ -171,14 +171,14 @@ static bool is_common(Coarsening *c, const Trace *t)
         const Inst *inst = t->accesses.data[i];
         if (!is_store(inst))
             continue;
-        if (!is_in_region(c, inst) && may_pass_loads(c, t, inst))
+        if (!is_in_region(&c->facts, inst) && may_pass_loads(c, t, inst))
             return false;
-        if (!is_in_region(c, inst)) {
-            if (variance_inst(c->variance, inst))
+        if (!is_in_region(&c->facts, inst)) {
+            if (variance_inst(c->facts.variance, inst))
                 return false;
             continue;
         }
-        const Region *region = coarsening_region_of(c, inst->block);
+        const Region *region = coarsening_region_of(&c->facts, inst->block);
         if (!coarsening_go_together(c, region->head) || !is_alone(c, t, region))
             return false;
     }
@@ -187,15 +187,15 @@ static bool is_common(Coarsening *c, const Trace *t)
 
 static void take_common(Coarsening *c, const Trace *t)
 {
-    pointer_map_put(&c->common, t->variable, t->variable);
+    pointer_map_put(&c->common.users, t->variable, t->variable);
     for (size_t i = 0; i < t->accesses.count; i++)
-        pointer_map_put(&c->common, t->accesses.data[i], t->accesses.data[i]);
+        pointer_map_put(&c->common.users, t->accesses.data[i], t->accesses.data[i]);
 }
 
 void coarsening_propose_common(Coarsening *c)
 {
     PointerMap seen = {.arena = c->scratch};
-    c->common = (PointerMap){.arena = c->scratch};
+    c->common.users = (PointerMap){.arena = c->scratch};
     for (size_t b = 0; b < c->body->blocks.count; b++)
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
             for (unsigned i = 0; i < inst->operand_count; i++) {
@@ -206,32 +206,32 @@ void coarsening_propose_common(Coarsening *c)
                 const Trace t = trace(c, variable);
                 if (!t.is_plain)
                     continue;
-                VEC_PUSH(c->scratch, c->common_arrays, variable);
+                VEC_PUSH(c->scratch, c->common.arrays, variable);
                 take_common(c, &t);
             }
 }
 
 bool coarsening_keep_common(Coarsening *c)
 {
-    const size_t before = c->common_arrays.count;
+    const size_t before = c->common.arrays.count;
     size_t kept = 0;
-    c->common = (PointerMap){.arena = c->scratch};
+    c->common.users = (PointerMap){.arena = c->scratch};
     for (size_t i = 0; i < before; i++) {
-        const Trace t = trace(c, c->common_arrays.data[i]);
+        const Trace t = trace(c, c->common.arrays.data[i]);
         if (!is_common(c, &t))
             continue;
-        c->common_arrays.data[kept++] = t.variable;
+        c->common.arrays.data[kept++] = t.variable;
         take_common(c, &t);
     }
-    c->common_arrays.count = kept;
+    c->common.arrays.count = kept;
     return kept == before;
 }
 
 bool coarsening_takes_turns(const Coarsening *c, const Region *region)
 {
-    for (size_t i = 0; i < region->blocks.count && c->common_arrays.count; i++)
+    for (size_t i = 0; i < region->blocks.count && c->common.arrays.count; i++)
         for (const Inst *inst = region->blocks.data[i]->first; inst; inst = inst->next)
-            if (is_store(inst) && pointer_map_get(&c->common, inst))
+            if (is_store(inst) && pointer_map_get(&c->common.users, inst))
                 return true;
     return false;
 }

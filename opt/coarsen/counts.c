@@ -74,7 +74,7 @@ static bool join_growth(const Counting *w, RegId reg, unsigned depth, bool first
 /* The growth of a phi at which paths of one round meet. */
 static bool find_meeting(const Counting *w, const ValueDef *def, unsigned depth, Growth *out)
 {
-    if (!def->block || loop_of(w->c->loops, def->block) != w->loop || def->block == w->loop->header)
+    if (!def->block || loop_of(w->c->facts.loops, def->block) != w->loop || def->block == w->loop->header)
         return false;
     const Phi *phi = &def->block->phis.data[def->phi];
     bool found = phi->args.count > 0;
@@ -95,7 +95,7 @@ static bool find_growth(const Counting *w, RegId reg, unsigned depth, Growth *ou
         return find_meeting(w, def, depth, out);
     Computation c;
     if (def->inst->effects != EFFECT_PURE || !computation_of(w->c->body, def->inst, &c) || c.bits != w->width ||
-        c.reg_bits != w->width || c.saturates || loop_of(w->c->loops, def->inst->block) != w->loop)
+        c.reg_bits != w->width || c.saturates || loop_of(w->c->facts.loops, def->inst->block) != w->loop)
         return false;
     switch (c.op) {
     case COMPUTE_ADD:
@@ -115,7 +115,7 @@ static bool find_step(const Counting *w, const Phi *phi, Growth *step, RegId *ne
     *next = REG_NONE;
     for (size_t a = 0; a < phi->args.count; a++) {
         RegId reg = phi->args.data[a].reg;
-        if (!loop_contains(w->c->loops, w->loop, phi->args.data[a].pred))
+        if (!loop_contains(w->c->facts.loops, w->loop, phi->args.data[a].pred))
             continue;
         if (!join_growth(w, reg, 0, first, step))
             return false;
@@ -152,7 +152,7 @@ static bool starts_small(const Counting *w)
 {
     const Phi *phi = &w->loop->header->phis.data[w->values->defs[w->counter].phi];
     for (size_t a = 0; a < phi->args.count; a++)
-        if (!loop_contains(w->c->loops, w->loop, phi->args.data[a].pred) && w->bits[phi->args.data[a].reg] > 32)
+        if (!loop_contains(w->c->facts.loops, w->loop, phi->args.data[a].pred) && w->bits[phi->args.data[a].reg] > 32)
             return false;
     return true;
 }
@@ -176,7 +176,7 @@ static Side side_of(Relation relation, bool *meets)
 static bool is_invariant(const Counting *w, const ComputeSource *source)
 {
     const ValueDef *def = source->reg == REG_NONE ? NULL : &w->values->defs[source->reg];
-    return source->is_constant || (def && def->block && !loop_contains(w->c->loops, w->loop, def->block));
+    return source->is_constant || (def && def->block && !loop_contains(w->c->facts.loops, w->loop, def->block));
 }
 
 /* Whether a counter with such steps gets to the other side of the bound without wrapping. */
@@ -237,7 +237,7 @@ static bool ends_while(Counting *w, RegId predicate, bool holds, unsigned depth)
 {
     const Inst *inst = value_inst(w->values, predicate);
     Computation c;
-    if (!inst || depth > MOST_DEPTH || loop_of(w->c->loops, inst->block) != w->loop ||
+    if (!inst || depth > MOST_DEPTH || loop_of(w->c->facts.loops, inst->block) != w->loop ||
         !computation_of(w->c->body, inst, &c) || c.bits != 1)
         return false;
     if (c.op == COMPUTE_COMPARE)
@@ -254,17 +254,17 @@ static bool ends_while(Counting *w, RegId predicate, bool holds, unsigned depth)
 /* Whether every round passes the exit. */
 static bool is_passed(const Counting *w, const Block *exit)
 {
-    if (loop_of(w->c->loops, exit) != w->loop)
+    if (loop_of(w->c->facts.loops, exit) != w->loop)
         return false;
     for (uint32_t l = 0; l < w->loop->latch_count; l++)
-        if (!dominance_has(w->c->dominance, exit, w->loop->latches[l]))
+        if (!dominance_has(w->c->facts.dominance, exit, w->loop->latches[l]))
             return false;
     return true;
 }
 
 bool coarsening_counts_to_end(Coarsening *c, const Loop *loop)
 {
-    Counting w = {.c = c, .values = analyses_values(c->analyses), .loop = loop};
+    Counting w = {.c = c, .values = analyses_values(c->facts.analyses), .loop = loop};
     w.bits = significant_bits(c->scratch, w.values);
     for (uint32_t b = 0; b < loop->block_count; b++) {
         const Block *exit = loop->blocks[b];
@@ -272,8 +272,8 @@ bool coarsening_counts_to_end(Coarsening *c, const Loop *loop)
         if (!block_chooses(exit) || !last || last->target_count != 1 || last->guard == REF_NONE || !exit->fall ||
             !is_passed(&w, exit))
             continue;
-        bool taken_stays = loop_contains(c->loops, loop, last->targets[0]);
-        if (taken_stays == loop_contains(c->loops, loop, exit->fall))
+        bool taken_stays = loop_contains(c->facts.loops, loop, last->targets[0]);
+        if (taken_stays == loop_contains(c->facts.loops, loop, exit->fall))
             continue;
         if (ends_while(&w, last->refs[last->guard].reg, taken_stays != last->guard_inverted, 0))
             return true;

@@ -33,7 +33,7 @@ static bool check_operand(Coarsening *c, const Inst *inst, const Operand *operan
     const Variable *variable = dynamic_variable(operand);
     if (!variable)
         return true;
-    if (!c->shrinks_grid)
+    if (!c->step.shrinks_grid)
         return coarsening_refuse(c, inst, "merged blocks need more of the dynamic shared memory '%s' than a launch as "
                                  "before gives (-coarsen-grid shrink asks for more)", variable->name);
     if (variable->align > CONTRACT_SHARED_UNIT)
@@ -54,7 +54,7 @@ bool coarsening_check_dynamic(Coarsening *c)
             for (unsigned i = 0; i < inst->operand_count; i++) {
                 if (!check_operand(c, inst, &inst->operands[i]))
                     return false;
-                c->splits_dynamic |= dynamic_variable(&inst->operands[i]) != NULL;
+                c->dynamic.is_split |= dynamic_variable(&inst->operands[i]) != NULL;
             }
     return true;
 }
@@ -63,13 +63,13 @@ bool coarsening_check_dynamic(Coarsening *c)
 static Inst *read_of(Coarsening *c, const Variable *variable)
 {
     Body *body = c->body;
-    for (size_t i = 0; i < c->dynamic_reads.count; i++)
-        if (c->dynamic_reads.data[i]->operands[1].symbol.variable == variable)
-            return c->dynamic_reads.data[i];
+    for (size_t i = 0; i < c->dynamic.reads.count; i++)
+        if (c->dynamic.reads.data[i]->operands[1].symbol.variable == variable)
+            return c->dynamic.reads.data[i];
     RegId reg = body_add_reg(body, TYPE_B32, intern(body->module->names, "%dynamic_shared"));
     Inst *read = inst_build(body, "mov.u32", "dv", reg, variable);
     inst_insert_first(body->blocks.data[0], read);
-    VEC_PUSH(c->scratch, c->dynamic_reads, read);
+    VEC_PUSH(c->scratch, c->dynamic.reads, read);
     return read;
 }
 
@@ -107,12 +107,12 @@ static void replace_operand(Coarsening *c, Inst *inst, unsigned index)
 
 void coarsening_gather_dynamic(Coarsening *c)
 {
-    for (size_t b = 0; b < c->body->blocks.count && c->splits_dynamic; b++)
+    for (size_t b = 0; b < c->body->blocks.count && c->dynamic.is_split; b++)
         for (Inst *inst = c->body->blocks.data[b]->first, *next; inst; inst = next) {
             next = inst->next;
             bool is_own = false;
-            for (size_t i = 0; i < c->dynamic_reads.count; i++)
-                is_own |= c->dynamic_reads.data[i] == inst;
+            for (size_t i = 0; i < c->dynamic.reads.count; i++)
+                is_own |= c->dynamic.reads.data[i] == inst;
             for (unsigned i = 0; !is_own && i < inst->operand_count; i++)
                 replace_operand(c, inst, i);
         }
@@ -129,23 +129,24 @@ static RegId insert_distance(Coarsening *c, Inst *place)
         regs[i] = body_add_reg(body, TYPE_B32, name);
     Inst *size = inst_build(body, "mov.u32", "ds", regs[0], "%dynamic_smem_size");
     inst_insert_before(place, size);
-    coarsening_insert_quotient(body, size, regs[1], regs[0], merged_count(c->shape.blocks));
+    coarsening_insert_quotient(body, size, regs[1], regs[0], merged_count(c->step.shape.blocks));
     inst_insert_before(place, inst_build(body, "and.b32", "dri", regs[2], regs[1], -(int64_t)CONTRACT_SHARED_UNIT));
     inst_insert_before(place, inst_build(body, "mul.lo.u32", "dri", regs[3], regs[2],
-                                         (int64_t)merged_count(c->before.blocks)));
+                                         (int64_t)merged_count(c->step.before.blocks)));
     return regs[3];
 }
 
 void coarsening_make_dynamic(Coarsening *c)
 {
-    if (!c->dynamic_reads.count)
+    if (!c->dynamic.reads.count)
         return;
     RegId distance = insert_distance(c, c->body->blocks.data[0]->first);
-    for (size_t i = 0; i < c->dynamic_reads.count; i++) {
-        Inst *place = c->dynamic_reads.data[i];
+    for (size_t i = 0; i < c->dynamic.reads.count; i++) {
+        Inst *place = c->dynamic.reads.data[i];
         RegId reg = place->refs[0].reg;
-        for (unsigned k = 1; k < c->factor; k++) {
-            Inst *add = inst_build(c->body, "add.u32", "drr", c->maps[k][reg], c->maps[k - 1][reg], distance);
+        for (unsigned k = 1; k < c->step.factor; k++) {
+            Inst *add =
+                inst_build(c->body, "add.u32", "drr", c->copies.maps[k][reg], c->copies.maps[k - 1][reg], distance);
             inst_insert_after(place, add);
             place = add;
         }

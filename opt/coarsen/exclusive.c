@@ -27,7 +27,7 @@ static Bounds evaluate(const void *context, RegId reg)
     const Inst *inst = value_inst(e.values, reg);
     unsigned bits = type_bits(body->regs.data[reg].type);
     Computation c;
-    if (inst && inst == e.c->index_read)
+    if (inst && inst == e.c->index.read)
         return bounds_point(bits, e.index);
     if (!inst || e.depth++ > MOST_DEPTH || ++*e.steps > MOST_STEPS || !computation_of(body, inst, &c))
         return bounds_any(bits);
@@ -37,12 +37,12 @@ static Bounds evaluate(const void *context, RegId reg)
 /* The least index of a replica other than the first. */
 static unsigned least_index(const Coarsening *c)
 {
-    switch (c->stride.kind) {
+    switch (c->step.stride.kind) {
     case STRIDE_UNIT: return 1;
-    case STRIDE_NUMBER: return c->stride.number;
+    case STRIDE_NUMBER: return c->step.stride.number;
     case STRIDE_BLOCK: break;
     }
-    return c->dimension == 0 && c->needs_whole_warps ? 32 : 1; /* at least this many threads are left along x */
+    return c->step.dimension == 0 && c->needs_whole_warps ? 32 : 1; /* at least this many threads are left along x */
 }
 
 /* Whether the branch keeps all replicas but the first from going on to 'to', which it may take to. */
@@ -56,13 +56,13 @@ static bool keeps_others_away(const Coarsening *c, const Block *branch, const Bl
     if (!taken && branch->fall != to)
         return false;
     for (unsigned p = 0; p < to->pred_count; p++)
-        if (to->preds[p] != branch && !dominance_has(c->dominance, to, to->preds[p]))
+        if (to->preds[p] != branch && !dominance_has(c->facts.dominance, to, to->preds[p]))
             return false; /* there is another way in */
     RegId condition = last->refs[last->guard].reg;
-    if (!variance_reg(c->variance, condition))
+    if (!variance_reg(c->facts.variance, condition))
         return false;
     unsigned steps;
-    Evaluation e = {.c = c, .values = analyses_values(c->analyses), .steps = &steps};
+    Evaluation e = {.c = c, .values = analyses_values(c->facts.analyses), .steps = &steps};
     for (e.index = least_index(c); e.index < MOST_INDEX; e.index++) {
         steps = 0;
         Bounds outcome = evaluate(&e, condition);
@@ -74,8 +74,8 @@ static bool keeps_others_away(const Coarsening *c, const Block *branch, const Bl
 
 bool coarsening_is_exclusive(const Coarsening *c, const Block *block)
 {
-    require(!c->merges_blocks);
-    for (const Block *at = block, *over; (over = dominance_parent(c->dominance, at)); at = over)
+    require(!c->step.merges_blocks);
+    for (const Block *at = block, *over; (over = dominance_parent(c->facts.dominance, at)); at = over)
         if (keeps_others_away(c, over, at))
             return true;
     return false;

@@ -72,7 +72,7 @@ static bool seems_worthwhile(const Region *region)
 static Versions *versions(FastPaths *f)
 {
     if (!f->begun)
-        f->versions = versions_new(f->c->scratch, f->c->body, analyses_values(f->c->analyses));
+        f->versions = versions_new(f->c->scratch, f->c->body, analyses_values(f->c->facts.analyses));
     f->begun = true;
     return &f->versions;
 }
@@ -80,9 +80,9 @@ static Versions *versions(FastPaths *f)
 /* Whether this many instructions, cloned, are within the limit; if so, subtracts them from it. */
 static bool take_growth(Coarsening *c, size_t instructions)
 {
-    if (instructions > c->growth / c->factor)
+    if (instructions > c->growth / c->step.factor)
         return false;
-    c->growth -= instructions * c->factor;
+    c->growth -= instructions * c->step.factor;
     return true;
 }
 
@@ -91,7 +91,8 @@ typedef VEC(Block *) BlockVec;
 /* The region's blocks that are reached from one of them, in the region's order. */
 static BlockVec reached_from(const Coarsening *c, const Region *region, Block *entry)
 {
-    BitSet members = bitset_new(c->scratch, c->block_count), reached = bitset_new(c->scratch, c->block_count);
+    BitSet members = bitset_new(c->scratch, c->facts.block_count),
+           reached = bitset_new(c->scratch, c->facts.block_count);
     BlockVec pending = {0}, blocks = {0};
     for (size_t i = 0; i < region->blocks.count; i++)
         bitset_add(&members, region->blocks.data[i]->id);
@@ -120,9 +121,9 @@ typedef struct Guard {
     BlockVec blocks;
 } Guard;
 
-static bool is_inside(const Coarsening *c, const Region *region, const Block *block)
+static bool is_inside(const Facts *facts, const Region *region, const Block *block)
 {
-    return block != region->join && bitset_has(&c->in_region, block->id);
+    return block != region->join && bitset_has(&facts->in_region, block->id);
 }
 
 /* False if the head does not end in a plain branch on a variant condition. */
@@ -130,12 +131,12 @@ static bool find_guard(const Coarsening *c, const Region *region, Guard *guard)
 {
     Block *head = region->head;
     const Inst *last = head->last;
-    if (!variance_branch(c->variance, head) || !last || last->target_count != 1 || last->guard == REF_NONE ||
+    if (!variance_branch(c->facts.variance, head) || !last || last->target_count != 1 || last->guard == REF_NONE ||
         !head->fall || head->fall == last->targets[0])
         return false;
     *guard = (Guard){.region = region, .taken = last->targets[0], .fall = head->fall};
-    bool taken = is_inside(c, region, guard->taken) && !guard->taken->is_cold;
-    bool fall = is_inside(c, region, guard->fall) && !guard->fall->is_cold;
+    bool taken = is_inside(&c->facts, region, guard->taken) && !guard->taken->is_cold;
+    bool fall = is_inside(&c->facts, region, guard->fall) && !guard->fall->is_cold;
     if (!taken && !fall)
         return false;
     if (taken && fall)
@@ -211,13 +212,13 @@ static void form_guard(Coarsening *c, Versions *v, const Guard *guard)
 
 static bool is_wanted(const Coarsening *c, const Region *region)
 {
-    if (region->head->is_cold || region->blocks.data[0]->is_cold || coarsening_region_observes(c, region))
+    if (region->head->is_cold || region->blocks.data[0]->is_cold || coarsening_region_observes(&c->facts, region))
         return false;
     if (keeps_together(c, region))
         return true;
     if (!is_separable(region))
         return false;
-    return c->guards == GUARDS_FAST || c->guards == GUARDS_PREDICATED || seems_worthwhile(region);
+    return c->step.guards == GUARDS_FAST || c->step.guards == GUARDS_PREDICATED || seems_worthwhile(region);
 }
 
 static void form_region(FastPaths *f, const Region *region)
@@ -239,8 +240,8 @@ static void form_region(FastPaths *f, const Region *region)
 bool coarsening_form_fast_paths(Coarsening *c)
 {
     FastPaths f = {.c = c};
-    for (size_t r = 0; r < c->regions.count; r++)
-        form_region(&f, &c->regions.data[r]);
+    for (size_t r = 0; r < c->facts.regions.count; r++)
+        form_region(&f, &c->facts.regions.data[r]);
     if (f.begun)
         versions_finish(&f.versions);
     return f.begun;

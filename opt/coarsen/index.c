@@ -64,18 +64,18 @@ static Inst *insert_after(Inst *place, Inst *inst)
 static Block *gather_in_entry(Coarsening *c, const char *vector, const char *first, const char *name)
 {
     Body *body = c->body;
-    const Sreg *index = component(vector, c->dimension);
+    const Sreg *index = component(vector, c->step.dimension);
     Block *entry = coarsening_add_entry(body);
     RegId reg = body_add_reg(body, TYPE_B32, intern(body->module->names, first));
     inst_append(entry, inst_build(body, "mov.u32", "ds", reg, index->name));
-    c->index_read = gather_reads(body, index, name);
+    c->index.read = gather_reads(body, index, name);
     return entry;
 }
 
 /* Ends the entry: a replica exits if its index is the size or more. */
 static void exit_beyond(Coarsening *c, Block *entry, Inst *test)
 {
-    c->beyond = test;
+    c->index.beyond = test;
     inst_append(entry, test);
     inst_append(entry, inst_build_branch(c->body, coarsening_exit(c->body), test->refs[0].reg, false));
     body_update_preds(c->body);
@@ -92,21 +92,21 @@ static void gather_block_index(Coarsening *c)
     Body *body = c->body;
     Block *entry = gather_in_entry(c, "%ctaid", "%ctaid_first", "%ctaid_read");
     RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%nctaid_read"));
-    inst_append(entry, inst_build(body, "mov.u32", "ds", size, component("%nctaid", c->dimension)->name));
+    inst_append(entry, inst_build(body, "mov.u32", "ds", size, component("%nctaid", c->step.dimension)->name));
     exit_beyond(c, entry, inst_build(body, "setp.ge.u32", "drr", add_predicate(c, "%beyond"),
-                                     c->index_read->refs[0].reg, size));
+                                     c->index.read->refs[0].reg, size));
 }
 
 /* The same with a block whose size the factor does not divide. */
 static void gather_thread_index(Coarsening *c)
 {
-    if (c->size % c->factor == 0) {
-        c->index_read = gather_reads(c->body, component("%tid", c->dimension), "%tid_read");
+    if (c->step.size % c->step.factor == 0) {
+        c->index.read = gather_reads(c->body, component("%tid", c->step.dimension), "%tid_read");
         return;
     }
     Block *entry = gather_in_entry(c, "%tid", "%tid_first", "%tid_read");
     exit_beyond(c, entry, inst_build(c->body, "setp.ge.u32", "dri", add_predicate(c, "%beyond"),
-                                     c->index_read->refs[0].reg, (int64_t)c->size));
+                                     c->index.read->refs[0].reg, (int64_t)c->step.size));
 }
 
 Inst *coarsening_insert_quotient(Body *body, Inst *place, RegId quotient, RegId number, unsigned divisor)
@@ -227,27 +227,27 @@ void coarsening_stop_surplus(Body *body, unsigned dimension, unsigned factor)
 static void gather_size(Coarsening *c, const char *vector, const char *name, const char *name_coarse)
 {
     Body *body = c->body;
-    Inst *size_read = gather_reads(body, component(vector, c->dimension), name);
+    Inst *size_read = gather_reads(body, component(vector, c->step.dimension), name);
     if (!size_read)
         return;
     RegId original = size_read->refs[0].reg;
-    if (c->size) {
-        inst_insert_after(size_read, inst_build(body, "mov.u32", "di", original, (int64_t)c->size));
+    if (c->step.size) {
+        inst_insert_after(size_read, inst_build(body, "mov.u32", "di", original, (int64_t)c->step.size));
         inst_remove(size_read);
         return;
     }
     RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, name_coarse));
     size_read->refs[0].reg = size;
-    inst_insert_after(size_read, inst_build(body, "mul.lo.u32", "dri", original, size, (int64_t)c->factor));
+    inst_insert_after(size_read, inst_build(body, "mul.lo.u32", "dri", original, size, (int64_t)c->step.factor));
 }
 
 void coarsening_gather_index(Coarsening *c)
 {
-    if (!c->merges_blocks) {
+    if (!c->step.merges_blocks) {
         gather_thread_index(c);
         gather_size(c, "%ntid", "%ntid_read", "%ntid_coarse");
-    } else if (c->shrinks_grid) {
-        c->index_read = gather_reads(c->body, component("%ctaid", c->dimension), "%ctaid_read");
+    } else if (c->step.shrinks_grid) {
+        c->index.read = gather_reads(c->body, component("%ctaid", c->step.dimension), "%ctaid_read");
         gather_size(c, "%nctaid", "%nctaid_read", "%nctaid_coarse");
     } else {
         gather_block_index(c);
@@ -255,61 +255,64 @@ void coarsening_gather_index(Coarsening *c)
     body_update_preds(c->body);
 }
 
-Inst *coarsening_next_index(const Coarsening *c, RegId next, RegId index)
+Inst *coarsening_next_index(Body *body, const ReplicaIndex *indices, RegId next, RegId index)
 {
-    if (c->distance != REG_NONE)
-        return inst_build(c->body, "add.u32", "drr", next, index, c->distance);
-    return inst_build(c->body, "add.u32", "dri", next, index, c->step);
+    if (indices->distance != REG_NONE)
+        return inst_build(body, "add.u32", "drr", next, index, indices->distance);
+    return inst_build(body, "add.u32", "dri", next, index, indices->step);
 }
 
 void coarsening_make_indices(Coarsening *c)
 {
-    Inst *read = c->index_read;
+    const CoarsenStep *step = &c->step;
+    ReplicaIndex *indices = &c->index;
+    Inst *read = indices->read;
     if (!read)
         return;
     Body *body = c->body;
+    RegId **maps = c->copies.maps;
     RegId first = read->refs[0].reg;
-    c->index = first;
-    if (c->beyond) { /* the first replica never is: H is N / factor, rounded up */
-        RegId beyond = c->beyond->refs[0].reg;
-        inst_insert_after(c->beyond, inst_build(body, "setp.ne.u32", "dii", beyond, (int64_t)0, (int64_t)0));
-        inst_remove(c->beyond);
+    indices->first = first;
+    if (indices->beyond) { /* the first replica never is: H is N / factor, rounded up */
+        RegId beyond = indices->beyond->refs[0].reg;
+        inst_insert_after(indices->beyond, inst_build(body, "setp.ne.u32", "dii", beyond, (int64_t)0, (int64_t)0));
+        inst_remove(indices->beyond);
     }
-    int64_t factor = c->factor;
+    int64_t factor = step->factor;
     Inst *place = read;
-    if (c->stride.kind == STRIDE_BLOCK && c->size) {
-        c->step = (int64_t)divide_up(c->size, c->factor);
-        for (unsigned k = 1; k < c->factor; k++)
-            place = insert_after(place, inst_build(body, "add.u32", "dri", c->maps[k][first], first, k * c->step));
+    if (step->stride.kind == STRIDE_BLOCK && step->size) {
+        indices->step = (int64_t)divide_up(step->size, step->factor);
+        for (unsigned k = 1; k < step->factor; k++)
+            place = insert_after(place, inst_build(body, "add.u32", "dri", maps[k][first], first, k * indices->step));
         return;
     }
-    if (c->stride.kind == STRIDE_BLOCK) {
+    if (step->stride.kind == STRIDE_BLOCK) {
         RegId size = body_add_reg(body, TYPE_B32, intern(body->module->names, "%stride"));
-        const char *vector = c->merges_blocks ? "%nctaid" : "%ntid";
-        if (c->merges_blocks && !c->shrinks_grid) {
+        const char *vector = step->merges_blocks ? "%nctaid" : "%ntid";
+        if (step->merges_blocks && !step->shrinks_grid) {
             RegId last = body_add_reg(body, TYPE_B32, intern(body->module->names, "%last"));
-            place = insert_last(body, c->dimension, c->factor, place, last);
+            place = insert_last(body, step->dimension, step->factor, place, last);
             place = insert_after(place, inst_build(body, "add.u32", "dri", size, last, (int64_t)1));
         } else
             place = insert_after(place, inst_build(body, "mov.u32", "ds", size,
-                                                   component(vector, c->dimension)->name));
-        c->distance = size;
-        for (unsigned k = 1; k < c->factor; k++) /* each from the one before: no product stays live */
-            place = insert_after(place, coarsening_next_index(c, c->maps[k][first], c->maps[k - 1][first]));
+                                                   component(vector, step->dimension)->name));
+        indices->distance = size;
+        for (unsigned k = 1; k < step->factor; k++) /* each from the one before: no product stays live */
+            place = insert_after(place, coarsening_next_index(body, indices, maps[k][first], maps[k - 1][first]));
         return;
     }
     RegId index = body_add_reg(body, TYPE_B32, intern(body->module->names, "%tid_coarse"));
     read->refs[0].reg = index;
-    c->step = c->stride.kind == STRIDE_UNIT ? 1 : c->stride.number;
-    if (c->stride.kind == STRIDE_UNIT)
+    indices->step = step->stride.kind == STRIDE_UNIT ? 1 : step->stride.number;
+    if (step->stride.kind == STRIDE_UNIT)
         place = insert_after(place, inst_build(body, "mul.lo.u32", "dri", first, index, factor));
     else {
         /* (t / s) * c * s + t % s  =  t + (t / s) * (c - 1) * s */
         RegId group = body_add_reg(body, TYPE_B32, intern(body->module->names, "%tid_group"));
-        place = insert_after(place, inst_build(body, "div.u32", "dri", group, index, c->step));
-        int64_t ahead = (factor - 1) * c->step;
+        place = insert_after(place, inst_build(body, "div.u32", "dri", group, index, indices->step));
+        int64_t ahead = (factor - 1) * indices->step;
         place = insert_after(place, inst_build(body, "mad.lo.u32", "drir", first, group, ahead, index));
     }
-    for (unsigned k = 1; k < c->factor; k++)
-        place = insert_after(place, inst_build(body, "add.u32", "dri", c->maps[k][first], first, k * c->step));
+    for (unsigned k = 1; k < step->factor; k++)
+        place = insert_after(place, inst_build(body, "add.u32", "dri", maps[k][first], first, k * indices->step));
 }

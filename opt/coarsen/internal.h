@@ -31,69 +31,115 @@ typedef struct Leave {
     VEC(Block *) blocks;  /* that they execute before they exit */
 } Leave;
 
-typedef struct Coarsening {
-    Body *body;
-    Arena *scratch;
+/* The request for one step and the launch that it requires: does not change during the step. */
+typedef struct CoarsenStep {
     bool merges_blocks; /* else threads of a block */
     unsigned dimension, factor;
     Shape shape, before; /* of all steps, and of those before this one */
     unsigned size; /* threads of the original block along it, which the contract requires; 0: unknown */
     Stride stride;
-    bool shrinks_grid; /* where blocks are merged, the launch has fewer */
-    bool splits_dynamic; /* out: replicas have parts of the dynamic shared memory */
-    VEC(Inst *) dynamic_reads; /* "mov.u32 T, ARRAY": the only reads of their addresses, in the entry block */
+    bool shrinks_grid; /* if blocks are merged, the launch has fewer */
+    GuardForm guards;
+} CoarsenStep;
+
+/* The findings about the body and what earlier steps did to it: outlives the step, and all steps share it. */
+typedef struct CoarsenRecord {
     Refusal *refusal;
     Legality *legality;
-    bool needs_whole_warps; /* out */
+    ReuseList *shared;    /* loads that are done once for all replicas; NULL: not wanted */
+    PointerMap *sharers;  /* for how many of the original threads those of earlier dimensions work: Inst -> unsigned */
+    size_t original_size; /* instructions, before the first step */
+} CoarsenRecord;
 
-    /* "mov.u32 T, %tid.d" (or %ctaid.d) in the entry block, the only read of the index; or NULL */
-    Inst *index_read;
-    RegId index;    /* replica 0's, once coarsening_make_indices() has been called; REG_NONE: nothing reads it */
+/* The index that replicas differ in. 'read' and 'beyond' hold from coarsening_gather_index() on, the rest from
+ * coarsening_make_indices() on. */
+typedef struct ReplicaIndex {
+    Inst *read;     /* "mov.u32 T, %tid.d" (or %ctaid.d) in the entry block, the only one; or NULL */
+    Inst *beyond;   /* the comparison of that index with the size of the grid, or of the block; or NULL */
+    RegId first;    /* replica 0's; REG_NONE: nothing reads it */
     RegId distance; /* from one replica's index to the next one's; REG_NONE: it is 'step' */
     int64_t step;
-    Inst *beyond; /* the comparison of that index with the size of the grid, or of the block; or NULL */
-    Analyses *analyses; /* of the body before cloning */
+} ReplicaIndex;
+
+/* Dynamic shared memory. 'is_split' holds from coarsening_check_dynamic() on, the reads from
+ * coarsening_gather_dynamic() on. */
+typedef struct DynamicParts {
+    bool is_split;     /* replicas have parts of it */
+    VEC(Inst *) reads; /* "mov.u32 T, ARRAY": the only reads of its arrays' addresses, in the entry block */
+} DynamicParts;
+
+/* The facts about the body as it is: analyze() in coarsen.c finds them again whenever a transformation has changed the
+ * body. Cloning goes by the last ones, which are about the blocks there were before. */
+typedef struct Facts {
+    Analyses *analyses;
     const Dominance *dominance, *postdominance;
     const LoopForest *loops;
-    const Variance *variance;
+    PointerMap observations; /* by load: the Inst that forbids merging its replicas; none: may be merged */
     BitSet block_branches;   /* by Block.id: all threads of a block of the original kernel take them alike */
     BitSet uniform_branches; /* replicas take them alike: of threads the same, and where those that stay do: */
     BitSet passed_branches;  /* threads of a block that are still there take them alike: block_branches and leaves */
-    VEC(Leave) leaves;       /* branches that are left out of account */
-    PointerMap parted;       /* warp-level instructions after them, of whose lanes replicas have left: Inst -> the Block
-                                where these can be found out, or the Inst itself */
-    const Inst *obstacle;    /* the instruction because of which replicas cannot leave there; NULL: none */
-    PointerMap observations; /* by load: the Inst that forbids merging its replicas; none: may be merged */
-
-    VEC(const Variable *) common_arrays; /* shared ones that are one for all replicas: common.c */
-    PointerMap common;    /* these, and the instructions that access them: Variable, Inst */
-
-    size_t block_count;   /* blocks before cloning: the size of bit sets by Block.id */
+    BitSet agreed;           /* the agreements, by RegId, as variance was told; its size: */
+    size_t agreed_count;
+    const Variance *variance;
+    size_t block_count; /* the size of bit sets by Block.id */
     BitSet in_region;
     VEC(Region) regions;
-    VEC(Exclusion) exclusions;
+} Facts;
 
-    size_t original_size; /* instructions, before the first dimension */
-    GuardForm guards;
-    size_t growth;        /* instructions that fast paths may still add */
-    VEC(RegId) agreements; /* results of agreement instructions: fast.c, alive.c */
-    size_t kept_agreements; /* the first of them, which always count */
-    BitSet agreed;         /* the same, by RegId, as variance was told; its size: */
-    size_t agreed_count;
+/* Threads that leave the kernel while others go on: until coarsening_exclude_exits(). Leaves and parted are empty again
+ * once the body has been rewritten for them. */
+typedef struct Exits {
+    VEC(Leave) leaves;    /* branches that are left out of account */
+    PointerMap parted;    /* warp-level instructions after them, of whose lanes replicas have left: Inst -> the Block
+                             where these can be found out, or the Inst itself */
+    const Inst *obstacle; /* the instruction because of which replicas cannot leave there; NULL: none */
+    VEC(Exclusion) exclusions; /* that coarsening_exclude_exits() makes */
+} Exits;
 
-    size_t reg_count;     /* registers before cloning */
-    ReuseList *shared;     /* loads that are done once for all replicas; NULL: not wanted */
-    PointerMap *sharers;   /* for how many of the original threads those of earlier dimensions work: Inst -> unsigned */
-    RegId **maps;         /* maps[k][reg]: replica k's register for reg; maps[0] is the identity */
+/* Predicates on which the replicas agree (agree.c): from the first rewriting of the body, by alive.c or fast.c, to
+ * cloning. */
+typedef struct Agreements {
+    VEC(RegId) results; /* of the agreement instructions */
+    size_t kept;        /* the first of them, which always count */
+} Agreements;
+
+/* Shared arrays that are one for all replicas (common.c). Proposed once the regions have their forms, and final when
+ * coarsening_keep_common() says so. */
+typedef struct CommonArrays {
+    VEC(const Variable *) arrays;
+    PointerMap users; /* these, and the instructions that access them: Variable, Inst */
+} CommonArrays;
+
+/* The replicas' registers and variables. Holds from coarsening_map() on. */
+typedef struct Copies {
+    size_t reg_count; /* registers before cloning */
+    RegId **maps;     /* maps[k][reg]: replica k's register for reg; maps[0] is the identity */
     VEC(Variable *) private_variables; /* that each replica has its own copy of */
     Variable ***private_copies; /* private_copies[k][i]: replica k's copy of private_variables[i]; k > 0 */
+} Copies;
+
+/* One step of coarsening a body. */
+typedef struct Coarsening {
+    Body *body;
+    Arena *scratch; /* of the step */
+    CoarsenStep step;
+    CoarsenRecord record;
+    bool needs_whole_warps; /* so far; final once legality has been checked */
+    ReplicaIndex index;
+    DynamicParts dynamic;
+    Facts facts;
+    Exits exits;
+    Agreements agreements;
+    size_t growth; /* instructions that fast paths may still add; set by form_regions() */
+    CommonArrays common;
+    Copies copies;
 } Coarsening;
 
 /* The files in the order of their calls: each calls only those above it. */
 
 /* together.c */
 /* The values that differ between the threads of one block of the original kernel. */
-const Variance *coarsening_within_block(const Coarsening *c);
+const Variance *coarsening_within_block(const Facts *facts);
 /* Whether all threads of a merged block come to the block together for a replica, or none does: then the copy of a
  * region may have what all threads execute.  coarsening_go_together: and take its branch alike. */
 bool coarsening_come_together(const Coarsening *c, const Block *block);
@@ -125,7 +171,7 @@ const Sreg *coarsening_sreg(const Inst *inst);
 /* A barrier that makes one result of a predicate of each thread: its last operand. */
 bool coarsening_combines(const Inst *inst);
 /* Such a barrier that is done once, for replicas of one block. */
-bool coarsening_joins(const Coarsening *c, const Inst *inst);
+bool coarsening_joins(const CoarsenStep *step, const Inst *inst);
 /* A barrier, fence or warp-level operation: what is before it in one replica must be before it in all. */
 bool coarsening_orders(const Inst *inst);
 /* A warp-level instruction that names its participants by a mask, its last operand, and may be executed by a part of
@@ -177,19 +223,19 @@ Block *coarsening_exit(const Body *body);
 /* The number, which is less than 2^31, divided by a constant, after the place.  Assemblers make a division of "div".
  * Returns the last instruction. */
 Inst *coarsening_insert_quotient(Body *body, Inst *place, RegId quotient, RegId number, unsigned divisor);
-/* Replaces all reads of the index and the size. Sets index_read.  Merged blocks beyond the grid's end exit. */
+/* Replaces all reads of the index and the size. Sets index.read.  Merged blocks beyond the grid's end exit. */
 void coarsening_gather_index(Coarsening *c);
 /* Lets the blocks exit whose work others do. */
 void coarsening_stop_surplus(Body *body, unsigned dimension, unsigned factor);
-/* Makes the register of index_read replica 0's index, and computes the others' after it. Requires coarsening_map(). */
+/* Makes the register of index.read replica 0's index, and computes the others' after it. Requires coarsening_map(). */
 void coarsening_make_indices(Coarsening *c);
 /* The instruction, in no block, that computes the index of a replica from that of the one before it. */
-Inst *coarsening_next_index(const Coarsening *c, RegId next, RegId index);
+Inst *coarsening_next_index(Body *body, const ReplicaIndex *indices, RegId next, RegId index);
 
 /* dynamic.c */
-/* Refuses it where it cannot be split; sets splits_dynamic. */
+/* Refuses it where it cannot be split; sets dynamic.is_split. */
 bool coarsening_check_dynamic(Coarsening *c);
-/* Replaces all reads of its address.  Sets dynamic_reads. */
+/* Replaces all reads of its address.  Sets dynamic.reads. */
 void coarsening_gather_dynamic(Coarsening *c);
 /* Computes the replicas' addresses. Requires coarsening_map(). */
 void coarsening_make_dynamic(Coarsening *c);
@@ -199,9 +245,9 @@ void coarsening_make_dynamic(Coarsening *c);
 bool coarsening_observes(const Values *values, const Inst *inst);
 /* Whether the region has an observation.  Its copies then run one after the other, which progress.c counts
  * on. */
-bool coarsening_region_observes(const Coarsening *c, const Region *region);
+bool coarsening_region_observes(const Facts *facts, const Region *region);
 /* A barrier that the replicas pass together, with all other threads of the block that have not exited. */
-bool coarsening_is_meeting(const Coarsening *c, const Inst *inst);
+bool coarsening_is_meeting(const CoarsenStep *step, const Inst *inst);
 /* Sets observations. */
 void coarsening_find_observations(Coarsening *c);
 
@@ -219,9 +265,9 @@ void coarsening_divide(Body *body, const LaunchContract *contract);
 
 /* conditions.c */
 /* Records whether the condition held; what failed it is in the refusal.  Returns 'held'. */
-bool coarsening_condition(Coarsening *c, LegalityCondition condition, bool held);
+bool coarsening_condition(Legality *legality, LegalityCondition condition, bool held);
 /* Records the instructions that conditions are about: all of them, and once variance is known, those of the others. */
-void coarsening_count_instructions(Coarsening *c);
+void coarsening_count_instructions(const Body *body, Legality *legality);
 void coarsening_find_evidence(Coarsening *c);
 
 /* exclusive.c */
@@ -232,7 +278,7 @@ bool coarsening_is_exclusive(const Coarsening *c, const Block *block);
 /* Sets in_region and regions. */
 bool coarsening_find_regions(Coarsening *c);
 /* The region that the block is in, or NULL. */
-const Region *coarsening_region_of(const Coarsening *c, const Block *block);
+const Region *coarsening_region_of(const Facts *facts, const Block *block);
 /* The instructions of the blocks. */
 size_t coarsening_size_of(Block *const *blocks, size_t count);
 
@@ -254,7 +300,7 @@ bool coarsening_check_waiting(Coarsening *c);
 /* warps.c */
 /* Whether a vote of the whole warp can be cast in the block: all of its threads that have not left come there, or none,
  * since the whole block of threads agrees on it. */
-bool coarsening_everyone_passes(const Coarsening *c, const Block *block);
+bool coarsening_everyone_passes(const Facts *facts, const Block *block);
 /* Makes the mask of a warp-level instruction name only those of its lanes that are among the given ones. */
 void coarsening_narrow(Coarsening *c, Inst *inst, RegId lanes);
 /* Refuses masks that may name threads which have left the kernel, where coarsening_exclude_exits() cannot help. */
@@ -290,7 +336,7 @@ bool coarsening_reads_memory(const Inst *inst);
 bool coarsening_form_fast_paths(Coarsening *c);
 
 /* common.c */
-/* Sets common_arrays to those that may be common by their uses: variance must be computed again. */
+/* Sets common.arrays to those that may be common by their uses: variance must be computed again. */
 void coarsening_propose_common(Coarsening *c);
 /* Drops those that are not common, given variance and regions that assume it.  True if there are none: otherwise these
  * must be computed again. */
@@ -304,7 +350,7 @@ bool coarsening_predicate(Coarsening *c);
 
 /* shared.c */
 /* The copy works for as many original threads as the instruction. */
-void coarsening_inherit_sharers(const Coarsening *c, const Inst *inst, const Inst *copy);
+void coarsening_inherit_sharers(const CoarsenRecord *record, const Inst *inst, const Inst *copy);
 /* Adds the loads that are about to be kept once for all replicas to 'shared'. */
 void coarsening_note_shared(Coarsening *c);
 
@@ -314,7 +360,7 @@ bool coarsening_is_computed(const Coarsening *c, const Inst *inst);
 /* Sets the maps: adds the replicas' registers and variables to the body. */
 void coarsening_map(Coarsening *c);
 /* The replica's register for one of the original code. */
-RegId coarsening_reg(const Coarsening *c, unsigned replica, RegId reg);
+RegId coarsening_reg(const Copies *copies, unsigned replica, RegId reg);
 /* The replica's copy of an instruction, in no block; targets are still the original's. */
 Inst *coarsening_clone_inst(const Coarsening *c, const Inst *inst, unsigned replica);
 

@@ -28,9 +28,9 @@ static bool is_repeatable(const Block *block)
     return true;
 }
 
-static bool stays(const Coarsening *c, const Loop *loop, const Block *block)
+static bool stays(const Facts *facts, const Loop *loop, const Block *block)
 {
-    return block && loop_contains(c->loops, loop, block);
+    return block && loop_contains(facts->loops, loop, block);
 }
 
 /* The only block from which the loop is left; NULL if there are several, or if it does not end in a plain branch. */
@@ -40,7 +40,7 @@ static Block *exit_of(const Coarsening *c, const Loop *loop)
     for (uint32_t i = 0; i < loop->block_count; i++) {
         Block *block = loop->blocks[i];
         FOR_EACH_SUCC(block, succ) {
-            if (stays(c, loop, succ) || exit == block)
+            if (stays(&c->facts, loop, succ) || exit == block)
                 continue;
             if (exit)
                 return NULL;
@@ -48,22 +48,22 @@ static Block *exit_of(const Coarsening *c, const Loop *loop)
         }
     }
     bool is_plain = exit && exit->last && exit->last->target_count == 1 && exit->last->guard != REF_NONE &&
-                    stays(c, loop, exit->last->targets[0]) != stays(c, loop, exit->fall);
+                    stays(&c->facts, loop, exit->last->targets[0]) != stays(&c->facts, loop, exit->fall);
     return is_plain ? exit : NULL;
 }
 
 /* The loop that the region begins with, if it is entered from the region's head only. */
-static const Loop *first_loop(const Coarsening *c, const Region *region)
+static const Loop *first_loop(const Facts *facts, const Region *region)
 {
     for (size_t i = 0; i < region->blocks.count; i++) {
-        const Loop *loop = loop_of(c->loops, region->blocks.data[i]);
+        const Loop *loop = loop_of(facts->loops, region->blocks.data[i]);
         if (!loop || loop->header != region->blocks.data[i])
             continue;
         bool from_head = false, from_elsewhere = false;
         for (unsigned p = 0; p < loop->header->pred_count; p++) {
             const Block *pred = loop->header->preds[p];
             from_head |= pred == region->head;
-            from_elsewhere |= pred != region->head && !loop_contains(c->loops, loop, pred);
+            from_elsewhere |= pred != region->head && !loop_contains(facts->loops, loop, pred);
         }
         if (from_head && !from_elsewhere)
             return loop;
@@ -73,14 +73,14 @@ static const Loop *first_loop(const Coarsening *c, const Region *region)
 
 const Loop *coarsening_joint_loop(const Coarsening *c, const Region *region)
 {
-    const Loop *loop = first_loop(c, region);
+    const Loop *loop = first_loop(&c->facts, region);
     if (!loop)
         return NULL;
     const Block *exit = exit_of(c, loop);
-    if (!exit || !variance_branch(c->variance, exit))
+    if (!exit || !variance_branch(c->facts.variance, exit))
         return NULL;
     for (uint32_t i = 0; i < loop->block_count; i++)
-        if (!bitset_has(&c->in_region, loop->blocks[i]->id))
+        if (!bitset_has(&c->facts.in_region, loop->blocks[i]->id))
             return NULL;
     bool at_end = exit->fall == loop->header || exit->last->targets[0] == loop->header;
     return at_end || (exit == loop->header && is_repeatable(exit)) ? loop : NULL;
@@ -91,7 +91,7 @@ static void end_version(Coarsening *c, Versions *v, const Loop *loop, Block *exi
 {
     Block *copy = versions_block(v, exit);
     Inst *last = copy->last;
-    bool taken_stays = stays(c, loop, exit->last->targets[0]);
+    bool taken_stays = stays(&c->facts, loop, exit->last->targets[0]);
     bool stay_if = taken_stays != last->guard_inverted;
     RegId agreed = coarsening_agree(c, copy, last->refs[last->guard].reg, stay_if);
     Block *on = versions_block(v, taken_stays ? exit->last->targets[0] : exit->fall);
@@ -120,7 +120,7 @@ void coarsening_join_loop(Coarsening *c, Versions *v, const Region *region, cons
 {
     Block *exit = exit_of(c, loop), *head = region->head, *header = loop->header;
     bool at_end = exit->fall == header || exit->last->targets[0] == header;
-    Block *after = stays(c, loop, exit->fall) ? exit->last->targets[0] : exit->fall;
+    Block *after = stays(&c->facts, loop, exit->fall) ? exit->last->targets[0] : exit->fall;
     versions_begin(v, loop->blocks, loop->block_count);
     versions_copy(v, loop->blocks, loop->block_count, head);
     Block *rest = versions_add_block(v, head, true);

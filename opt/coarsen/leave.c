@@ -16,7 +16,7 @@
 
 static bool is_in_some(const Coarsening *c, bool (*is)(const Inst *))
 {
-    for (size_t b = bitset_next(&c->in_region, 0); b != SIZE_MAX; b = bitset_next(&c->in_region, b + 1))
+    for (size_t b = bitset_next(&c->facts.in_region, 0); b != SIZE_MAX; b = bitset_next(&c->facts.in_region, b + 1))
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
             if (is(inst))
                 return true;
@@ -79,7 +79,7 @@ static bool find_last_blocks(Coarsening *c, const BitSet *before, Leave *leave)
 
 void coarsening_find_leaves(Coarsening *c, bool (*is)(const Inst *))
 {
-    c->leaves.count = 0;
+    c->exits.leaves.count = 0;
     if (!is_in_some(c, is))
         return;
     BitSet before = blocks_before(c, is);
@@ -87,19 +87,19 @@ void coarsening_find_leaves(Coarsening *c, bool (*is)(const Inst *))
     for (size_t b = 0; b < c->body->blocks.count; b++) {
         Block *block = c->body->blocks.data[b];
         const Inst *last = block->last;
-        if (!variance_branch(c->variance, block) || last->target_count != 1 || last->guard == REF_NONE ||
+        if (!variance_branch(c->facts.variance, block) || last->target_count != 1 || last->guard == REF_NONE ||
             !block->fall || block->fall == last->targets[0])
             continue;
         bool taken_waits = bitset_has(&before, last->targets[0]->id);
         if (taken_waits == bitset_has(&before, block->fall->id))
             continue;
-        is_needed |= c->guards == GUARDS_SEQUENTIAL || !coarsening_go_together(c, block);
+        is_needed |= c->step.guards == GUARDS_SEQUENTIAL || !coarsening_go_together(c, block);
         Leave leave = {.branch = block,
                        .leaves = taken_waits ? block->fall : last->targets[0],
                        .taken = !taken_waits};
         if (find_last_blocks(c, &before, &leave))
-            VEC_PUSH(c->scratch, c->leaves, leave);
+            VEC_PUSH(c->scratch, c->exits.leaves, leave);
     }
     if (!is_needed)
-        c->leaves.count = 0;
+        c->exits.leaves.count = 0;
 }

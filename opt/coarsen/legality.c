@@ -12,11 +12,12 @@
 
 static bool want_whole_warps(Coarsening *c, const Inst *inst, const char *what)
 {
-    if (c->merges_blocks)
+    if (c->step.merges_blocks)
         return true; /* blocks keep their warps */
     /* With a number s, each s rows, planes or threads of the new block stand for s neighbours of the original one. If
      * s is a multiple of 32, such a group begins and ends with a warp in both. */
-    bool keeps = c->stride.kind == STRIDE_BLOCK || (c->stride.kind == STRIDE_NUMBER && c->stride.number % 32 == 0);
+    bool keeps = c->step.stride.kind == STRIDE_BLOCK ||
+                 (c->step.stride.kind == STRIDE_NUMBER && c->step.stride.number % 32 == 0);
     if (!keeps)
         return coarsening_refuse(
             c, inst, "'%s' needs whole warps, which only the block stride and multiples of 32 keep", what);
@@ -102,7 +103,7 @@ static bool check_callee_inst(CallCheck *check, const Function *callee, const In
         return coarsening_refuse(c, check->call, "it calls '%s', which synchronizes ('%s' on line %u)", name,
                                  inst_spelling(c->scratch, inst), coarsening_line(c, inst));
     const Sreg *sreg = coarsening_sreg(inst);
-    if (c->merges_blocks && uses_shared(inst))
+    if (c->step.merges_blocks && uses_shared(inst))
         return coarsening_refuse(c, check->call, "it calls '%s', which names shared memory (line %u)", name,
                                  coarsening_line(c, inst));
     if (sreg && depends_on_thread(c, sreg))
@@ -128,7 +129,7 @@ static bool check_treatment(Coarsening *c, const Inst *inst)
 {
     const Sreg *sreg = coarsening_sreg(inst);
     CoarsenTreatment treatment = coarsening_treatment(inst);
-    if (c->merges_blocks)
+    if (c->step.merges_blocks)
         treatment = sreg ? coarsening_sreg_rule(c, sreg) : coarsening_block_rule(inst);
     const char *what = sreg ? sreg->name : inst_spelling(c->scratch, inst);
     switch (treatment.rule) {
@@ -143,7 +144,7 @@ static bool check_instruction(Coarsening *c, const Inst *inst)
 {
     if (inst_is_opaque(inst))
         return coarsening_refuse(c, inst, "'%s' is not a known instruction", inst_spelling(c->scratch, inst));
-    bool counts = !c->merges_blocks && ((inst->sync == SYNC_BLOCK_BARRIER && inst->operand_count > 1) ||
+    bool counts = !c->step.merges_blocks && ((inst->sync == SYNC_BLOCK_BARRIER && inst->operand_count > 1) ||
                   (coarsening_combines(inst) && inst->operand_count > 3));
     if (counts)
         return coarsening_refuse(c, inst, "'%s' waits for a given number of threads", inst_spelling(c->scratch, inst));
@@ -158,9 +159,9 @@ static bool has_clusters(const Tuning *tuning)
 
 bool coarsening_check_instructions(Coarsening *c)
 {
-    if (c->merges_blocks && has_clusters(&c->body->tuning))
+    if (c->step.merges_blocks && has_clusters(&c->body->tuning))
         return coarsening_refuse(c, NULL, "its blocks form clusters, whose blocks are not merged");
-    if (c->merges_blocks && !coarsening_check_dynamic(c))
+    if (c->step.merges_blocks && !coarsening_check_dynamic(c))
         return false;
     for (size_t b = 0; b < c->body->blocks.count; b++) {
         bool carry = false;   /* the flag was written in this block */
@@ -193,7 +194,7 @@ static bool is_aligned_barrier(const Inst *inst)
 static BitSet harmless_branches(const Coarsening *c)
 {
     BitSet branches = bitset_new(c->scratch, c->body->blocks.count);
-    bitset_copy(&branches, &c->uniform_branches);
+    bitset_copy(&branches, &c->facts.uniform_branches);
     for (size_t b = 0; b < c->body->blocks.count; b++)
         FOR_EACH_SUCC(c->body->blocks.data[b], succ)
             if (coarsening_only_exits(c->body, succ))
@@ -213,8 +214,8 @@ static void check_alignment(Coarsening *c)
                 continue;
             if (!any) {
                 VarianceOptions options = {
-                    .merge_loads = true, .unmerged = &c->observations, .uniform_branches = &harmless};
-                any = analyses_variance(c->analyses, VARIANCE_ANY, &options);
+                    .merge_loads = true, .unmerged = &c->facts.observations, .uniform_branches = &harmless};
+                any = analyses_variance(c->facts.analyses, VARIANCE_ANY, &options);
             }
             /* The predicate that a barrier combines is each thread's own. */
             c->needs_whole_warps |= coarsening_combines(inst) ? variance_block(any, inst->block)
@@ -225,23 +226,23 @@ static void check_alignment(Coarsening *c)
 /* For instructions that all replicas execute together; each has a predicate of its own to be combined. */
 static bool operands_differ(const Coarsening *c, const Inst *inst)
 {
-    if (c->merges_blocks && coarsening_combines(inst))
+    if (c->step.merges_blocks && coarsening_combines(inst))
         return false; /* each merged block has its own */
     if (coarsening_combines(inst)) {
         const Operand *barrier = &inst->operands[1];
-        return barrier->kind == OPERAND_REG && variance_reg(c->variance, inst->refs[barrier->ref].reg);
+        return barrier->kind == OPERAND_REG && variance_reg(c->facts.variance, inst->refs[barrier->ref].reg);
     }
     for (unsigned r = 0; r < inst->ref_count; r++)
-        if (inst->refs[r].reg != REG_NONE && variance_reg(c->variance, inst->refs[r].reg))
+        if (inst->refs[r].reg != REG_NONE && variance_reg(c->facts.variance, inst->refs[r].reg))
             return true;
     return false;
 }
 
 const char *coarsening_why_not_once(const Coarsening *c, const Inst *inst)
 {
-    if (inst->guard != REF_NONE && coarsening_joins(c, inst))
+    if (inst->guard != REF_NONE && coarsening_joins(&c->step, inst))
         return "'%s' has a guard";
-    if (inst->guard != REF_NONE && variance_reg(c->variance, inst->refs[inst->guard].reg))
+    if (inst->guard != REF_NONE && variance_reg(c->facts.variance, inst->refs[inst->guard].reg))
         return "the guard of '%s' differs between the merged threads";
     if (inst->sync != SYNC_WARP && operands_differ(c, inst))
         return "the operands of '%s' differ between the merged threads";
@@ -266,7 +267,7 @@ static bool check_collectives(Coarsening *c)
     const bool counts_groups = !waits_for_all_groups(c);
     for (size_t b = 0; b < c->body->blocks.count; b++) {
         const Block *block = c->body->blocks.data[b];
-        bool in_region = bitset_has(&c->in_region, block->id);
+        bool in_region = bitset_has(&c->facts.in_region, block->id);
         for (const Inst *inst = block->first; inst; inst = inst->next) {
             if (!coarsening_is_collective(inst))
                 continue;
@@ -280,15 +281,15 @@ static bool check_collectives(Coarsening *c)
                 return coarsening_refuse(c, inst, reason, inst_spelling(c->scratch, inst));
         }
     }
-    if (!c->merges_blocks)
+    if (!c->step.merges_blocks)
         check_alignment(c);
     return true;
 }
 
 bool coarsening_check_regions(Coarsening *c)
 {
-    return coarsening_condition(c, LEGAL_MEMORY, coarsening_check_private(c)) &&
-           coarsening_condition(c, LEGAL_BARRIERS, check_collectives(c)) &&
-           coarsening_condition(c, LEGAL_PARTICIPANTS, coarsening_check_exits(c)) &&
-           coarsening_condition(c, LEGAL_WAITING, coarsening_check_waiting(c));
+    return coarsening_condition(c->record.legality, LEGAL_MEMORY, coarsening_check_private(c)) &&
+           coarsening_condition(c->record.legality, LEGAL_BARRIERS, check_collectives(c)) &&
+           coarsening_condition(c->record.legality, LEGAL_PARTICIPANTS, coarsening_check_exits(c)) &&
+           coarsening_condition(c->record.legality, LEGAL_WAITING, coarsening_check_waiting(c));
 }

@@ -6,17 +6,17 @@
 
 bool coarsening_is_computed(const Coarsening *c, const Inst *inst)
 {
-    bool found = inst == c->index_read;
-    for (size_t i = 0; i < c->dynamic_reads.count; i++)
-        found |= inst == c->dynamic_reads.data[i];
+    bool found = inst == c->index.read;
+    for (size_t i = 0; i < c->dynamic.reads.count; i++)
+        found |= inst == c->dynamic.reads.data[i];
     return found;
 }
 
 static void map_register(Coarsening *c, RegId reg)
 {
-    for (unsigned k = 1; k < c->factor; k++)
-        if (c->maps[k][reg] == reg)
-            c->maps[k][reg] = body_clone_reg(c->body, reg);
+    for (unsigned k = 1; k < c->step.factor; k++)
+        if (c->copies.maps[k][reg] == reg)
+            c->copies.maps[k][reg] = body_clone_reg(c->body, reg);
 }
 
 static void map_results(Coarsening *c, const Inst *inst)
@@ -28,19 +28,20 @@ static void map_results(Coarsening *c, const Inst *inst)
 
 static void map_registers(Coarsening *c)
 {
+    Copies *copies = &c->copies;
     Body *body = c->body;
-    c->reg_count = body->regs.count;
-    c->maps = ARENA_ARRAY(c->scratch, RegId *, c->factor);
-    for (unsigned k = 0; k < c->factor; k++) {
-        c->maps[k] = ARENA_ARRAY(c->scratch, RegId, c->reg_count);
-        for (size_t r = 0; r < c->reg_count; r++)
-            c->maps[k][r] = (RegId)r;
+    copies->reg_count = body->regs.count;
+    copies->maps = ARENA_ARRAY(c->scratch, RegId *, c->step.factor);
+    for (unsigned k = 0; k < c->step.factor; k++) {
+        copies->maps[k] = ARENA_ARRAY(c->scratch, RegId, copies->reg_count);
+        for (size_t r = 0; r < copies->reg_count; r++)
+            copies->maps[k][r] = (RegId)r;
     }
-    for (size_t b = 0; b < c->block_count; b++) {
+    for (size_t b = 0; b < c->facts.block_count; b++) {
         const Block *block = body->blocks.data[b];
-        bool whole = bitset_has(&c->in_region, b);
+        bool whole = bitset_has(&c->facts.in_region, b);
         for (size_t p = 0; p < block->phis.count; p++)
-            if (whole || variance_reg(c->variance, block->phis.data[p].dst))
+            if (whole || variance_reg(c->facts.variance, block->phis.data[p].dst))
                 map_register(c, block->phis.data[p].dst);
         for (const Inst *inst = block->first; inst; inst = inst->next)
             if (whole || coarsening_clones(c, inst))
@@ -54,10 +55,10 @@ static void find_private(Coarsening *c)
     PointerMap seen = {.arena = c->scratch};
     for (size_t i = 0; i < body->variables.count; i++)
         if (coarsening_is_private(c, body->variables.data[i])) {
-            VEC_PUSH(c->scratch, c->private_variables, body->variables.data[i]);
+            VEC_PUSH(c->scratch, c->copies.private_variables, body->variables.data[i]);
             pointer_map_put(&seen, body->variables.data[i], body->variables.data[i]);
         }
-    for (size_t b = 0; b < body->blocks.count && c->merges_blocks; b++)
+    for (size_t b = 0; b < body->blocks.count && c->step.merges_blocks; b++)
         for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
             for (unsigned i = 0; i < inst->operand_count; i++) {
                 Variable *variable = coarsening_shared_variable(&inst->operands[i]);
@@ -65,46 +66,48 @@ static void find_private(Coarsening *c)
                     !coarsening_is_private(c, variable))
                     continue; /* it belongs to the module, or to another kernel */
                 pointer_map_put(&seen, variable, variable);
-                VEC_PUSH(c->scratch, c->private_variables, variable);
+                VEC_PUSH(c->scratch, c->copies.private_variables, variable);
             }
 }
 
 static void map_variables(Coarsening *c)
 {
+    Copies *copies = &c->copies;
     Body *body = c->body;
     find_private(c);
-    size_t count = c->private_variables.count;
-    c->private_copies = ARENA_ARRAY(c->scratch, Variable **, c->factor);
-    for (unsigned k = 1; k < c->factor; k++) {
-        c->private_copies[k] = ARENA_ARRAY(c->scratch, Variable *, count);
+    size_t count = copies->private_variables.count;
+    copies->private_copies = ARENA_ARRAY(c->scratch, Variable **, c->step.factor);
+    for (unsigned k = 1; k < c->step.factor; k++) {
+        copies->private_copies[k] = ARENA_ARRAY(c->scratch, Variable *, count);
         for (size_t i = 0; i < count; i++) {
             Variable *copy = ARENA_NEW(body->module->arena, Variable);
-            *copy = *c->private_variables.data[i];
+            *copy = *copies->private_variables.data[i];
             copy->name = body_unique_name(body, arena_printf(c->scratch, "%s_%u", copy->name, k));
             copy->function = body->function;
             copy->linkage = LINKAGE_NONE;
             VEC_PUSH(body->arena, body->variables, copy);
-            c->private_copies[k][i] = copy;
+            copies->private_copies[k][i] = copy;
         }
     }
 }
 
-RegId coarsening_reg(const Coarsening *c, unsigned replica, RegId reg)
+RegId coarsening_reg(const Copies *copies, unsigned replica, RegId reg)
 {
-    return reg < c->reg_count ? c->maps[replica][reg] : reg;
+    return reg < copies->reg_count ? copies->maps[replica][reg] : reg;
 }
 
 Inst *coarsening_clone_inst(const Coarsening *c, const Inst *inst, unsigned replica)
 {
     Inst *copy = inst_clone(c->body, inst);
-    copy->replica += replica * shape_replicas(&c->before);
-    coarsening_inherit_sharers(c, inst, copy);
+    copy->replica += replica * shape_replicas(&c->step.before);
+    coarsening_inherit_sharers(&c->record, inst, copy);
     for (unsigned r = 0; r < copy->ref_count; r++)
         if (copy->refs[r].reg != REG_NONE)
-            copy->refs[r].reg = coarsening_reg(c, replica, copy->refs[r].reg);
+            copy->refs[r].reg = coarsening_reg(&c->copies, replica, copy->refs[r].reg);
     if (coarsening_uses_private(c, inst))
-        for (size_t i = 0; i < c->private_variables.count; i++)
-            inst_replace_symbol(c->body, copy, c->private_variables.data[i], c->private_copies[replica][i]);
+        for (size_t i = 0; i < c->copies.private_variables.count; i++)
+            inst_replace_symbol(c->body, copy, c->copies.private_variables.data[i],
+                                c->copies.private_copies[replica][i]);
     return copy;
 }
 

@@ -21,9 +21,9 @@ bool coarsening_observes(const Values *values, const Inst *inst)
     return false;
 }
 
-bool coarsening_region_observes(const Coarsening *c, const Region *region)
+bool coarsening_region_observes(const Facts *facts, const Region *region)
 {
-    const Values *values = analyses_values(c->analyses);
+    const Values *values = analyses_values(facts->analyses);
     for (size_t i = 0; i < region->blocks.count; i++)
         for (const Inst *inst = region->blocks.data[i]->first; inst; inst = inst->next)
             if (coarsening_observes(values, inst))
@@ -31,9 +31,9 @@ bool coarsening_region_observes(const Coarsening *c, const Region *region)
     return false;
 }
 
-bool coarsening_is_meeting(const Coarsening *c, const Inst *inst)
+bool coarsening_is_meeting(const CoarsenStep *step, const Inst *inst)
 {
-    return !c->merges_blocks && inst->guard == REF_NONE &&
+    return !step->merges_blocks && inst->guard == REF_NONE &&
            (inst->sync == SYNC_BLOCK_BARRIER || coarsening_combines(inst));
 }
 
@@ -41,7 +41,7 @@ bool coarsening_is_meeting(const Coarsening *c, const Inst *inst)
 static const Inst *leave_block(const Coarsening *c, const Values *values, const Block *block, const Inst *observation)
 {
     for (const Inst *inst = block->first; inst; inst = inst->next) {
-        if (coarsening_is_meeting(c, inst))
+        if (coarsening_is_meeting(&c->step, inst))
             observation = NULL;
         else if (!observation && coarsening_observes(values, inst))
             observation = inst;
@@ -72,19 +72,19 @@ static const Inst **observations_before(Coarsening *c, const Values *values)
 
 void coarsening_find_observations(Coarsening *c)
 {
-    const Values *values = analyses_values(c->analyses);
+    const Values *values = analyses_values(c->facts.analyses);
     const Inst **before = observations_before(c, values);
-    c->observations = (PointerMap){.arena = c->scratch};
+    c->facts.observations = (PointerMap){.arena = c->scratch};
     for (size_t b = 0; b < c->body->blocks.count; b++) {
         const Inst *observation = before[b];
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next) {
             Access access;
-            if (coarsening_is_meeting(c, inst))
+            if (coarsening_is_meeting(&c->step, inst))
                 observation = NULL;
             else if (!observation && coarsening_observes(values, inst))
                 observation = inst;
             else if (observation && inst_access(inst, &access))
-                pointer_map_put(&c->observations, inst, observation);
+                pointer_map_put(&c->facts.observations, inst, observation);
         }
     }
 }

@@ -60,12 +60,12 @@ static Block *next_of(const Block *block)
 }
 
 /* Follows one side to the join. False if it branches, or does what cannot be guarded. */
-static bool walk_side(const Coarsening *c, const Region *region, Block *first, Side *side)
+static bool walk_side(const Facts *facts, const Region *region, Block *first, Side *side)
 {
     side->last = region->head;
     side->first = first == region->join ? NULL : first;
     for (Block *block = first; block != region->join; block = next_of(block)) {
-        if (!block || !bitset_has(&c->in_region, block->id) || block->pred_count != 1 || block->is_cold ||
+        if (!block || !bitset_has(&facts->in_region, block->id) || block->pred_count != 1 || block->is_cold ||
             block->phis.count)
             return false;
         for (const Inst *inst = block->first; inst; inst = inst->next) {
@@ -92,12 +92,13 @@ static bool find_sides(const Coarsening *c, const Region *region, Side sides[2])
 {
     Block *head = region->head;
     const Inst *last = head->last;
-    if (!variance_branch(c->variance, head) || head->is_cold || !last || last->target_count != 1 ||
+    if (!variance_branch(c->facts.variance, head) || head->is_cold || !last || last->target_count != 1 ||
         last->guard == REF_NONE || !head->fall || head->fall == last->targets[0])
         return false;
     sides[0] = (Side){.inverted = last->guard_inverted};
     sides[1] = (Side){.inverted = !last->guard_inverted};
-    if (!walk_side(c, region, last->targets[0], &sides[0]) || !walk_side(c, region, head->fall, &sides[1]))
+    if (!walk_side(&c->facts, region, last->targets[0], &sides[0]) ||
+        !walk_side(&c->facts, region, head->fall, &sides[1]))
         return false;
     for (size_t p = 0; p < region->join->phis.count; p++)
         if (!is_movable(c->body, region->join->phis.data[p].dst))
@@ -107,13 +108,13 @@ static bool find_sides(const Coarsening *c, const Region *region, Side sides[2])
 
 /* With GUARDS_AUTO, where replicas are neighbours a fast path's loads are shared and become vectors; guarded ones are
  * not. */
-static bool is_wanted(const Coarsening *c, const Side sides[2])
+static bool is_wanted(const CoarsenStep *step, const Side sides[2])
 {
     size_t instructions = sides[0].instructions + sides[1].instructions;
     bool reads = sides[0].reads || sides[1].reads;
-    if (c->guards == GUARDS_AUTO && c->stride.kind == STRIDE_UNIT && reads && instructions >= LEAST_FAST)
+    if (step->guards == GUARDS_AUTO && step->stride.kind == STRIDE_UNIT && reads && instructions >= LEAST_FAST)
         return false;
-    return instructions <= (c->guards == GUARDS_PREDICATED ? LONGEST : LONGEST_AUTO);
+    return instructions <= (step->guards == GUARDS_PREDICATED ? LONGEST : LONGEST_AUTO);
 }
 
 /* Whether all threads may execute the instruction. */
@@ -131,7 +132,7 @@ static bool is_speculative(const Inst *inst)
 /* Whether the instruction reads a value that is undefined where its side is not taken. */
 static bool reads_guarded(const Predication *p, const Inst *inst)
 {
-    const Values *values = analyses_values(p->c->analyses);
+    const Values *values = analyses_values(p->c->facts.analyses);
     for (unsigned r = 0; r < inst->ref_count; r++)
         if (ref_reads(&inst->refs[r]) && value_inst(values, inst->refs[r].reg) &&
             pointer_map_get(&p->guarded, value_inst(values, inst->refs[r].reg)))
@@ -159,7 +160,7 @@ static void move_side(Predication *p, const Side *side)
 
 static bool is_guarded_value(const Predication *p, RegId reg)
 {
-    const Inst *inst = value_inst(analyses_values(p->c->analyses), reg);
+    const Inst *inst = value_inst(analyses_values(p->c->facts.analyses), reg);
     return inst && pointer_map_get(&p->guarded, inst);
 }
 
@@ -233,10 +234,11 @@ static void predicate_region(Coarsening *c, const Region *region, const Side sid
 bool coarsening_predicate(Coarsening *c)
 {
     bool changed = false;
-    for (size_t r = 0; r < c->regions.count; r++) {
+    for (size_t r = 0; r < c->facts.regions.count; r++) {
         Side sides[2];
-        const Region *region = &c->regions.data[r];
-        if (!find_sides(c, region, sides) || !is_wanted(c, sides) || coarsening_region_observes(c, region))
+        const Region *region = &c->facts.regions.data[r];
+        if (!find_sides(c, region, sides) || !is_wanted(&c->step, sides) ||
+            coarsening_region_observes(&c->facts, region))
             continue;
         predicate_region(c, region, sides);
         changed = true;

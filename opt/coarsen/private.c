@@ -41,7 +41,7 @@ static void derive_results(Derivation *d, const Inst *inst)
 /* The registers that may hold an address of a private variable, or something made from one. */
 static BitSet find_addresses(Coarsening *c)
 {
-    const Values *values = analyses_values(c->analyses);
+    const Values *values = analyses_values(c->facts.analyses);
     Derivation d = {.c = c, .regs = bitset_new(c->scratch, c->body->regs.count)};
     for (size_t b = 0; b < c->body->blocks.count; b++)
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
@@ -77,7 +77,7 @@ static bool check_address(Coarsening *c, const BitSet *addresses, const Inst *in
     if (access.space == SPACE_LOCAL && !is_own(addresses, inst, access.address))
         return coarsening_refuse(c, inst, "the address of '%s' in local memory does not come from a local variable",
                                  inst_spelling(c->scratch, inst));
-    if (!c->merges_blocks || inst_is_opaque(inst))
+    if (!c->step.merges_blocks || inst_is_opaque(inst))
         return true;
     const Operand *address = access.space == SPACE_SHARED ? access.address : NULL;
     Category category = form_category(inst->form);
@@ -98,7 +98,7 @@ bool coarsening_check_shared(Coarsening *c)
 {
     uint64_t bytes = 0;
     PointerMap seen = {.arena = c->scratch};
-    for (size_t b = 0; b < c->body->blocks.count && c->merges_blocks; b++)
+    for (size_t b = 0; b < c->body->blocks.count && c->step.merges_blocks; b++)
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
             for (unsigned i = 0; i < inst->operand_count; i++) {
                 Variable *variable = coarsening_shared_variable(&inst->operands[i]);
@@ -109,7 +109,7 @@ bool coarsening_check_shared(Coarsening *c)
                     return coarsening_refuse(c, inst, "'%s', which each merged block needs a copy of, is defined "
                                              "elsewhere", variable->name);
                 pointer_map_put(&seen, variable, variable);
-                bytes += variable_bytes(variable) * (is_private ? c->factor : 1);
+                bytes += variable_bytes(variable) * (is_private ? c->step.factor : 1);
             }
     return bytes <= MOST_SHARED ||
            coarsening_refuse(c, NULL, "merged blocks need %llu byte%s of shared memory, and no more than %d can be "

@@ -42,7 +42,7 @@ static bool block_tells(const Coarsening *c, const Block *block, bool alone, boo
     bool others = !alone || !coarsening_is_exclusive(c, block);
     *on = others;
     for (const Inst *inst = block->first; inst && others; inst = inst->next) {
-        if (coarsening_is_meeting(c, inst)) {
+        if (coarsening_is_meeting(&c->step, inst)) {
             *on = false;
             return false;
         }
@@ -82,16 +82,16 @@ typedef struct Swap {
     RegId found, expected;
 } Swap;
 
-static bool is_invariant(const Coarsening *c, const Loop *loop, const Operand *address, const Inst *inst)
+static bool is_invariant(const Facts *facts, const Loop *loop, const Operand *address, const Inst *inst)
 {
-    const Values *values = analyses_values(c->analyses);
+    const Values *values = analyses_values(facts->analyses);
     if (!address || address->kind != OPERAND_ADDRESS || !address->item_count)
         return false;
     const Operand *base = &address->items[0];
     if (base->kind != OPERAND_REG)
         return base->kind == OPERAND_SYMBOL || base->kind == OPERAND_CONSTANT;
     const Block *made = values->defs[inst->refs[base->ref].reg].block;
-    return made && !loop_contains(c->loops, loop, made);
+    return made && !loop_contains(facts->loops, loop, made);
 }
 
 /* The register that a chain of copies begins with. */
@@ -107,15 +107,15 @@ static RegId copied_from(const Values *values, RegId reg)
 }
 
 /* The register is the last value found: a phi of the header that takes it from every latch. */
-static bool is_last_found(const Coarsening *c, const Loop *loop, const Swap *swap)
+static bool is_last_found(const Facts *facts, const Loop *loop, const Swap *swap)
 {
-    const Values *values = analyses_values(c->analyses);
+    const Values *values = analyses_values(facts->analyses);
     const ValueDef *def = &values->defs[swap->expected];
     if (def->inst || def->block != loop->header)
         return false;
     const Phi *phi = &loop->header->phis.data[def->phi];
     for (size_t a = 0; a < phi->args.count; a++)
-        if (loop_contains(c->loops, loop, phi->args.data[a].pred) &&
+        if (loop_contains(facts->loops, loop, phi->args.data[a].pred) &&
             copied_from(values, phi->args.data[a].reg) != swap->found)
             return false;
     return true;
@@ -126,19 +126,19 @@ static bool is_swap(const Coarsening *c, const Loop *loop, const Inst *inst, Swa
     Access access;
     if (inst_op(inst) != OP_ATOM || !inst_has(inst, MOD_CAS) || inst->guard != REF_NONE || inst->operand_count != 4 ||
         inst->operands[0].kind != OPERAND_REG || inst->operands[2].kind != OPERAND_REG ||
-        loop_of(c->loops, inst->block) != loop || !inst_access(inst, &access) ||
-        !is_invariant(c, loop, access.address, inst))
+        loop_of(c->facts.loops, inst->block) != loop || !inst_access(inst, &access) ||
+        !is_invariant(&c->facts, loop, access.address, inst))
         return false;
-    const Values *values = analyses_values(c->analyses);
+    const Values *values = analyses_values(c->facts.analyses);
     *swap = (Swap){inst, inst->refs[inst->operands[0].ref].reg,
                    copied_from(values, inst->refs[inst->operands[2].ref].reg)};
-    return is_last_found(c, loop, swap);
+    return is_last_found(&c->facts, loop, swap);
 }
 
 /* Whether the predicate compares all bits of what the swap found and expected; *if_equal: what it is then. */
 static bool compares(const Coarsening *c, const Swap *swap, RegId predicate, bool *if_equal)
 {
-    const Values *values = analyses_values(c->analyses);
+    const Values *values = analyses_values(c->facts.analyses);
     const Inst *inst = value_inst(values, predicate);
     Computation compare;
     if (!inst || !computation_of(c->body, inst, &compare) ||
@@ -169,8 +169,8 @@ static bool latch_has_failed(const Coarsening *c, const Loop *loop, const Swap *
 {
     if (has_failed(c, swap, latch, loop->header))
         return true;
-    for (const Block *at = latch; at != swap->inst->block; at = dominance_parent(c->dominance, at)) {
-        const Block *over = dominance_parent(c->dominance, at);
+    for (const Block *at = latch; at != swap->inst->block; at = dominance_parent(c->facts.dominance, at)) {
+        const Block *over = dominance_parent(c->facts.dominance, at);
         if (at->pred_count == 1 && has_failed(c, swap, over, at))
             return true;
     }
@@ -195,8 +195,8 @@ bool coarsening_is_lock_free(const Coarsening *c, const Loop *loop)
 
 bool coarsening_needs_nobody(Coarsening *c, const Loop *loop)
 {
-    const Region *region = coarsening_region_of(c, loop->header);
-    if (c->merges_blocks) /* a barrier holds replicas up that the loop does not */
+    const Region *region = coarsening_region_of(&c->facts, loop->header);
+    if (c->step.merges_blocks) /* a barrier holds replicas up that the loop does not */
         return coarsening_is_lock_free(c, loop);
     return !region || coarsening_is_lock_free(c, loop) || !held_up_tell(c, loop, region);
 }

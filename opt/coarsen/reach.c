@@ -113,7 +113,7 @@ typedef enum Says { SAYS_NOTHING, SAYS_ALIKE, SAYS_NO_BARRIER } Says;
 
 static Says rule_for(const Part *part, unsigned outcome, const Block *branch)
 {
-    const Block *end = dominance_parent(part->c->postdominance, branch);
+    const Block *end = dominance_parent(part->c->facts.postdominance, branch);
     Block *sides[2] = {branch->fall, branch->last->targets[0]};
     Walk walks[2];
     if (!end)
@@ -129,13 +129,13 @@ static Says rule_for(const Part *part, unsigned outcome, const Block *branch)
 /* Whether the value is the same for all threads of the block, and can be computed where the part begins. */
 static bool is_early(const Part *part, RegId reg, unsigned *budget)
 {
-    const Values *values = analyses_values(part->c->analyses);
+    const Values *values = analyses_values(part->c->facts.analyses);
     const ValueDef *def = &values->defs[reg];
     if (!*budget || !def->block)
         return false;
     --*budget;
     if (!bitset_has(&part->members, def->block->id))
-        return !variance_reg(part->variance, reg) && dominance_has(part->c->dominance, def->block, part->place);
+        return !variance_reg(part->variance, reg) && dominance_has(part->c->facts.dominance, def->block, part->place);
     const Inst *inst = def->inst;
     if (!inst || inst_is_opaque(inst) || inst->guard != REF_NONE || inst->tied_count || inst->sync != SYNC_NONE)
         return false;
@@ -156,7 +156,7 @@ static bool is_early(const Part *part, RegId reg, unsigned *budget)
 static RegId make_early(Part *part, PointerMap *made, RegId reg)
 {
     Coarsening *c = part->c;
-    const Values *values = analyses_values(c->analyses);
+    const Values *values = analyses_values(c->facts.analyses);
     const ValueDef *def = &values->defs[reg];
     if (!bitset_has(&part->members, def->block->id))
         return reg;
@@ -196,8 +196,8 @@ static bool collect_blocks(Part *part)
         Block *block = VEC_POP(pending);
         if (block == part->meeting || bitset_has(&part->members, block->id))
             continue;
-        if (block == part->place || !dominance_has(c->dominance, first, block) ||
-            !dominance_has(c->postdominance, part->meeting, block))
+        if (block == part->place || !dominance_has(c->facts.dominance, first, block) ||
+            !dominance_has(c->facts.postdominance, part->meeting, block))
             return false;
         bitset_add(&part->members, block->id);
         VEC_PUSH(c->scratch, part->blocks, block);
@@ -210,12 +210,12 @@ static bool collect_blocks(Part *part)
 static bool begin_part(Part *part)
 {
     Coarsening *c = part->c;
-    part->meeting = dominance_parent(c->postdominance, part->branch);
+    part->meeting = dominance_parent(c->facts.postdominance, part->branch);
     if (!part->meeting || coarsening_only_exits(c->body, part->meeting))
         return false;
     part->place = part->branch;
-    for (const Loop *loop = loop_of(c->loops, part->branch); loop; loop = loop->parent)
-        if (!loop_contains(c->loops, loop, part->meeting))
+    for (const Loop *loop = loop_of(c->facts.loops, part->branch); loop; loop = loop->parent)
+        if (!loop_contains(c->facts.loops, loop, part->meeting))
             part->loop = loop;
     if (part->loop)
         part->place = part->loop->preheader;
@@ -249,7 +249,7 @@ static bool collect_conditions(Part *part)
 static bool is_open(const Part *part, const Block *block)
 {
     return is_simple_branch(block) && find_condition(part, block) < 0 &&
-           !bitset_has(&part->c->block_branches, block->id);
+           !bitset_has(&part->c->facts.block_branches, block->id);
 }
 
 /* Whether the branch is taken alike with all outcomes with which a barrier is reached; *free: with none of them, a
@@ -462,7 +462,7 @@ static void make_versions(Part *part)
     Body *body = c->body;
     RegId early[MOST_CONDITIONS];
     PointerMap made = {.arena = c->scratch};
-    Versions v = versions_new(c->scratch, body, analyses_values(c->analyses));
+    Versions v = versions_new(c->scratch, body, analyses_values(c->facts.analyses));
     versions_begin(&v, part->blocks.data, part->blocks.count);
     versions_copy(&v, part->blocks.data, part->blocks.count, part->place);
     for (unsigned i = 0; i < part->count; i++)
@@ -479,23 +479,23 @@ static void make_versions(Part *part)
 }
 
 /* Whether threads that are merged, or those of a merged block, may take the branch differently. */
-static bool may_differ(const Coarsening *c, const LaunchContract *contract, const Block *block)
+static bool may_differ(const Facts *facts, const LaunchContract *contract, const Block *block)
 {
     VarianceOptions options = {
-        .merge_loads = true, .unmerged = &c->observations, .uniform_branches = &c->block_branches};
+        .merge_loads = true, .unmerged = &facts->observations, .uniform_branches = &facts->block_branches};
     const Shape *shape = &contract->shape;
     bool differs = false;
     for (unsigned d = 0; d < 3; d++) {
         unsigned dimension = shape->blocks[d] > 1 ? VARIANCE_ANY : d;
         if (shape->blocks[d] > 1 || shape->threads[d] > 1)
-            differs |= variance_branch(analyses_variance(c->analyses, dimension, &options), block);
+            differs |= variance_branch(analyses_variance(facts->analyses, dimension, &options), block);
     }
     return differs;
 }
 
 static bool divide_at(Coarsening *c, Block *branch)
 {
-    Part part = {.c = c, .variance = coarsening_within_block(c), .branch = branch};
+    Part part = {.c = c, .variance = coarsening_within_block(&c->facts), .branch = branch};
     if (!begin_part(&part) || !collect_conditions(&part) || !judge(&part) ||
         (part.reaching != part.all && !is_free_of_barriers(&part)))
         return false;
@@ -510,10 +510,10 @@ static bool divide_at(Coarsening *c, Block *branch)
 /* Divides one part that needs it; false if there is none. */
 static bool divide_one(Coarsening *c, const LaunchContract *contract)
 {
-    for (uint32_t i = 0; i < c->dominance->order_count; i++) {
-        Block *block = c->body->blocks.data[c->dominance->order[i]];
-        if (is_simple_branch(block) && !bitset_has(&c->block_branches, block->id) &&
-            may_differ(c, contract, block) && divide_at(c, block))
+    for (uint32_t i = 0; i < c->facts.dominance->order_count; i++) {
+        Block *block = c->body->blocks.data[c->facts.dominance->order[i]];
+        if (is_simple_branch(block) && !bitset_has(&c->facts.block_branches, block->id) &&
+            may_differ(&c->facts, contract, block) && divide_at(c, block))
             return true;
     }
     return false;
@@ -532,14 +532,14 @@ void coarsening_divide(Body *body, const LaunchContract *contract)
     bool more = has_barriers(body);
     for (unsigned parts = 0; more && parts < MOST_PARTS; parts++) {
         Arena *scratch = arena_new();
-        Coarsening c = {.body = body, .scratch = scratch, .analyses = analyses_new(body)};
-        c.dominance = analyses_dominance(c.analyses);
-        c.postdominance = analyses_postdominance(c.analyses);
-        c.loops = analyses_loops(c.analyses);
+        Coarsening c = {.body = body, .scratch = scratch, .facts.analyses = analyses_new(body)};
+        c.facts.dominance = analyses_dominance(c.facts.analyses);
+        c.facts.postdominance = analyses_postdominance(c.facts.analyses);
+        c.facts.loops = analyses_loops(c.facts.analyses);
         coarsening_find_observations(&c);
         coarsening_find_uniform_branches(&c);
         more = divide_one(&c, contract);
-        analyses_free(c.analyses);
+        analyses_free(c.facts.analyses);
         arena_free(scratch);
     }
 }

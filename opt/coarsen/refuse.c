@@ -5,7 +5,7 @@ bool coarsening_refuse(Coarsening *c, const Inst *inst, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    refusal_set(c->refusal, c->body, inst, format, arguments);
+    refusal_set(c->record.refusal, c->body, inst, format, arguments);
     va_end(arguments);
     return false;
 }
@@ -19,8 +19,8 @@ unsigned coarsening_line(const Coarsening *c, const Inst *inst)
 static const char *name_value(const Coarsening *c, const VarianceReason *reason, RegId reg)
 {
     const Inst *inst = reason->inst;
-    if (inst && inst == c->index_read)
-        return arena_printf(c->scratch, "%s.%c", !c->merges_blocks ? "%tid" : "%ctaid", "xyz"[c->dimension]);
+    if (inst && inst == c->index.read)
+        return arena_printf(c->scratch, "%s.%c", !c->step.merges_blocks ? "%tid" : "%ctaid", "xyz"[c->step.dimension]);
     if (inst && reason->cause == VARIANCE_INDEX && coarsening_sreg(inst))
         return coarsening_sreg(inst)->name;
     if (inst && inst->span.end && reason->cause != VARIANCE_INDEX)
@@ -32,7 +32,7 @@ static const char *name_value(const Coarsening *c, const VarianceReason *reason,
 static const char *describe_root(const Coarsening *c, const VarianceReason *reason, RegId reg)
 {
     const char *name = name_value(c, reason, reg);
-    const Inst *observation = reason->inst ? pointer_map_get(&c->observations, reason->inst) : NULL;
+    const Inst *observation = reason->inst ? pointer_map_get(&c->facts.observations, reason->inst) : NULL;
     if (reason->cause == VARIANCE_INDEX)
         return name;
     if (reason->cause != VARIANCE_MEMORY || !observation)
@@ -46,19 +46,21 @@ bool coarsening_refuse_controlled(Coarsening *c, const Inst *inst)
 {
     const char *spelling = inst_spelling(c->scratch, inst);
     const Block *block = inst->block;
-    if (c->obstacle && c->obstacle != inst)
-        return coarsening_refuse(c, c->obstacle, "'%s' may name threads that have left the kernel before the '%s' on "
-                                 "line %u", inst_spelling(c->scratch, c->obstacle), spelling, coarsening_line(c, inst));
+    if (c->exits.obstacle && c->exits.obstacle != inst)
+        return coarsening_refuse(c, c->exits.obstacle,
+                                 "'%s' may name threads that have left the kernel before the '%s' on "
+                                 "line %u",
+                                 inst_spelling(c->scratch, c->exits.obstacle), spelling, coarsening_line(c, inst));
     VarianceRoot root = {NULL, REG_NONE, REG_NONE};
     VarianceReason reason = {VARIANCE_UNIFORM, NULL, NULL, REG_NONE, NULL};
     /* Merged blocks may differ: a barrier is refused because threads of one of them do. */
-    const Variance *variance = !c->merges_blocks ? c->variance : coarsening_within_block(c);
+    const Variance *variance = !c->step.merges_blocks ? c->facts.variance : coarsening_within_block(&c->facts);
     if (variance_block(variance, block))
         reason = variance_block_reason(variance, block, &root);
     if (!root.branch || !root.branch->span.end || root.reg == REG_NONE)
         return coarsening_refuse(c, inst, "'%s' is between branches that differ between the merged threads", spelling);
     const char *may = reason.cause == VARIANCE_MEMORY ? "may differ" : "differs";
-    const char *who = !c->merges_blocks ? "merged threads" : "threads of a block";
+    const char *who = !c->step.merges_blocks ? "merged threads" : "threads of a block";
     return coarsening_refuse(c, inst, "'%s' is executed under a condition that %s between the %s (%s on line %u): it "
                              "depends on %s", spelling, may, who, c->body->regs.data[root.condition].name,
                              coarsening_line(c, root.branch), describe_root(c, &reason, root.reg));

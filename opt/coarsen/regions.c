@@ -10,9 +10,9 @@
 
 typedef VEC(Block *) BlockVec;
 
-static bool in_region(const Coarsening *c, const Block *block)
+static bool in_region(const Facts *facts, const Block *block)
 {
-    return bitset_has(&c->in_region, block->id);
+    return bitset_has(&facts->in_region, block->id);
 }
 
 /* A connected set of blocks of in_region. */
@@ -24,7 +24,7 @@ typedef struct Component {
 
 static void add_member(Coarsening *c, Component *component, Block *block)
 {
-    if (!in_region(c, block) || bitset_has(&component->members, block->id))
+    if (!in_region(&c->facts, block) || bitset_has(&component->members, block->id))
         return;
     bitset_add(&component->members, block->id);
     VEC_PUSH(c->scratch, component->blocks, block);
@@ -48,7 +48,7 @@ static void collect_component(Coarsening *c, Block *start, Component *component)
         for (unsigned p = 0; p < block->pred_count; p++) {
             Block *pred = block->preds[p];
             add_member(c, component, pred);
-            if (!variance_branch(c->variance, pred) || bitset_has(&component->branched, pred->id))
+            if (!variance_branch(c->facts.variance, pred) || bitset_has(&component->branched, pred->id))
                 continue;
             bitset_add(&component->branched, pred->id);
             FOR_EACH_SUCC(pred, sibling)
@@ -65,9 +65,9 @@ static bool absorb(Coarsening *c, Block *from, const Block *limit, bool forwards
     VEC_PUSH(c->scratch, pending, from);
     while (pending.count) {
         Block *block = VEC_POP(pending);
-        if (block == limit || in_region(c, block))
+        if (block == limit || in_region(&c->facts, block))
             continue;
-        bitset_add(&c->in_region, block->id);
+        bitset_add(&c->facts.in_region, block->id);
         grown = true;
         if (forwards) {
             FOR_EACH_SUCC(block, succ)
@@ -81,7 +81,7 @@ static bool absorb(Coarsening *c, Block *from, const Block *limit, bool forwards
 
 static bool refuse_shape(Coarsening *c, const Block *block)
 {
-    const Block *decider = variance_block(c->variance, block) ? c->variance->deciders[block->id] : NULL;
+    const Block *decider = variance_block(c->facts.variance, block) ? c->facts.variance->deciders[block->id] : NULL;
     const Inst *inst = decider && decider->last && decider->last->span.end ? decider->last : block->last;
     return coarsening_refuse(
         c, inst ? inst : block->first,
@@ -91,6 +91,7 @@ static bool refuse_shape(Coarsening *c, const Block *block)
 /* Takes one more step towards closing the component: sets *grown if it was needed, else *region. */
 static bool close_component(Coarsening *c, const Component *component, Region *region, bool *grown)
 {
+    Facts *facts = &c->facts;
     const BlockVec *blocks = &component->blocks;
     Block *head = NULL, *join = NULL;
     *grown = false;
@@ -99,11 +100,11 @@ static bool close_component(Coarsening *c, const Component *component, Region *r
         if (block->id == 0)
             return refuse_shape(c, block);
         for (unsigned p = 0; p < block->pred_count; p++)
-            if (!in_region(c, block->preds[p]))
-                head = head ? dominance_common(c->dominance, head, block->preds[p]) : block->preds[p];
+            if (!in_region(facts, block->preds[p]))
+                head = head ? dominance_common(facts->dominance, head, block->preds[p]) : block->preds[p];
         FOR_EACH_SUCC(block, succ)
-            if (!in_region(c, succ)) {
-                join = join ? dominance_common(c->postdominance, join, succ) : succ;
+            if (!in_region(facts, succ)) {
+                join = join ? dominance_common(facts->postdominance, join, succ) : succ;
                 if (!join)
                     return refuse_shape(c, block);
             }
@@ -120,11 +121,11 @@ static bool close_component(Coarsening *c, const Component *component, Region *r
     if (*grown)
         return true;
     /* The nearest common dominator may have been added by an earlier step, or be the join. */
-    if (in_region(c, head) || in_region(c, join) || head == join) {
+    if (in_region(facts, head) || in_region(facts, join) || head == join) {
         *grown = true;
-        if (in_region(c, head) && in_region(c, join))
+        if (in_region(facts, head) && in_region(facts, join))
             return refuse_shape(c, head);
-        bitset_add(&c->in_region, in_region(c, head) ? join->id : head->id);
+        bitset_add(&facts->in_region, in_region(facts, head) ? join->id : head->id);
         return true;
     }
     Block *entry = NULL;
@@ -137,7 +138,7 @@ static bool close_component(Coarsening *c, const Component *component, Region *r
             elsewhere |= succ != join;
     }
     if (several && elsewhere) {
-        bitset_add(&c->in_region, head->id);
+        bitset_add(&facts->in_region, head->id);
         *grown = true;
     }
     region->head = head;
@@ -153,19 +154,20 @@ static int layout_compare(const void *a, const void *b)
 
 bool coarsening_find_regions(Coarsening *c)
 {
+    Facts *facts = &c->facts;
     Body *body = c->body;
-    c->block_count = body->blocks.count;
-    c->in_region = bitset_new(c->scratch, c->block_count);
-    bitset_copy(&c->in_region, &c->variance->blocks);
-    Component component = {.members = bitset_new(c->scratch, c->block_count),
-                           .branched = bitset_new(c->scratch, c->block_count)};
-    BitSet seen = bitset_new(c->scratch, c->block_count);
+    facts->block_count = body->blocks.count;
+    facts->in_region = bitset_new(c->scratch, facts->block_count);
+    bitset_copy(&facts->in_region, &facts->variance->blocks);
+    Component component = {.members = bitset_new(c->scratch, facts->block_count),
+                           .branched = bitset_new(c->scratch, facts->block_count)};
+    BitSet seen = bitset_new(c->scratch, facts->block_count);
     /* A component that grows may reach one that was closed before: then all are checked again. */
     for (bool again = true; again;) {
         again = false;
-        c->regions.count = 0;
+        facts->regions.count = 0;
         bitset_clear(&seen);
-        for (size_t b = bitset_next(&c->in_region, 0); b != SIZE_MAX; b = bitset_next(&c->in_region, b + 1)) {
+        for (size_t b = bitset_next(&facts->in_region, 0); b != SIZE_MAX; b = bitset_next(&facts->in_region, b + 1)) {
             if (bitset_has(&seen, b))
                 continue;
             Region region = {0};
@@ -183,18 +185,18 @@ bool coarsening_find_regions(Coarsening *c)
             }
             if (region.blocks.count)
                 qsort(region.blocks.data, region.blocks.count, sizeof *region.blocks.data, layout_compare);
-            VEC_PUSH(c->scratch, c->regions, region);
+            VEC_PUSH(c->scratch, facts->regions, region);
         }
     }
     return true;
 }
 
-const Region *coarsening_region_of(const Coarsening *c, const Block *block)
+const Region *coarsening_region_of(const Facts *facts, const Block *block)
 {
-    for (size_t r = 0; bitset_has(&c->in_region, block->id) && r < c->regions.count; r++)
-        for (size_t i = 0; i < c->regions.data[r].blocks.count; i++)
-            if (c->regions.data[r].blocks.data[i] == block)
-                return &c->regions.data[r];
+    for (size_t r = 0; bitset_has(&facts->in_region, block->id) && r < facts->regions.count; r++)
+        for (size_t i = 0; i < facts->regions.data[r].blocks.count; i++)
+            if (facts->regions.data[r].blocks.data[i] == block)
+                return &facts->regions.data[r];
     return NULL;
 }
 

@@ -123,9 +123,9 @@ bool coarsening_is_collective(const Inst *inst)
            (is_warp_level(inst) && !coarsening_names_members(inst));
 }
 
-bool coarsening_joins(const Coarsening *c, const Inst *inst)
+bool coarsening_joins(const CoarsenStep *step, const Inst *inst)
 {
-    return !c->merges_blocks && coarsening_combines(inst);
+    return !step->merges_blocks && coarsening_combines(inst);
 }
 
 bool coarsening_orders(const Inst *inst)
@@ -151,9 +151,9 @@ const char *coarsen_rule_text(CoarsenRule rule)
 
 bool coarsening_clones(const Coarsening *c, const Inst *inst)
 {
-    if (coarsening_is_agreement(c, inst) || coarsening_joins(c, inst))
+    if (coarsening_is_agreement(c, inst) || coarsening_joins(&c->step, inst))
         return false;
-    if (variance_inst(c->variance, inst) || coarsening_uses_private(c, inst))
+    if (variance_inst(c->facts.variance, inst) || coarsening_uses_private(c, inst))
         return true;
     CoarsenRule rule = coarsening_treatment(inst).rule;
     return rule == COARSEN_CLONED || rule == COARSEN_BY_CALLEE;

@@ -38,7 +38,7 @@ typedef struct SlowLoop {
 
 static bool is_member(const SlowLoop *s, const Block *block)
 {
-    return block && block->id < s->c->block_count && bitset_has(&s->members, block->id);
+    return block && block->id < s->c->facts.block_count && bitset_has(&s->members, block->id);
 }
 
 /* Whether a phi argument of the join comes from the region or its head. */
@@ -49,7 +49,7 @@ static bool comes_from_region(const SlowLoop *s, const Block *pred)
 
 static bool differs(const SlowLoop *s, RegId reg)
 {
-    return reg < s->c->reg_count && s->c->maps[1][reg] != reg;
+    return reg < s->c->copies.reg_count && s->c->copies.maps[1][reg] != reg;
 }
 
 /* A value from outside the region that each replica has its own of. */
@@ -66,7 +66,7 @@ static bool is_repeatable(const SlowLoop *s, const Inst *inst)
         results += ref_writes(&inst->refs[r]);
     return results == 1 && !inst_is_opaque(inst) && inst->effects == EFFECT_PURE && inst->guard == REF_NONE &&
            !inst->tied_count && !inst->pragma && !coarsening_uses_private(s->c, inst) && !coarsening_sreg(inst) &&
-           coarsening_treatment(inst).rule != COARSEN_CLONED && inst != s->c->index_read;
+           coarsening_treatment(inst).rule != COARSEN_CLONED && inst != s->c->index.read;
 }
 
 typedef VEC(Inst *) InstVec;
@@ -84,7 +84,7 @@ static bool has_inst(const InstVec *insts, const Inst *inst)
 static bool reads_any(const SlowLoop *s, const Inst *inst, const InstVec *others)
 {
     for (unsigned r = 0; r < inst->ref_count; r++)
-        if (ref_reads(&inst->refs[r]) && inst->refs[r].reg < s->c->reg_count &&
+        if (ref_reads(&inst->refs[r]) && inst->refs[r].reg < s->c->copies.reg_count &&
             has_inst(others, s->values->defs[inst->refs[r].reg].inst))
             return true;
     return false;
@@ -122,13 +122,14 @@ static bool plan_computation(SlowLoop *s, RegId reg)
     VEC_PUSH(scratch, pending, reg);
     while (pending.count) {
         RegId next = VEC_POP(pending);
-        s->reads_index |= next == s->c->index;
-        if (!differs(s, next) || next == s->c->index || bitset_has(&s->computed, next) || bitset_has(&s->moved, next))
+        s->reads_index |= next == s->c->index.first;
+        if (!differs(s, next) || next == s->c->index.first || bitset_has(&s->computed, next) ||
+            bitset_has(&s->moved, next))
             continue;
         Inst *inst = value_inst(s->values, next);
         if (has_inst(&insts, inst))
             continue;
-        if (!is_repeatable(s, inst) || insts.count == s->c->factor)
+        if (!is_repeatable(s, inst) || insts.count == s->c->step.factor)
             return false;
         VEC_PUSH(scratch, insts, inst);
         for (unsigned r = 0; r < inst->ref_count; r++)
@@ -163,7 +164,7 @@ static void plan_values(SlowLoop *s)
     }
     for (size_t p = 0; p < region->join->phis.count; p++) {
         const Phi *phi = &region->join->phis.data[p];
-        for (size_t a = 0; phi->dst < s->c->reg_count && a < phi->args.count; a++)
+        for (size_t a = 0; phi->dst < s->c->copies.reg_count && a < phi->args.count; a++)
             if (comes_from_region(s, phi->args.data[a].pred))
                 plan_value(s, phi->args.data[a].reg);
     }
@@ -213,7 +214,7 @@ static bool is_suitable_region(const SlowLoop *s)
     const Region *region = s->region;
     for (size_t b = 0; b < region->blocks.count; b++) {
         const Block *block = region->blocks.data[b];
-        const Loop *loop = loop_of(s->c->loops, block);
+        const Loop *loop = loop_of(s->c->facts.loops, block);
         bool is_entry = false;
         for (unsigned p = 0; p < block->pred_count; p++)
             is_entry |= block->preds[p] == region->head;
@@ -226,7 +227,7 @@ static bool is_suitable_region(const SlowLoop *s)
             if (!is_suitable_inst(s, inst))
                 return false;
     }
-    return !coarsening_region_observes(s->c, region) && !coarsening_takes_turns(s->c, region);
+    return !coarsening_region_observes(&s->c->facts, region) && !coarsening_takes_turns(s->c, region);
 }
 
 /* Whether one register from outside the region is what the phi takes from all of it. */
@@ -248,7 +249,7 @@ static bool are_suitable_choices(SlowLoop *s)
 {
     for (size_t p = 0; p < s->region->join->phis.count; p++) {
         const Phi *phi = &s->region->join->phis.data[p];
-        if (phi->dst >= s->c->reg_count)
+        if (phi->dst >= s->c->copies.reg_count)
             continue; /* another replica's */
         if (!differs(s, phi->dst) && !takes_one_value(s, phi))
             return false;
@@ -264,11 +265,11 @@ static bool are_suitable_choices(SlowLoop *s)
  * All replicas may skip code in a loop in most of the loop's rounds: copies then cost a branch each. */
 static bool is_worthwhile(const SlowLoop *s)
 {
-    size_t others = s->c->factor - 1, size = coarsening_size_of(s->region->blocks.data, s->region->blocks.count);
+    size_t others = s->c->step.factor - 1, size = coarsening_size_of(s->region->blocks.data, s->region->blocks.count);
     bool is_plain = !s->moving.count && !s->choices;
     /* Four are the counter's. */
     size_t round = 4 + s->reads_index + s->computing.count + (s->moving.count + s->choices) * others;
-    bool is_once = loop_depth(s->c->loops, s->region->head) == 0;
+    bool is_once = loop_depth(s->c->facts.loops, s->region->head) == 0;
     return is_once && round + LEAST_SAVED <= size * others && round * (is_plain ? 2 : 4) <= size;
 }
 
@@ -292,26 +293,26 @@ static RegId add_phi(SlowLoop *s, RegId like, RegId first, RegId then)
 static void move_values(SlowLoop *s)
 {
     for (size_t i = 0; i < s->moving.count; i++) {
-        RegId reg = s->moving.data[i], next = s->c->maps[s->c->factor - 1][reg];
-        for (unsigned k = s->c->factor - 1; k-- > 0;)
-            next = add_phi(s, reg, s->c->maps[k][reg], next);
+        RegId reg = s->moving.data[i], next = s->c->copies.maps[s->c->step.factor - 1][reg];
+        for (unsigned k = s->c->step.factor - 1; k-- > 0;)
+            next = add_phi(s, reg, s->c->copies.maps[k][reg], next);
         s->current[reg] = next;
     }
 }
 
 static void advance_index(SlowLoop *s)
 {
-    RegId index = s->c->index;
+    RegId index = s->c->index.first;
     if (!s->reads_index)
         return;
     RegId next = body_clone_reg(s->body, index);
     s->current[index] = add_phi(s, index, index, next);
-    inst_append(s->end, coarsening_next_index(s->c, next, s->current[index]));
+    inst_append(s->end, coarsening_next_index(s->c->body, &s->c->index, next, s->current[index]));
 }
 
 static RegId current_value(const SlowLoop *s, RegId reg)
 {
-    return reg < s->c->reg_count && s->current[reg] != REG_NONE ? s->current[reg] : reg;
+    return reg < s->c->copies.reg_count && s->current[reg] != REG_NONE ? s->current[reg] : reg;
 }
 
 static void read_current(const SlowLoop *s, Inst *inst)
@@ -340,7 +341,7 @@ static void count_rounds(SlowLoop *s)
     Name name = intern(body->module->names, "%left");
     RegId all = body_add_reg(body, TYPE_B32, name), fewer = body_add_reg(body, TYPE_B32, name);
     RegId more = body_add_reg(body, TYPE_PRED, intern(body->module->names, "%more"));
-    inst_append(s->head, inst_build(body, "mov.u32", "di", all, (int64_t)s->c->factor));
+    inst_append(s->head, inst_build(body, "mov.u32", "di", all, (int64_t)s->c->step.factor));
     RegId left = add_phi(s, all, all, fewer);
     inst_append(s->end, inst_build(body, "add.s32", "dri", fewer, left, (int64_t)-1));
     inst_append(s->end, inst_build(body, "setp.ne.s32", "dri", more, fewer, (int64_t)0));
@@ -411,8 +412,8 @@ static void collect(SlowLoop *s, RegId dst)
     Coarsening *c = s->c;
     /* Before a round has given a value, a zero stands for it. */
     RegId then = add_choice(s, join_phi(s, dst)), nothing = coarsening_append_zero(c, s->head, dst);
-    for (unsigned k = c->factor; k-- > 0;) {
-        set_result(s, c->maps[k][dst], then);
+    for (unsigned k = c->step.factor; k-- > 0;) {
+        set_result(s, c->copies.maps[k][dst], then);
         if (k)
             then = add_phi(s, dst, nothing, then);
     }
@@ -424,7 +425,7 @@ static void collect_results(SlowLoop *s)
     for (size_t p = 0, count = join->phis.count; p < count; p++) {
         const Phi *phi = &join->phis.data[p];
         RegId dst = phi->dst, same = REG_NONE;
-        if (dst >= s->c->reg_count)
+        if (dst >= s->c->copies.reg_count)
             continue;
         if (differs(s, dst)) {
             collect(s, dst);
@@ -467,12 +468,12 @@ bool coarsening_loop_over(Coarsening *c, const Region *region, Block *head, Repl
     SlowLoop s = {.c = c,
                   .body = c->body,
                   .region = region,
-                  .values = analyses_values(c->analyses),
+                  .values = analyses_values(c->facts.analyses),
                   .head = head,
-                  .members = bitset_new(c->scratch, c->block_count),
-                  .current = ARENA_ARRAY(c->scratch, RegId, c->reg_count),
-                  .moved = bitset_new(c->scratch, c->reg_count),
-                  .computed = bitset_new(c->scratch, c->reg_count)};
+                  .members = bitset_new(c->scratch, c->facts.block_count),
+                  .current = ARENA_ARRAY(c->scratch, RegId, c->copies.reg_count),
+                  .moved = bitset_new(c->scratch, c->copies.reg_count),
+                  .computed = bitset_new(c->scratch, c->copies.reg_count)};
     for (size_t b = 0; b < region->blocks.count; b++)
         bitset_add(&s.members, region->blocks.data[b]->id);
     if (!is_suitable_region(&s) || !are_suitable_choices(&s))
@@ -480,7 +481,7 @@ bool coarsening_loop_over(Coarsening *c, const Region *region, Block *head, Repl
     plan_values(&s);
     if (!is_worthwhile(&s))
         return false;
-    for (size_t r = 0; r < c->reg_count; r++)
+    for (size_t r = 0; r < c->copies.reg_count; r++)
         s.current[r] = REG_NONE;
     make_loop(&s);
     *loop = (ReplicaLoop){s.next, s.end};

@@ -6,19 +6,19 @@
 
 /* A branch out of the kernel is not one that they must take alike: so a block is not under variant control only if
  * no thread has left before. */
-const Variance *coarsening_within_block(const Coarsening *c)
+const Variance *coarsening_within_block(const Facts *facts)
 {
     VarianceOptions options = {
-        .merge_loads = true, .unmerged = &c->observations, .uniform_branches = &c->block_branches};
-    return analyses_variance(c->analyses, VARIANCE_ANY, &options);
+        .merge_loads = true, .unmerged = &facts->observations, .uniform_branches = &facts->block_branches};
+    return analyses_variance(facts->analyses, VARIANCE_ANY, &options);
 }
 
 bool coarsening_come_together(const Coarsening *c, const Block *block)
 {
-    return c->merges_blocks && !variance_block(coarsening_within_block(c), block);
+    return c->step.merges_blocks && !variance_block(coarsening_within_block(&c->facts), block);
 }
 
 bool coarsening_go_together(const Coarsening *c, const Block *block)
 {
-    return coarsening_come_together(c, block) && !variance_branch(coarsening_within_block(c), block);
+    return coarsening_come_together(c, block) && !variance_branch(coarsening_within_block(&c->facts), block);
 }

@@ -16,8 +16,8 @@ Variable *coarsening_shared_variable(const Operand *operand)
 
 bool coarsening_is_private(const Coarsening *c, const Variable *variable)
 {
-    if (c->merges_blocks && variable->space == SPACE_SHARED)
-        return !pointer_map_get(&c->common, variable);
+    if (c->step.merges_blocks && variable->space == SPACE_SHARED)
+        return !pointer_map_get(&c->common.users, variable);
     return variable->function && !variable->is_parameter &&
            (variable->space == SPACE_LOCAL || variable->space == SPACE_PARAM || variable->space == SPACE_REG);
 }

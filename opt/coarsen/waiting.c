@@ -175,7 +175,7 @@ static void reach_carry(Waiting *w, const Inst *inst, Mark mark)
 
 static const Loop *loop_at_depth(const Waiting *w, const Block *block)
 {
-    const Loop *loop = loop_of(w->c->loops, block);
+    const Loop *loop = loop_of(w->c->facts.loops, block);
     while (loop && loop->depth > w->depth)
         loop = loop->parent;
     return loop && loop->depth == w->depth ? loop : NULL;
@@ -184,7 +184,7 @@ static const Loop *loop_at_depth(const Waiting *w, const Block *block)
 static bool leaves_loop(const Waiting *w, const Loop *loop, const Block *block)
 {
     FOR_EACH_SUCC(block, succ)
-        if (!loop_contains(w->c->loops, loop, succ))
+        if (!loop_contains(w->c->facts.loops, loop, succ))
             return true;
     return false;
 }
@@ -205,7 +205,7 @@ static void note_wait(Waiting *w, const Loop *loop, const Inst *observation)
 {
     Access access;
     bool is_shared = inst_access(observation, &access) && access.space == SPACE_SHARED;
-    Legality *legality = w->c->legality;
+    Legality *legality = w->c->record.legality;
     if (is_shared || legality->waits || coarsening_is_lock_free(w->c, loop))
         return;
     legality->waits = true;
@@ -236,7 +236,7 @@ static void reach_from_block(Waiting *w, const Block *block)
             reach_phis(w, succ, mark);
     for (uint32_t d = 0; d < block_list_count(w->dependents, block) && !w->decides; d++) {
         const Block *dependent = block_list(w->dependents, block)[d];
-        if (!loop_contains(w->c->loops, w->outermost, dependent))
+        if (!loop_contains(w->c->facts.loops, w->outermost, dependent))
             continue;
         reach_branch(w, dependent, mark);
         reach_phis(w, dependent, mark);
@@ -250,7 +250,7 @@ static void reach_from_reg(Waiting *w, RegId reg)
     Mark mark = w->regs[reg];
     for (uint32_t u = 0; u < value_use_count(w->values, reg) && !w->decides; u++) {
         const ValueUse *use = &value_uses(w->values, reg)[u];
-        if (!loop_contains(w->c->loops, w->outermost, use->block))
+        if (!loop_contains(w->c->facts.loops, w->outermost, use->block))
             continue;
         if (!use->inst) {
             reach_reg(w, use->block->phis.data[use->index].dst, mark);
@@ -304,8 +304,8 @@ static bool solve(Waiting *w, unsigned followed)
 static const Inst *irreducible_observation(const Waiting *w)
 {
     const Body *body = w->c->body;
-    for (size_t b = 0; w->c->loops->has_irreducible && b < body->blocks.count; b++)
-        if (bitset_has(&w->c->loops->irreducible, body->blocks.data[b]->id))
+    for (size_t b = 0; w->c->facts.loops->has_irreducible && b < body->blocks.count; b++)
+        if (bitset_has(&w->c->facts.loops->irreducible, body->blocks.data[b]->id))
             for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
                 if (coarsening_observes(w->values, inst))
                     return inst;
@@ -324,19 +324,19 @@ static bool observes_anything(const Waiting *w)
 
 bool coarsening_check_waiting(Coarsening *c)
 {
-    Waiting w = {.c = c, .values = analyses_values(c->analyses)};
+    Waiting w = {.c = c, .values = analyses_values(c->facts.analyses)};
     if (!observes_anything(&w)) /* what follows takes quadratic memory in deep nests */
         return true;
     const Inst *irreducible = irreducible_observation(&w);
     if (irreducible)
         return coarsening_refuse(c, irreducible, "'%s' is in a loop with several entries",
                                  inst_spelling(c->scratch, irreducible));
-    w.dependents = control_dependents(c->scratch, c->postdominance);
+    w.dependents = control_dependents(c->scratch, c->facts.postdominance);
     w.regs = ARENA_ARRAY(c->scratch, Mark, c->body->regs.count);
     w.blocks = ARENA_ARRAY(c->scratch, Mark, c->body->blocks.count);
-    w.verdicts = ARENA_ARRAY(c->scratch, uint8_t, c->loops->loop_count);
-    for (uint32_t i = 0; i < c->loops->loop_count && !w.decides; i = c->loops->loops[i].end) {
-        w.outermost = &c->loops->loops[i];
+    w.verdicts = ARENA_ARRAY(c->scratch, uint8_t, c->facts.loops->loop_count);
+    for (uint32_t i = 0; i < c->facts.loops->loop_count && !w.decides; i = c->facts.loops->loops[i].end) {
+        w.outermost = &c->facts.loops->loops[i];
         for (w.depth = 1; !w.decides && solve(&w, MEMORY_OWN) && !w.decides; w.depth++)
             solve(&w, MEMORY_ALL);
     }

@@ -33,7 +33,7 @@ static bool parts_for_good(Coarsening *c, const Block *block)
 {
     if (!block_chooses(block) || coarsening_go_together(c, block))
         return false;
-    const Block *meeting = dominance_parent(c->postdominance, block);
+    const Block *meeting = dominance_parent(c->facts.postdominance, block);
     return !meeting || coarsening_only_exits(c->body, meeting);
 }
 
@@ -45,7 +45,7 @@ static bool is_within(const Region *region, const BitSet *members, const Block *
 /* Adds the blocks of the region, and its head, from which 'to' can be reached; 'to' itself only if it is on a cycle. */
 static BitSet blocks_before(Coarsening *c, const Region *region, const BitSet *members, const Block *to)
 {
-    BitSet found = bitset_new(c->scratch, c->block_count);
+    BitSet found = bitset_new(c->scratch, c->facts.block_count);
     VEC(const Block *) pending = {0};
     VEC_PUSH(c->scratch, pending, to);
     while (pending.count) {
@@ -70,7 +70,7 @@ enum { MOST_MAKERS = 8 };
 
 static Makers find_makers(Coarsening *c, const Inst *inst)
 {
-    const Values *values = analyses_values(c->analyses);
+    const Values *values = analyses_values(c->facts.analyses);
     Makers makers = {0};
     VEC(RegId) pending = {0};
     const Operand *mask = &inst->operands[inst->operand_count - 1];
@@ -92,11 +92,11 @@ static Makers find_makers(Coarsening *c, const Inst *inst)
     return makers;
 }
 
-bool coarsening_everyone_passes(const Coarsening *c, const Block *block)
+bool coarsening_everyone_passes(const Facts *facts, const Block *block)
 {
-    VarianceOptions options = {.merge_loads = true, .unmerged = &c->observations,
-                               .uniform_branches = &c->passed_branches};
-    return !variance_block(analyses_variance(c->analyses, VARIANCE_ANY, &options), block);
+    VarianceOptions options = {.merge_loads = true, .unmerged = &facts->observations,
+                               .uniform_branches = &facts->passed_branches};
+    return !variance_block(analyses_variance(facts->analyses, VARIANCE_ANY, &options), block);
 }
 
 /* The members of one block's warp-level instructions, against the branches from which threads may leave. */
@@ -142,7 +142,7 @@ static bool asks_who_stays(const ExitCheck *check, const Inst *maker, const Bloc
     const Inst *last = branch->last;
     if (inst_op(maker) != OP_VOTE || !inst_has(maker, MOD_BALLOT) || maker->guard != REF_NONE || !last ||
         last->target_count != 1 || last->guard == REF_NONE || maker->operands[1].kind != OPERAND_REG ||
-        !dominance_has(c->dominance, maker->block, branch))
+        !dominance_has(c->facts.dominance, maker->block, branch))
         return false;
     bool stays_if = leads_there(check, last->targets[0]) != last->guard_inverted;
     bool votes_if = !maker->operands[1].inverted;
@@ -160,13 +160,14 @@ static bool names_who_stay(const ExitCheck *check, const Inst *inst, const Block
 }
 
 /* Whether all threads that go from the branch to 'to', and no others, come to 'next', once each. */
-static bool all_come(const Coarsening *c, const Block *branch, const Block *to, const Block *next)
+static bool all_come(const Facts *facts, const Block *branch, const Block *to, const Block *next)
 {
     for (unsigned p = 0; p < to->pred_count; p++)
         if (to->preds[p] != branch)
             return false; /* there is another way in */
-    return branch != next && dominance_has(c->dominance, to, next) && dominance_has(c->postdominance, next, to) &&
-           loop_of(c->loops, branch) == loop_of(c->loops, next);
+    return branch != next && dominance_has(facts->dominance, to, next) &&
+           dominance_has(facts->postdominance, next, to) &&
+           loop_of(facts->loops, branch) == loop_of(facts->loops, next);
 }
 
 /* Finds the vote at an earlier branch, of the instruction's exclusions from 'first' on, that says who comes to this
@@ -175,12 +176,12 @@ static bool find_voters(const ExitCheck *check, size_t first, const Block *branc
 {
     Coarsening *c = check->c;
     *after = SIZE_MAX;
-    if (coarsening_everyone_passes(c, branch))
+    if (coarsening_everyone_passes(&c->facts, branch))
         return true;
-    for (*after = first; *after < c->exclusions.count; ++*after) {
-        const Exclusion *earlier = &c->exclusions.data[*after];
+    for (*after = first; *after < c->exits.exclusions.count; ++*after) {
+        const Exclusion *earlier = &c->exits.exclusions.data[*after];
         const Inst *last = earlier->branch->last;
-        if (all_come(c, earlier->branch, earlier->taken ? last->targets[0] : earlier->branch->fall, branch))
+        if (all_come(&c->facts, earlier->branch, earlier->taken ? last->targets[0] : earlier->branch->fall, branch))
             return true;
     }
     return false;
@@ -208,7 +209,7 @@ static bool refuse_branch(Coarsening *c, const Inst *inst, const Inst *branch)
 static bool check_branches(ExitCheck *check, Inst *inst, Block *const *branches, size_t count)
 {
     Coarsening *c = check->c;
-    const size_t first = c->exclusions.count;
+    const size_t first = c->exits.exclusions.count;
     bool *settled = ARENA_ARRAY(c->scratch, bool, count);
     for (bool again = true; again;) {
         again = false;
@@ -219,7 +220,7 @@ static bool check_branches(ExitCheck *check, Inst *inst, Block *const *branches,
             settled[i] = names_who_stay(check, inst, branches[i]);
             if (!settled[i] && can_vote(inst, branches[i]) && find_voters(check, first, branches[i], &after)) {
                 bool taken = leads_there(check, branches[i]->last->targets[0]);
-                VEC_PUSH(c->scratch, c->exclusions, ((Exclusion){inst, branches[i], taken, after, REG_NONE}));
+                VEC_PUSH(c->scratch, c->exits.exclusions, ((Exclusion){inst, branches[i], taken, after, REG_NONE}));
                 settled[i] = true;
             }
             again |= settled[i];
@@ -256,11 +257,11 @@ static bool check_block(Coarsening *c, const Region *region, const BitSet *membe
 
 bool coarsening_check_exits(Coarsening *c)
 {
-    for (size_t r = 0; r < c->regions.count; r++) {
-        const Region *region = &c->regions.data[r];
+    for (size_t r = 0; r < c->facts.regions.count; r++) {
+        const Region *region = &c->facts.regions.data[r];
         if (!coarsening_only_exits(c->body, region->join))
             continue; /* no thread leaves within it */
-        BitSet members = bitset_new(c->scratch, c->block_count);
+        BitSet members = bitset_new(c->scratch, c->facts.block_count);
         for (size_t i = 0; i < region->blocks.count; i++)
             bitset_add(&members, region->blocks.data[i]->id);
         for (size_t i = 0; i < region->blocks.count; i++)
@@ -304,22 +305,23 @@ void coarsening_narrow(Coarsening *c, Inst *inst, RegId lanes)
 /* Casts the vote of an exclusion, after that which says who votes.  Instructions share the vote at a branch. */
 static void cast_vote(Coarsening *c, size_t index)
 {
-    Exclusion *exclusion = &c->exclusions.data[index];
+    Exclusion *exclusion = &c->exits.exclusions.data[index];
     RegId voters = REG_NONE;
     for (size_t j = 0; j < index; j++)
-        if (c->exclusions.data[j].branch == exclusion->branch && c->exclusions.data[j].taken == exclusion->taken)
-            exclusion->lanes = c->exclusions.data[j].lanes;
+        if (c->exits.exclusions.data[j].branch == exclusion->branch &&
+            c->exits.exclusions.data[j].taken == exclusion->taken)
+            exclusion->lanes = c->exits.exclusions.data[j].lanes;
     if (exclusion->after != SIZE_MAX)
-        voters = c->exclusions.data[exclusion->after].lanes; /* which has been pushed before this one */
+        voters = c->exits.exclusions.data[exclusion->after].lanes; /* which has been pushed before this one */
     if (exclusion->lanes == REG_NONE)
         exclusion->lanes = vote_before(c, exclusion->branch, exclusion->taken, voters);
 }
 
 bool coarsening_exclude_exits(Coarsening *c)
 {
-    for (size_t i = 0; i < c->exclusions.count; i++) {
+    for (size_t i = 0; i < c->exits.exclusions.count; i++) {
         cast_vote(c, i);
-        coarsening_narrow(c, c->exclusions.data[i].inst, c->exclusions.data[i].lanes);
+        coarsening_narrow(c, c->exits.exclusions.data[i].inst, c->exits.exclusions.data[i].lanes);
     }
-    return c->exclusions.count > 0;
+    return c->exits.exclusions.count > 0;
 }
