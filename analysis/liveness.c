@@ -40,7 +40,7 @@ typedef struct Walk {
 
 static bool def_kills(const Body *body, const Inst *inst)
 {
-    return body->ssa || inst->guard == REF_NONE;
+    return body->ssa || !inst_is_guarded(inst);
 }
 
 static void block_scan(Walk *walk, const Block *block, uint32_t *killed_here)

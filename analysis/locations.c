@@ -87,9 +87,10 @@ static unsigned data_bits(const Finder *finder, const Inst *inst, const Operand 
 {
     if (data->kind == OPERAND_CONSTANT)
         return data->constant->kind == CONSTANT_DECIMAL ? 0 : bytes * 8;
-    if (data->kind != OPERAND_REG || data->selector || data->constant || data->negated)
+    RegId id = operand_plain_reg(inst, data);
+    if (id == REG_NONE)
         return 0;
-    const Reg *reg = &finder->body->regs.data[inst->refs[data->ref].reg];
+    const Reg *reg = &finder->body->regs.data[id];
     unsigned bits = type_bits(reg->type);
     return reg->vector > 1 || bits < 16 || bits > 64 ? 0 : bits;
 }
@@ -108,9 +109,8 @@ static bool access_find(Finder *finder, Inst *inst, PlainAccess *out)
     Access decoded;
     AffineAddress address;
     const Access *access = &decoded;
-    if (inst_is_opaque(inst) || inst->guard != REF_NONE || inst->tied_count || inst->sync != SYNC_NONE ||
-        !inst_access(inst, &decoded) || !access->weak || !access->address || access->space == SPACE_PARAM ||
-        !access->bytes || inst->operand_count < 2)
+    if (!inst_is_plain(inst) || inst->sync != SYNC_NONE || !inst_access(inst, &decoded) || !access->weak ||
+        !access->address || access->space == SPACE_PARAM || !access->bytes || inst->operand_count < 2)
         return false;
     bool is_store = access->kind == ACCESS_STORE;
     if (access->kind != ACCESS_LOAD && !is_store)

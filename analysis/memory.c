@@ -14,17 +14,6 @@ MemoryModel *memory_model_new(Arena *arena, const Body *body, const Affine *affi
     return model;
 }
 
-static bool reads_sreg(const Inst *inst, bool *is_volatile)
-{
-    bool found = false;
-    for (unsigned i = 0; i < inst->operand_count; i++)
-        if (inst->operands[i].kind == OPERAND_SREG) {
-            found = true;
-            *is_volatile |= inst->operands[i].sreg->dependence == SREG_VOLATILE;
-        }
-    return found;
-}
-
 static void access_find(const MemoryModel *model, const Inst *inst, Ordering *out)
 {
     out->reads = inst->effects & EFFECT_READ;
@@ -47,24 +36,20 @@ static void access_find(const MemoryModel *model, const Inst *inst, Ordering *ou
             out->space = affine_space(&out->address.form);
         return;
     }
-    if (address->kind != OPERAND_ADDRESS || !address->item_count)
-        return;
-    const Operand *at = &address->items[0];
-    if (at->kind == OPERAND_REG && !at->constant && !at->negated && !at->selector)
-        out->base = inst->refs[at->ref].reg;
+    out->base = address_base(inst, address);
 }
 
 void ordering_find(const MemoryModel *model, const Inst *inst, Ordering *out)
 {
     *out = (Ordering){.base = REG_NONE};
-    bool sreg_volatile = false, sreg = reads_sreg(inst, &sreg_volatile);
+    const Sreg *sreg = inst_sreg(inst);
     uint32_t effects = inst->effects;
     bool synchronises = effects & EFFECT_SYNC || inst->sync != SYNC_NONE;
     bool control = effects & EFFECT_CONTROL;
     bool trap = effects & EFFECT_TRAP && !(effects & (EFFECT_READ | EFFECT_WRITE));
     access_find(model, inst, out);
-    out->is_volatile = (effects & EFFECT_VOLATILE && !sreg) || sreg_volatile;
-    /* A wait or an allocation is volatile, but neither a read of a register nor a memory access. */
+    out->is_volatile = sreg ? sreg->dependence == SREG_VOLATILE : effects & EFFECT_VOLATILE;
+    /* A wait or an allocation: volatile, but neither a read of a register nor a memory access. */
     bool plain_volatile = out->is_volatile && !sreg && !(effects & (EFFECT_READ | EFFECT_WRITE));
     out->full = inst_is_opaque(inst) || inst_is_terminator(inst) || inst->sync == SYNC_GRID ||
                 (synchronises && model->late_results);

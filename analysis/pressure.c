@@ -54,7 +54,7 @@ static void tracker_note(PressureTracker *tracker)
 /* In SSA form every definition ends the range above it; elsewhere a guarded one does not. */
 static bool def_kills(const Body *body, const Inst *inst)
 {
-    return body->ssa || inst->guard == REF_NONE;
+    return body->ssa || !inst_is_guarded(inst);
 }
 
 /* True if the register occurs as a written (read) reference before index r: results and operands count once. */

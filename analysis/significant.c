@@ -61,7 +61,7 @@ static uint64_t definition_most(const Greatest *greatest, const Inst *inst, unsi
 {
     uint64_t most = inst_most(greatest, inst, ref);
     uint16_t old = inst->refs[ref].partner;
-    if (inst->guard == REF_NONE && !inst->tied_count)
+    if (!inst_is_guarded(inst) && !inst->tied_count)
         return most;
     if (old == REF_NONE || inst->refs[old].reg == REG_NONE || inst->refs[old].type != TYPE_NONE)
         return UINT64_MAX;

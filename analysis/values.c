@@ -78,7 +78,7 @@ static bool results_may_be_undefined(const BitSet *undefined, const Inst *inst)
         if (inst->refs[r].role == REF_TIED && bitset_has(undefined, inst->refs[r].reg))
             return true;
     }
-    return inst->guard != REF_NONE && !keeps;
+    return inst_is_guarded(inst) && !keeps;
 }
 
 static bool undefined_add(BitSet *undefined, RegId reg)

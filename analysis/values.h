@@ -5,14 +5,7 @@
 #include "ir/ir.h"
 #include "support/support.h"
 
-/* True if a reference reads its register; true if it writes it. */
-static inline bool ref_reads(const RegRef *ref) { return ref->reg != REG_NONE && ref->role != REF_DEF; }
-static inline bool ref_writes(const RegRef *ref)
-{
-    return ref->reg != REG_NONE && (ref->role == REF_DEF || ref->role == REF_BOTH);
-}
-
-/* The definition of a value. */
+/* Where a value is made. */
 typedef struct ValueDef {
     Block *block;  /* NULL: the value is undefined */
     Inst *inst;    /* NULL: a phi */

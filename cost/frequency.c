@@ -15,9 +15,9 @@ static const double in_bounds = 0.97, both_sides = 0.9, either_side = 0.5;
 static const Inst *condition_of(const Estimate *estimate, const Block *block)
 {
     const Inst *last = block->last;
-    if (!last || !inst_is_terminator(last) || last->guard == REF_NONE)
+    if (!last || !inst_is_terminator(last) || !inst_is_guarded(last))
         return NULL;
-    return value_inst(analyses_values(estimate->analyses), last->refs[last->guard].reg);
+    return value_inst(analyses_values(estimate->analyses), inst_predicate(last));
 }
 
 /* Trip counts. */
@@ -71,12 +71,13 @@ static double comparisons(const Estimate *estimate, const Loop *loop, const Inst
     int64_t start = 0, step = 0, bound = 0;
     if (!compare || inst_op(compare) != OP_SETP || compare->operand_count < 3)
         return 0;
-    const Operand *left = &compare->operands[1], *right = &compare->operands[2];
-    if (left->kind != OPERAND_REG || !loop_variable(estimate, loop, compare->refs[left->ref].reg, &start, &step))
+    RegId left = inst_reg(compare, 1), right = inst_reg(compare, 2);
+    uint64_t constant;
+    if (left == REG_NONE || !loop_variable(estimate, loop, left, &start, &step))
         return 0;
-    if (right->kind == OPERAND_CONSTANT)
-        bound = (int64_t)right->constant->bits;
-    else if (right->kind != OPERAND_REG || !constant_of(estimate, compare->refs[right->ref].reg, &bound))
+    if (operand_is_integer(&compare->operands[2], &constant))
+        bound = (int64_t)constant;
+    else if (right == REG_NONE || !constant_of(estimate, right, &bound))
         return 0;
     bool is_reached = inst_has(compare, MOD_LE) || inst_has(compare, MOD_GE);
     double passes = ceil((double)(bound - start) / (double)step) + (is_reached && (bound - start) % step == 0);
@@ -224,7 +225,7 @@ static bool is_equality(const Inst *condition)
 static double guarded_share(const Estimate *estimate, const Block *block)
 {
     const Inst *last = block->last;
-    unsigned sources = value_sources(estimate, last->refs[last->guard].reg);
+    unsigned sources = value_sources(estimate, inst_predicate(last));
     if (sources & SOURCE_MEMORY)
         return both_sides;
     if (sources & SOURCE_THREAD)
@@ -240,29 +241,24 @@ static bool is_special(const Estimate *estimate, RegId reg, unsigned role)
            form.terms[0].sreg->role == role;
 }
 
-static RegId operand_reg(const Inst *inst, unsigned index)
-{
-    const Operand *operand = &inst->operands[index];
-    return operand->kind == OPERAND_REG ? inst->refs[operand->ref].reg : REG_NONE;
-}
-
-/* The instruction that makes the value, if it is of the opcode and its second operand is a constant; else NULL. */
-static const Inst *made_with_constant(const Estimate *estimate, RegId reg, Opcode op)
+/* The instruction that makes the value, if it is of the opcode and its second source is a constant; else NULL. */
+static const Inst *made_with_constant(const Estimate *estimate, RegId reg, Opcode op, uint64_t *constant)
 {
     const Inst *inst = reg == REG_NONE ? NULL : value_inst(analyses_values(estimate->analyses), reg);
-    return inst && inst_op(inst) == op && inst->operands[2].kind == OPERAND_CONSTANT ? inst : NULL;
+    return inst && inst_op(inst) == op && operand_is_integer(&inst->operands[2], constant) ? inst : NULL;
 }
 
 /* The k for which the register is the thread block's index modulo k: its low bits, or the index less a multiple of k;
  * 0: it is anything else. */
 static double block_modulus(const Estimate *estimate, RegId reg)
 {
-    const Inst *low = made_with_constant(estimate, reg, OP_AND), *less = made_with_constant(estimate, reg, OP_MAD);
-    RegId index = low ? operand_reg(low, 1) : less ? operand_reg(less, 3) : REG_NONE;
+    uint64_t bits;
+    const Inst *low = made_with_constant(estimate, reg, OP_AND, &bits);
+    const Inst *less = made_with_constant(estimate, reg, OP_MAD, &bits);
+    RegId index = low ? inst_reg(low, 1) : less ? inst_reg(less, 3) : REG_NONE;
     if (index == REG_NONE || !is_special(estimate, index, SREG_ROLE_CTAID))
         return 0;
-    uint32_t constant = (uint32_t)(low ? low : less)->operands[2].constant->bits;
-    return low ? (double)constant + 1 : -(double)(int32_t)constant;
+    return low ? (double)(uint32_t)bits + 1 : -(double)(int32_t)bits;
 }
 
 /* The share of the thread blocks that go on after a conditional exit. If k blocks of the grid are merged into one, one
@@ -272,11 +268,11 @@ static double staying_share(const Estimate *estimate, const Block *block)
     const Inst *compare = condition_of(estimate, block);
     if (!compare || inst_op(compare) != OP_SETP || !inst_has(compare, MOD_NE) || compare->operand_count != 3)
         return 1;
-    RegId works = operand_reg(compare, 2);
+    RegId works = inst_reg(compare, 2);
     const Inst *chosen = works == REG_NONE ? NULL : value_inst(analyses_values(estimate->analyses), works);
     if (!chosen || inst_op(chosen) != OP_SELP || value_sources(estimate, works))
         return 1;
-    double merged = block_modulus(estimate, operand_reg(compare, 1));
+    double merged = block_modulus(estimate, inst_reg(compare, 1));
     return merged > 1 ? 1 / merged : 1;
 }
 
@@ -285,7 +281,7 @@ static double staying_share(const Estimate *estimate, const Block *block)
  * alignment. */
 static double agreement_share(const Estimate *estimate, const Block *block, bool is_agreed)
 {
-    unsigned sources = value_sources(estimate, block->last->refs[block->last->guard].reg);
+    unsigned sources = value_sources(estimate, inst_predicate(block->last));
     if (sources & SOURCE_MEMORY)
         return both_sides;
     if (!is_agreed)
@@ -298,7 +294,7 @@ static double agreement_share(const Estimate *estimate, const Block *block, bool
 static double edge_share(const Estimate *estimate, const Block *block, const Block *taken, const Block *other)
 {
     const Dominance *postdominance = analyses_postdominance(estimate->analyses);
-    if (block->last->guard == REF_NONE)
+    if (!inst_is_guarded(block->last))
         return either_side;
     if (taken->is_never != other->is_never)
         return other->is_never;

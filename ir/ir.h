@@ -12,6 +12,7 @@
 #include "ir/edit.h"
 #include "ir/instruction.h"
 #include "ir/launch_change.h"
+#include "ir/match.h"
 #include "ir/parsed.h"
 #include "ir/table.h"
 #include "ir/text.h"

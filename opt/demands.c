@@ -22,11 +22,11 @@ static void visit_function(Visit *visit, const Function *function)
 static void visit_call(Visit *visit, const Inst *call)
 {
     const Module *module = visit->demands.module;
-    for (unsigned i = 0; i < call->operand_count; i++)
-        if (call->operands[i].kind == OPERAND_SYMBOL && call->operands[i].symbol.kind == SYMBOL_FUNCTION) {
-            visit_function(visit, call->operands[i].symbol.function);
-            return;
-        }
+    Function *callee = inst_callee(call);
+    if (callee) {
+        visit_function(visit, callee);
+        return;
+    }
     for (size_t i = 0; i < module->items.count; i++)
         if (module->items.data[i].kind == ITEM_FUNCTION && !module->items.data[i].function->is_entry)
             visit_function(visit, module->items.data[i].function);

@@ -89,7 +89,7 @@ static bool operand_sum(const Evaluator *evaluator, const Inst *inst, const Oper
         return false;
     switch (operand->kind) {
     case OPERAND_REG:
-        if (!reg_sum(evaluator, inst->refs[operand->ref].reg, bits, sum))
+        if (!reg_sum(evaluator, operand_reg(inst, operand), bits, sum))
             return false;
         break;
     case OPERAND_CONSTANT:
@@ -142,7 +142,7 @@ static bool sum_extend(Evaluator *evaluator, const Inst *inst, const Operand *op
     }
     if (operand->kind != OPERAND_REG || operand->constant)
         return false;
-    affine_class_extend(evaluator, &narrow, inst->refs[operand->ref].reg, is_signed, sum);
+    affine_class_extend(evaluator, &narrow, operand_reg(inst, operand), is_signed, sum);
     return true;
 }
 
@@ -177,21 +177,7 @@ static bool eval_load(const Inst *inst, unsigned bits, Sum *sum)
     return true;
 }
 
-/* The only register that the instruction writes, whole and unconditionally; REG_NONE if there is none. */
-static RegId single_result(const Inst *inst)
-{
-    if (inst_is_opaque(inst) || inst->guard != REF_NONE || inst->tied_count || !inst->operand_count)
-        return REG_NONE;
-    const Operand *result = &inst->operands[0];
-    if (result->kind != OPERAND_REG || result->selector || inst->refs[result->ref].role != REF_DEF)
-        return REG_NONE;
-    for (unsigned r = 0; r < inst->ref_count; r++)
-        if (r != result->ref && ref_writes(&inst->refs[r]))
-            return REG_NONE;
-    return inst->refs[result->ref].reg;
-}
-
-/* Bounds on a source, from those of the sum's terms and from its alignment. */
+/* What is known of a source: of sums, their bounds and their alignment. */
 static Bounds source_bounds(const Evaluator *evaluator, const Inst *inst, const ComputeSource *source)
 {
     Sum sum;
@@ -340,7 +326,7 @@ static void reg_store_base(const Evaluator *evaluator, RegId reg, uint64_t high)
 
 static void inst_eval(Evaluator *evaluator, const Inst *inst)
 {
-    RegId result = single_result(inst);
+    RegId result = inst_is_plain(inst) ? inst_destination(inst) : REG_NONE;
     unsigned bits = result == REG_NONE ? 0 : reg_bits(evaluator->body, result);
     uint64_t high;
     Sum sum;
@@ -399,8 +385,8 @@ void affine_of_address(const Affine *affine, const Inst *inst, const Operand *ad
     if (at->negated || at->selector)
         return;
     if (at->kind == OPERAND_REG) {
-        require(inst->refs[at->ref].reg < affine->reg_count);
-        out->form = affine->forms[inst->refs[at->ref].reg];
+        require(operand_reg(inst, at) < affine->reg_count);
+        out->form = affine->forms[operand_reg(inst, at)];
     } else if (at->kind == OPERAND_SYMBOL && at->symbol.kind == SYMBOL_VARIABLE) {
         out->own = (AffineTerm){.base = AFFINE_SYMBOL, .variable = at->symbol.variable, .coefficient = 1};
         out->form = (AffineForm){64, 1, 0, &out->own};

@@ -82,14 +82,14 @@ void affine_facts_enter(Evaluator *evaluator, const Dominance *dominance, const 
     evaluator->here = evaluator->facts[block->id];
     const Block *from = block->pred_count == 1 ? block->preds[0] : NULL;
     const Inst *branch = from ? from->last : NULL;
-    if (!branch || !inst_is_terminator(branch) || branch->guard == REF_NONE || branch->target_count > 1)
+    if (!branch || !inst_is_terminator(branch) || !inst_is_guarded(branch) || branch->target_count > 1)
         return;
     bool jumps = branch->target_count && branch->targets[0] == block;
     if (jumps && from->fall == block)
         return;
     Condition pending[CONDITIONS];
     unsigned count = 0;
-    pending[count++] = (Condition){branch->refs[branch->guard].reg, jumps != branch->guard_inverted};
+    pending[count++] = (Condition){inst_predicate(branch), jumps != branch->guard_inverted};
     while (count) {
         Condition condition = pending[--count];
         const Inst *maker = evaluator->makers[condition.reg];

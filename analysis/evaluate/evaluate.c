@@ -1,7 +1,9 @@
 /* The list of rows that can be evaluated, and the decoding of instructions by it. */
 #include "analysis/evaluate/internal.h"
 
-/* The sources that differ from the row's type, as sets of bits, in which the first source is 1. */
+#include <string.h>
+
+/* Sources that are not of the row's type, as bits: the first source is 1. */
 typedef struct Row {
     uint8_t op; /* ComputeOp */
     uint8_t source_count;
@@ -125,19 +127,6 @@ static Combination combination_of(const Inst *inst)
                                      : COMBINE_NOTHING;
 }
 
-/* The register that the instruction writes, if it is its only result; REG_NONE otherwise. */
-static RegId only_result(const Inst *inst)
-{
-    const Operand *result = inst->operand_count ? &inst->operands[0] : NULL;
-    if (!result || result->kind != OPERAND_REG || result->selector || result->constant ||
-        inst->refs[result->ref].role != REF_DEF)
-        return REG_NONE;
-    for (unsigned r = 0; r < inst->ref_count; r++)
-        if (r != result->ref && (inst->refs[r].role == REF_DEF || inst->refs[r].role == REF_BOTH))
-            return REG_NONE;
-    return inst->refs[result->ref].reg;
-}
-
 static unsigned reg_bits(const Body *body, RegId reg)
 {
     const Reg *r = &body->regs.data[reg];
@@ -157,7 +146,7 @@ static bool source_of(const Body *body, const Inst *inst, const Operand *operand
         source->is_constant = operand->constant->kind == CONSTANT_INT && source->bits > 1;
         source->constant = operand->constant->bits & bits_mask(source->bits);
     } else if (operand->kind == OPERAND_REG && !operand->constant) {
-        source->reg = inst->refs[operand->ref].reg;
+        source->reg = operand_reg(inst, operand);
         source->reg_bits = (uint8_t)reg_bits(body, source->reg);
         return source->reg_bits >= source->bits;
     }
@@ -249,7 +238,7 @@ static bool types_read(const Body *body, const Inst *inst, Computation *c)
     c->is_signed = type_class(type) == CLASS_SIGNED;
     c->extends_sign = type_class(to) == CLASS_SIGNED;
     c->bits = (uint8_t)result_bits(c, inst, type);
-    c->result = only_result(inst);
+    c->result = inst_destination(inst);
     c->reg_bits = c->result == REG_NONE ? 0 : (uint8_t)reg_bits(body, c->result);
     return c->reg_bits >= c->bits && c->bits && c->bits <= 64;
 }
@@ -285,7 +274,29 @@ bool computation_if_executed(const Body *body, const Inst *inst, Computation *ou
 
 bool computation_of(const Body *body, const Inst *inst, Computation *out)
 {
-    return inst->guard == REF_NONE && !inst->tied_count && computation_if_executed(body, inst, out);
+    return inst_is_plain(inst) && computation_if_executed(body, inst, out);
+}
+
+static bool source_matches(const ComputeSource *source, char kind)
+{
+    switch (kind) {
+    case 'r': return source->reg != REG_NONE && !source->is_inverted;
+    case 'i': return source->is_constant;
+    case 'x': return true;
+    default: bug("no source letter %c", kind);
+    }
+}
+
+bool computation_matches(const Body *body, const Inst *inst, ComputeOp op, unsigned bits, const char *sources,
+                         Computation *out)
+{
+    if (!inst || inst->effects != EFFECT_PURE || !computation_of(body, inst, out) || out->op != op || out->bits != bits)
+        return false;
+    require(strlen(sources) == out->source_count);
+    for (unsigned i = 0; i < out->source_count; i++)
+        if (!source_matches(&out->sources[i], sources[i]))
+            return false;
+    return true;
 }
 
 RegId computation_copied(const Body *body, const Inst *inst)

@@ -83,7 +83,14 @@ bool computation_of(const Body *body, const Inst *inst, Computation *out);
 /* The same for an instruction that may be guarded: what it computes if it is executed. */
 bool computation_if_executed(const Body *body, const Inst *inst, Computation *out);
 
-/* The register that the instruction copies as a whole; REG_NONE if it does anything else. */
+/* Takes the instruction apart if all that it does is this operation, with 'bits' of result, on sources of these kinds,
+ * one letter each: r a register that is not inverted, i an integer constant, x anything. False otherwise, and for NULL.
+ * An addition of two 64-bit registers, .s64 or .u64, is computation_matches(body, inst, COMPUTE_ADD, 64, "rr", &c).
+ * A match has no guard, keeps no old value, and neither reads nor writes the carry flag; it may saturate (c.saturates),
+ * and a product may be wider than its factors (c.sources[0].bits). */
+bool computation_matches(const Body *body, const Inst *inst, ComputeOp op, unsigned bits, const char *sources,
+                         Computation *out);
+/* The register that the instruction makes a copy of, whole; REG_NONE if it does anything else. */
 RegId computation_copied(const Body *body, const Inst *inst);
 /* True if it makes a predicate just by comparing two integers of this many bits. */
 bool computation_is_comparison(const Computation *c, unsigned bits);

@@ -38,10 +38,7 @@ typedef struct Lowering {
     VEC(LoweredInst) insts; /* of the block that is being lowered */
 } Lowering;
 
-/* The register that the instruction writes; REG_NONE if there is none, or there are several. */
-RegId only_result(const Inst *inst);
-
-/* True if the instruction does nothing but compute its results, under no guard. */
+/* Nothing but the computation of its results, under no guard. */
 bool is_plain(const Inst *inst);
 bool reads_constant(const Inst *inst);
 

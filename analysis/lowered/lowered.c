@@ -27,7 +27,7 @@ static uint16_t latency_of(const Inst *inst)
 
 static bool is_left(const Lowering *lowering, const Inst *inst)
 {
-    RegId reg = only_result(inst);
+    RegId reg = inst_result(inst);
     bool predicate = reg != REG_NONE && type_class(lowering->out->body->regs.data[reg].type) == CLASS_PRED;
     return reg == REG_NONE || predicate || lowering->kinds[reg] == VALUE_OWN;
 }
@@ -60,19 +60,18 @@ static void address_load(Lowering *lowering, RegId address, const Block *block)
 /* Lowers the register operands of an access: addresses, except those that uniform registers hold, and stored values. */
 static void access_loads(Lowering *lowering, const Inst *inst, const Access *access)
 {
-    const Operand *address = access->address;
     for (unsigned o = 0; o < inst->operand_count; o++) {
         const Operand *operand = &inst->operands[o];
         bool constant = operand->kind == OPERAND_CONSTANT && operand->constant->bits;
-        if (operand->kind == OPERAND_REG && ref_reads(&inst->refs[operand->ref]) && operand->ref != inst->guard)
-            constant = operand_is_uniform(lowering, inst->refs[operand->ref].reg);
+        if (operand->kind == OPERAND_REG && ref_reads(operand_ref(inst, operand)))
+            constant = operand_is_uniform(lowering, operand_reg(inst, operand));
         if (constant && access->kind != ACCESS_LOAD)
             operand_load(lowering, 1, SHORT_LATENCY);
     }
     bool global = access->space == SPACE_GLOBAL || access->space == SPACE_NONE;
-    if (lowering->loads != LOADS_NOWHERE && global && address->item_count == 1 &&
-        address->items[0].kind == OPERAND_REG && operand_is_uniform(lowering, inst->refs[address->items[0].ref].reg))
-        address_load(lowering, inst->refs[address->items[0].ref].reg, inst->block);
+    RegId base = address_base(inst, access->address);
+    if (lowering->loads != LOADS_NOWHERE && global && base != REG_NONE && operand_is_uniform(lowering, base))
+        address_load(lowering, base, inst->block);
 }
 
 /* Exact floating-point divisions and roots, and 64-bit divisions, have subroutines for their rare cases. */
@@ -96,7 +95,7 @@ static LoweredInst inst_lower(Lowering *lowering, Inst *inst)
     for (unsigned r = 0; r < inst->ref_count; r++)
         if (ref_reads(&inst->refs[r]))
             reads_resolve(lowering, inst->refs[r].reg, 0);
-    bool adds = lowering->loads == LOADS_IN_ARITHMETIC && only_result(inst) != REG_NONE && is_plain(inst);
+    bool adds = lowering->loads == LOADS_IN_ARITHMETIC && inst_result(inst) != REG_NONE && is_plain(inst);
     if (adds && lowering->loaded && lowering->close)
         address_load(lowering, lowering->loaded_last, inst->block);
     else if (adds && lowering->loaded)

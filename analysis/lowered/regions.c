@@ -12,26 +12,15 @@ static bool may_be_conditional(const LoweredBlock *block, const Block *from)
         return false;
     for (const Inst *inst = block->block->first; inst; inst = inst->next)
         if (inst_is_opaque(inst) || inst_is_call(inst) || inst->effects & EFFECT_SYNC ||
-            (inst_is_terminator(inst) && (inst->guard != REF_NONE || !inst_is_branch(inst))))
+            (inst_is_terminator(inst) && (inst_is_guarded(inst) || !inst_is_branch(inst))))
             return false;
     return true;
-}
-
-/* The two blocks that may follow; false if there are not exactly two. */
-static bool two_ways(const Block *block, Block **taken, Block **other)
-{
-    const Inst *last = block->last;
-    if (!last || !inst_is_branch(last) || last->guard == REF_NONE || last->target_count != 1 || !block->fall)
-        return false;
-    *taken = last->targets[0];
-    *other = block->fall;
-    return *taken != *other;
 }
 
 static Block *only_successor(const Block *block)
 {
     bool jumps = block->last && inst_is_branch(block->last);
-    if (jumps && block->last->guard == REF_NONE && block->last->target_count == 1)
+    if (jumps && !inst_is_guarded(block->last) && block->last->target_count == 1)
         return block->last->targets[0];
     return jumps ? NULL : block->fall;
 }
@@ -94,9 +83,10 @@ static void phis_lower(Lowering *lowering, LoweredBlock *join, RegId predicate)
 static bool region_extend(Lowering *lowering, LoweredBlock *region)
 {
     LoweredBlock *blocks = lowering->out->blocks;
-    Block *taken, *other, *from = region->last, *join;
-    if (!two_ways(from, &taken, &other))
+    const Inst *branch = block_two_way_branch(region->last);
+    if (!branch)
         return false;
+    Block *from = region->last, *taken = branch->targets[0], *other = from->fall, *join;
     bool first = may_be_conditional(&blocks[taken->id], from), second = may_be_conditional(&blocks[other->id], from);
     if (first && only_successor(taken) == other) {
         join = other;
@@ -112,7 +102,7 @@ static bool region_extend(Lowering *lowering, LoweredBlock *region)
     if (region->conditions == CONDITIONS_MOST || join->pred_count != 2 || blocks[join->id].merged ||
         join == region->block)
         return false;
-    RegId predicate = from->last->refs[from->last->guard].reg;
+    RegId predicate = inst_predicate(branch);
     if (first)
         region_append(lowering, region, &blocks[taken->id], predicate);
     if (second)
@@ -135,12 +125,14 @@ static RegId phi_argument(const Phi *phi, const Block *pred)
 
 static bool operand_constant(const Lowering *lowering, const Inst *inst, const Operand *operand, int64_t *value)
 {
-    const Inst *made = operand->kind == OPERAND_REG ? value_inst(lowering->values, inst->refs[operand->ref].reg) : NULL;
+    RegId reg = operand_reg(inst, operand);
+    const Inst *made = reg == REG_NONE ? NULL : value_inst(lowering->values, reg);
+    uint64_t bits;
     if (made && is_plain(made) && inst_op(made) == OP_MOV && made->operand_count == 2)
         operand = &made->operands[1];
-    if (operand->kind != OPERAND_CONSTANT || operand->constant->kind != CONSTANT_INT)
+    if (!operand_is_integer(operand, &bits))
         return false;
-    *value = (int32_t)operand->constant->bits;
+    *value = (int32_t)bits;
     return true;
 }
 
@@ -195,13 +187,12 @@ static void loop_find(const Lowering *lowering, LoweredBlock *region)
 {
     Block *latch = latch_of(region);
     const Inst *branch = region->last->last;
-    if (!latch || !branch || branch->guard == REF_NONE)
+    if (!latch || !branch || !inst_is_guarded(branch))
         return;
-    const Inst *test = value_inst(lowering->values, branch->refs[branch->guard].reg);
+    const Inst *test = value_inst(lowering->values, inst_predicate(branch));
     for (unsigned o = 0; test && inst_op(test) == OP_SETP && o < test->operand_count; o++) {
         int64_t end;
-        const Operand *operand = &test->operands[o];
-        RegId reg = operand->kind == OPERAND_REG ? test->refs[operand->ref].reg : REG_NONE;
+        RegId reg = operand_reg(test, &test->operands[o]);
         const Phi *phi = reg == REG_NONE ? NULL : counter_of(lowering, reg, region->block, latch);
         if (!phi)
             continue;

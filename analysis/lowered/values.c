@@ -4,22 +4,9 @@
  * The rules are those that disassembled kernels show (nvdisasm -plr prints what is live in machine code). */
 #include "analysis/lowered/internal.h"
 
-RegId only_result(const Inst *inst)
-{
-    RegId reg = REG_NONE;
-    for (unsigned r = 0; r < inst->ref_count; r++) {
-        if (ref_writes(&inst->refs[r]) && reg != REG_NONE)
-            return REG_NONE;
-        if (ref_writes(&inst->refs[r]))
-            reg = inst->refs[r].reg;
-    }
-    return reg;
-}
-
 bool is_plain(const Inst *inst)
 {
-    return !inst_is_opaque(inst) && inst->guard == REF_NONE && !inst->tied_count &&
-           (inst->effects & EFFECT_PURE || inst_op(inst) == OP_MOV);
+    return inst_is_plain(inst) && (inst->effects & EFFECT_PURE || inst_op(inst) == OP_MOV);
 }
 
 bool reads_constant(const Inst *inst)
@@ -82,16 +69,9 @@ bool operand_is_uniform(const Lowering *lowering, RegId reg)
 /* True if everything that it reads besides registers is the same in all threads of a block. */
 static bool special_is_uniform(const Inst *inst, bool *launch)
 {
-    *launch = true;
-    for (unsigned i = 0; i < inst->operand_count; i++) {
-        if (inst->operands[i].kind != OPERAND_SREG)
-            continue;
-        SregDependence dependence = inst->operands[i].sreg->dependence;
-        if (dependence == SREG_THREAD || dependence == SREG_VOLATILE)
-            return false;
-        *launch &= dependence != SREG_BLOCK;
-    }
-    return true;
+    const Sreg *sreg = inst_sreg(inst);
+    *launch = !sreg || sreg->dependence != SREG_BLOCK;
+    return !sreg || (sreg->dependence != SREG_THREAD && sreg->dependence != SREG_VOLATILE);
 }
 
 static bool is_integer(const Lowering *lowering, RegId reg)
@@ -127,7 +107,7 @@ static bool is_merged(const Lowering *lowering, RegId reg)
 {
     for (uint32_t u = 0; u < value_use_count(lowering->values, reg); u++) {
         const Inst *inst = value_uses(lowering->values, reg)[u].inst;
-        RegId copy = inst && is_copy(lowering, inst) ? only_result(inst) : REG_NONE;
+        RegId copy = inst && is_copy(lowering, inst) ? inst_result(inst) : REG_NONE;
         if (copy != REG_NONE && phi_reads(lowering, copy))
             return true;
     }
@@ -145,8 +125,7 @@ static ValueKind kind_of(const Lowering *lowering, const Inst *inst, RegId reg)
 {
     const Reg *made = &lowering->out->body->regs.data[reg];
     bool launch;
-    if (type_class(made->type) == CLASS_PRED || only_result(inst) != reg || inst->guard != REF_NONE ||
-        inst->tied_count)
+    if (type_class(made->type) == CLASS_PRED || inst_result(inst) != reg || inst_is_guarded(inst) || inst->tied_count)
         return VALUE_OWN;
     unsigned reads = 0, uniform = 0;
     for (unsigned r = 0; r < inst->ref_count; r++)
@@ -202,13 +181,13 @@ static bool adds_symbol(const Lowering *lowering, const Inst *inst)
 static bool adds_constant(const Inst *inst)
 {
     return inst_op(inst) == OP_ADD && inst->operand_count == 3 && inst->operands[2].kind == OPERAND_CONSTANT &&
-           inst->operands[1].kind == OPERAND_REG;
+           inst_reg(inst, 1) != REG_NONE;
 }
 
 bool adds_to(const Lowering *lowering, RegId sum, RegId reg)
 {
     const Inst *inst = sum == REG_NONE ? NULL : value_inst(lowering->values, sum);
-    return inst && adds_constant(inst) && inst->refs[inst->operands[1].ref].reg == reg;
+    return inst && adds_constant(inst) && inst_reg(inst, 1) == reg;
 }
 
 static bool is_product(const Inst *inst)
@@ -220,10 +199,9 @@ static bool is_product(const Inst *inst)
 /* Accesses to shared memory can multiply the register that they add to their offset by 4, 8 or 16. */
 static bool is_scaling(const Inst *inst)
 {
-    const Operand *by = inst->operand_count == 3 ? &inst->operands[2] : NULL;
-    if (!by || by->kind != OPERAND_CONSTANT || by->constant->kind != CONSTANT_INT)
+    uint64_t bits;
+    if (inst->operand_count != 3 || !operand_is_integer(&inst->operands[2], &bits))
         return false;
-    uint64_t bits = by->constant->bits;
     return inst_op(inst) == OP_SHL ? bits >= 2 && bits <= 4
                                    : inst_op(inst) == OP_MUL && (bits == 4 || bits == 8 || bits == 16);
 }
@@ -248,7 +226,7 @@ static bool is_narrow_use(const Lowering *lowering, const ValueUse *use)
 {
     if (!use->inst || is_shared_use(use))
         return use->inst != NULL;
-    RegId reg = only_result(use->inst);
+    RegId reg = inst_result(use->inst);
     return reg != REG_NONE && lowering->narrow[reg] && is_plain(use->inst) &&
            (inst_op(use->inst) == OP_ADD || is_product(use->inst));
 }
@@ -258,7 +236,7 @@ static void narrow_find(Lowering *lowering)
     const Body *body = lowering->out->body;
     for (size_t b = body->blocks.count; b-- > 0;)
         for (const Inst *inst = body->blocks.data[b]->last; inst; inst = inst->prev) {
-            RegId reg = is_plain(inst) ? only_result(inst) : REG_NONE;
+            RegId reg = is_plain(inst) ? inst_result(inst) : REG_NONE;
             if (reg == REG_NONE || type_bits(body->regs.data[reg].type) != 64 || !is_integer(lowering, reg))
                 continue;
             uint32_t count = value_use_count(lowering->values, reg), narrow = 0;
@@ -323,7 +301,7 @@ static bool is_uniform_pointer(const Lowering *lowering, const Phi *phi)
         if (!operand_is_uniform(lowering, phi->args.data[a].reg) && !adds_to(lowering, phi->args.data[a].reg, phi->dst))
             return false;
     for (uint32_t u = 0; u < count; u++)
-        if (!is_address_use(&uses[u]) && !(uses[u].inst && adds_to(lowering, only_result(uses[u].inst), phi->dst)))
+        if (!is_address_use(&uses[u]) && !(uses[u].inst && adds_to(lowering, inst_result(uses[u].inst), phi->dst)))
             return false;
     return true;
 }

@@ -377,7 +377,7 @@ static void references_merge(Body *body, Inst *inst)
             refs[place].role = REF_BOTH;
         places[i] = place;
     }
-    if (inst->guard != REF_NONE)
+    if (inst_is_guarded(inst))
         inst->guard = places[inst->guard];
     Arena *trees = body->module->arena; /* operand trees outlive the body: clones share them */
     Operand *operands = ARENA_ARRAY(trees, Operand, inst->operand_count);
@@ -428,7 +428,7 @@ static void inst_place(Builder *builder, const Inst *parsed)
     inst_append(block, inst);
     for (size_t i = 0; i < results.count; i++)
         inst_append(block, results.data[i]);
-    if (results.count && inst->guard != REF_NONE && inst_writes(inst, inst->refs[inst->guard].reg))
+    if (results.count && inst_is_guarded(inst) && inst_writes(inst, inst_predicate(inst)))
         builder->reason = "a guarded call that writes its guard and a vector register";
     if (inst_is_terminator(inst))
         builder->block = NULL;

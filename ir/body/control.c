@@ -20,5 +20,5 @@ bool inst_is_call(const Inst *inst)
 
 bool inst_falls_through(const Inst *inst)
 {
-    return inst->guard != REF_NONE || !inst_is_terminator(inst);
+    return inst_is_guarded(inst) || !inst_is_terminator(inst);
 }

@@ -250,14 +250,14 @@ static void insert_use(Body *body, Inst *inst, uint16_t at, RegId reg)
     for (unsigned i = 0; i < inst->ref_count; i++)
         if (refs[i].partner != REF_NONE && refs[i].partner >= at)
             refs[i].partner++;
-    if (inst->guard != REF_NONE)
+    if (inst_is_guarded(inst))
         inst->guard++;
 }
 
 /* The end of the operands' references; those of the guard and of tied old values follow. */
 static uint16_t operands_end(const Inst *inst)
 {
-    return inst->guard == REF_NONE ? inst->ref_count - inst->tied_count : inst->guard;
+    return inst_is_guarded(inst) ? inst->guard : inst->ref_count - inst->tied_count;
 }
 
 void inst_replace_operand(Body *body, Inst *inst, unsigned index, RegId reg)

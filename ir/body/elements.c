@@ -130,7 +130,7 @@ const char *elements_replace(const Elements *elements, Body *body, Inst *inst)
         return arena_printf(body->module->arena,
                             "the unknown instruction '%s', which selects a part of a vector register",
                             inst->signature->opcode);
-    if (inst->guard != REF_NONE) {
+    if (inst_is_guarded(inst)) {
         rewriter.refs[rewriter.count] = from.refs[from.guard];
         inst->guard = (uint16_t)rewriter.count++;
     }
@@ -154,15 +154,15 @@ void special_vector_split(Body *body, Block *block, const Inst *inst)
     Type type = inst->signature->types[0];
     const Pragma *pragma = inst->pragma;
     for (unsigned i = 0; i < list->item_count && i < 4; i++) {
-        if (list->items[i].kind != OPERAND_REG)
+        RegId reg = operand_reg(inst, &list->items[i]);
+        if (reg == REG_NONE)
             continue;
-        RegId reg = inst->refs[list->items[i].ref].reg;
         bool is_float = type_class(body->regs.data[reg].type) == CLASS_FLOAT;
         const char *spelling =
             arena_printf(arena, "mov.%s", type_name(is_float ? type_bits_of_width(type_bits(type)) : type));
         Inst *read = inst_build(body, spelling, "ds", reg, sreg_component(inst->operands[1].sreg, i)->name);
-        if (inst->guard != REF_NONE)
-            inst_set_guard(body, read, inst->refs[inst->guard].reg, inst->guard_inverted);
+        if (inst_is_guarded(inst))
+            inst_set_guard(body, read, inst_predicate(inst), inst->guard_inverted);
         read->loc = inst->loc;
         read->span = inst->span;
         read->pragma = pragma;

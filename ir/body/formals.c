@@ -31,17 +31,11 @@ static const char *copy_spelling(const Variable *formal)
     return formal->vector == 4 ? fours[width] : formal->vector == 2 ? pairs[width] : scalars[width];
 }
 
-static bool names_whole(const Inst *inst, const Operand *operand, RegId reg)
-{
-    return operand->kind == OPERAND_REG && !operand->selector && !operand->constant &&
-           inst->refs[operand->ref].reg == reg;
-}
-
-/* True if the instruction is a copy of the kind that this file makes whose operand 'side' is the variable. */
+/* Whether the instruction is a copy of the kind that this file makes, and its operand 'side' is the variable. */
 static bool is_copy(const Inst *inst, const Variable *variable, unsigned side)
 {
     const Operand *operand = &inst->operands[side], *other = &inst->operands[1 - side];
-    if (!names_whole(inst, operand, variable->reg) ||
+    if (operand_plain_reg(inst, operand) != variable->reg ||
         other->kind != (variable->vector > 1 ? OPERAND_VECTOR : OPERAND_REG))
         return false;
     const RegVec *regs = &variable->function->regs;
@@ -64,8 +58,7 @@ static Variable *variable_copied(const Formals *formals, const Inst *inst, unsig
     if (!formals->variables || !inst->form || inst->operand_count != 2)
         return NULL;
     for (*side = 0; *side < 2; ++*side) {
-        const Operand *operand = &inst->operands[*side];
-        RegId reg = operand->kind == OPERAND_REG ? inst->refs[operand->ref].reg : REG_NONE;
+        RegId reg = operand_reg(inst, &inst->operands[*side]);
         if (reg == REG_NONE || !formals->variables[reg] || formals->wrong_side[reg] == *side + 1)
             continue;
         if (is_copy(inst, formals->variables[reg], *side))
@@ -78,7 +71,7 @@ static bool is_passed(const Inst *inst, RegId reg)
 {
     for (unsigned i = 0; inst_is_call(inst) && i < inst->operand_count; i++)
         for (unsigned j = 0; inst->operands[i].kind == OPERAND_LIST && j < inst->operands[i].item_count; j++)
-            if (names_whole(inst, &inst->operands[i].items[j], reg))
+            if (operand_plain_reg(inst, &inst->operands[i].items[j]) == reg)
                 return true;
     return false;
 }
@@ -203,7 +196,7 @@ bool formals_rename(const Formals *formals, Body *body, Inst *inst)
             items[i].ref--;
     memmove(inst->refs + dropped, inst->refs + dropped + 1, (inst->ref_count - dropped - 1u) * sizeof *inst->refs);
     inst->ref_count--;
-    if (inst->guard != REF_NONE)
+    if (inst_is_guarded(inst))
         inst->guard--;
     /* Only a parameter never changes. */
     if (formals->wrong_side[variable->reg] != 1)
@@ -260,10 +253,11 @@ void formals_leave(const Formals *formals, Body *body, const Elements *elements,
 
 static bool list_has_vector(const Elements *elements, const Inst *call, const Operand *list)
 {
-    for (unsigned i = 0; i < list->item_count; i++)
-        if (list->items[i].kind == OPERAND_REG &&
-            elements->parsed->data[call->refs[list->items[i].ref].reg].vector > 1)
+    for (unsigned i = 0; i < list->item_count; i++) {
+        RegId reg = operand_reg(call, &list->items[i]);
+        if (reg != REG_NONE && elements->parsed->data[reg].vector > 1)
             return true;
+    }
     return false;
 }
 
@@ -314,12 +308,12 @@ void call_vectors_replace(const Formals *formals, Body *body, const Elements *el
                 inst_append(block, copy);
                 continue;
             }
-            if (call->guard != REF_NONE)
-                inst_set_guard(body, copy, call->refs[call->guard].reg, call->guard_inverted);
+            if (inst_is_guarded(call))
+                inst_set_guard(body, copy, inst_predicate(call), call->guard_inverted);
             VEC_PUSH(body->arena, *results, copy);
         }
     }
-    if (call->guard != REF_NONE) {
+    if (inst_is_guarded(call)) {
         refs[count] = call->refs[call->guard];
         call->guard = count++;
     }

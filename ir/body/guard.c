@@ -5,7 +5,7 @@
 
 void inst_set_guard(Body *body, Inst *inst, RegId predicate, bool inverted)
 {
-    require(inst->guard == REF_NONE);
+    require(!inst_is_guarded(inst));
     unsigned operands = inst->ref_count - inst->tied_count;
     bool defines = false;
     for (unsigned i = 0; i < operands; i++)
@@ -23,7 +23,7 @@ void inst_set_guard(Body *body, Inst *inst, RegId predicate, bool inverted)
 
 void inst_guard(Body *body, Inst *inst, RegId predicate, bool inverted, RegId old)
 {
-    require(body->ssa && inst->guard == REF_NONE && !inst->tied_count);
+    require(body->ssa && !inst_is_guarded(inst) && !inst->tied_count);
     unsigned results = 0, place = inst->ref_count;
     for (unsigned i = 0; i < inst->ref_count; i++)
         results += inst->refs[i].role == REF_DEF && inst->refs[i].reg != REG_NONE;
@@ -48,7 +48,7 @@ void inst_guard(Body *body, Inst *inst, RegId predicate, bool inverted, RegId ol
 
 bool inst_unguard(Inst *inst)
 {
-    require(inst->guard != REF_NONE && inst->guard + 1u + inst->tied_count == inst->ref_count);
+    require(inst_is_guarded(inst) && inst->guard + 1u + inst->tied_count == inst->ref_count);
     for (unsigned i = inst->guard + 1u; i < inst->ref_count; i++)
         if (inst->refs[i].type != TYPE_NONE)
             return false;

@@ -45,7 +45,7 @@ void body_order(Body *body)
         order.places[i] = REG_NONE;
     for (size_t b = 0; b < body->blocks.count; b++)
         for (Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next) {
-            if (inst->guard != REF_NONE)
+            if (inst_is_guarded(inst))
                 reference_number(&order, &inst->refs[inst->guard]);
             for (unsigned i = 0; i < inst->ref_count; i++)
                 if (i != inst->guard)

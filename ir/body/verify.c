@@ -145,7 +145,7 @@ static void ref_verify(const Verifier *v, const Inst *inst, unsigned index)
                   (ref->partner < inst->ref_count && inst->refs[ref->partner].role == REF_TIED &&
                    inst->refs[ref->partner].partner == index),
               "a definition and its tied operand do not agree");
-        check(ref->partner != REF_NONE || inst->guard == REF_NONE, "a guarded definition without a tied operand");
+        check(ref->partner != REF_NONE || !inst_is_guarded(inst), "a guarded definition without a tied operand");
         break;
     case REF_TIED:
         check(ref->partner < inst->ref_count && inst->refs[ref->partner].role == REF_DEF &&
@@ -163,7 +163,7 @@ static void inst_verify(const Verifier *v, const Inst *inst)
     check(inst->signature, "no signature");
     check(inst->tied_count <= inst->ref_count && (v->body->ssa || !inst->tied_count), "tied operands outside SSA form");
     unsigned limit = inst->ref_count - inst->tied_count;
-    if (inst->guard != REF_NONE) {
+    if (inst_is_guarded(inst)) {
         check(inst->guard < limit && inst->refs[inst->guard].role == REF_USE, "the guard is not a use");
         check(inst->refs[inst->guard].reg < v->body->regs.count &&
                   v->body->regs.data[inst->refs[inst->guard].reg].type == TYPE_PRED,

@@ -49,7 +49,7 @@ static void ties_add(Body *body, Inst *inst)
 {
     unsigned ties = 0;
     for (unsigned i = 0; i < inst->ref_count; i++)
-        if (inst->refs[i].role == REF_BOTH || (inst->refs[i].role == REF_DEF && inst->guard != REF_NONE))
+        if (inst->refs[i].role == REF_BOTH || (inst->refs[i].role == REF_DEF && inst_is_guarded(inst)))
             ties++;
     for (unsigned i = 0; i < inst->ref_count; i++)
         inst->refs[i].partner = REF_NONE;
@@ -61,7 +61,7 @@ static void ties_add(Body *body, Inst *inst)
     unsigned place = inst->ref_count;
     for (unsigned i = 0; i < inst->ref_count; i++) {
         bool updated = refs[i].role == REF_BOTH;
-        if (!updated && !(refs[i].role == REF_DEF && inst->guard != REF_NONE))
+        if (!updated && !(refs[i].role == REF_DEF && inst_is_guarded(inst)))
             continue;
         refs[place] = (RegRef){.reg = refs[i].reg, .role = REF_TIED, .partner = (uint16_t)i};
         refs[place].type = updated ? refs[i].type : TYPE_NONE;

@@ -254,7 +254,7 @@ static void inst_rewrite(Inst *inst, const RegId *chosen)
         RegRef *ref = &inst->refs[i];
         if (ref->role == REF_TIED) {
             RegRef *partner = &inst->refs[ref->partner];
-            if (inst->guard == REF_NONE || inst_is_opaque(inst) || ref->type != TYPE_NONE)
+            if (!inst_is_guarded(inst) || inst_is_opaque(inst) || ref->type != TYPE_NONE)
                 partner->role = REF_BOTH;
             continue;
         }

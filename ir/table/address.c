@@ -94,7 +94,7 @@ static bool fit_address_variable(Binder *binder, const Operand *operand, const S
         return true;
     if (binder->match->form->effects & EFFECT_WRITE && is_input(variable))
         return binder_refuse(binder, operand->span, "input parameter '%s' cannot be written", variable->name);
-    if (binder->inst->guard != REF_NONE && !variable->is_parameter)
+    if (inst_is_guarded(binder->inst) && !variable->is_parameter)
         return binder_refuse(binder, operand->span, "an access to call parameter '%s' cannot be predicated",
                              variable->name);
     return true;

@@ -92,7 +92,7 @@ static void report(Diag *diag, Span span, const char *message)
 
 static bool bind_guard(const RegVec *regs, Inst *inst, Diag *diag)
 {
-    if (inst->guard == REF_NONE)
+    if (!inst_is_guarded(inst))
         return true;
     RegRef *ref = &inst->refs[inst->guard];
     const Reg *reg = &regs->data[ref->reg];
@@ -296,7 +296,7 @@ bool inst_bind(Module *module, Function *function, Inst *inst, Diag *diag)
         inst->form = form;
         inst->effects = refine_effects(inst, form);
         inst->sync = form->sync;
-        if (inst->guard != REF_NONE && !form->guarded) {
+        if (inst_is_guarded(inst) && !form->guarded) {
             if (diag)
                 diag_error(diag, inst->span, "'%s%s' cannot be predicated", signature->opcode,
                            signature->mod_count ? signature->mods[0].text : "");

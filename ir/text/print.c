@@ -189,8 +189,8 @@ static void operand_print(const Inst *inst, const Operand *operand, const InstNa
 
 void inst_print_named(const Inst *inst, const InstNames *names, Buf *out)
 {
-    if (inst->guard != REF_NONE) {
-        RegId guard = inst->refs[inst->guard].reg;
+    if (inst_is_guarded(inst)) {
+        RegId guard = inst_predicate(inst);
         buf_puts(out, inst->guard_inverted ? "@!" : "@");
         buf_puts(out, guard < names->reg_count ? names->regs[guard].name : "?");
         buf_putc(out, ' ');

@@ -54,8 +54,8 @@ static bool type_replaces(const Body *body, RegId new, RegId old)
 static bool is_repeatable(const Merger *merger, const Inst *inst)
 {
     const unsigned harmless = EFFECT_PURE | EFFECT_READ | EFFECT_THREAD | EFFECT_TRAP | EFFECT_HINT;
-    if (inst_is_opaque(inst) || inst->sync != SYNC_NONE || inst->effects & ~harmless || inst->guard != REF_NONE ||
-        inst->tied_count || inst->target_count || inst->pragma)
+    if (!inst_is_plain(inst) || inst->sync != SYNC_NONE || inst->effects & ~harmless || inst->target_count ||
+        inst->pragma)
         return false;
     if (inst->effects & EFFECT_READ) {
         Access access;
@@ -69,10 +69,8 @@ static bool is_repeatable(const Merger *merger, const Inst *inst)
             return false;
         writes |= ref_writes(&inst->refs[r]);
     }
-    for (unsigned i = 0; i < inst->operand_count; i++)
-        if (inst->operands[i].kind == OPERAND_SREG && inst->operands[i].sreg->dependence == SREG_VOLATILE)
-            return false;
-    return writes;
+    const Sreg *sreg = inst_sreg(inst);
+    return writes && (!sreg || sreg->dependence != SREG_VOLATILE);
 }
 
 static uint64_t constant_hash(uint64_t hash, const Constant *constant)
@@ -246,7 +244,7 @@ static bool merge_inst(Merger *merger, Block *block, Inst *inst)
         return false;
     RegId copied = computation_copied(merger->body, inst);
     if (copied != REG_NONE) {
-        RegId dst = inst->refs[inst->operands[0].ref].reg;
+        RegId dst = inst_reg(inst, 0);
         if (type_replaces(merger->body, copied, dst)) {
             merger->replacement[dst] = copied;
             return true;

@@ -1,23 +1,10 @@
 /* Registers for sums: one that has the sum, or term by term. */
 #include "opt/common/sums.h"
 
-/* An addition that sets no carry flag. */
-static bool is_wide(const Body *body, const Inst *inst, Computation *c)
-{
-    return inst && inst->effects == EFFECT_PURE && computation_of(body, inst, c) && c->op == COMPUTE_ADD &&
-           c->bits == 64;
-}
-
-bool sum_is_wide(const Body *body, const Inst *inst)
-{
-    Computation c;
-    return is_wide(body, inst, &c);
-}
-
 RegId sum_other(const Body *body, const Inst *inst, RegId reg)
 {
     Computation c;
-    if (!is_wide(body, inst, &c) || c.sources[0].reg == REG_NONE || c.sources[1].reg == REG_NONE)
+    if (!computation_matches(body, inst, COMPUTE_ADD, 64, "rr", &c))
         return REG_NONE;
     RegId a = c.sources[0].reg, b = c.sources[1].reg;
     return a == reg && b != reg ? b : b == reg && a != reg ? a : REG_NONE;
@@ -26,8 +13,7 @@ RegId sum_other(const Body *body, const Inst *inst, RegId reg)
 unsigned product_shift(const Body *body, const Inst *inst)
 {
     Computation c;
-    if (!computation_of(body, inst, &c) || c.op != COMPUTE_MUL || c.bits != 64 || c.sources[0].bits != 32 ||
-        c.sources[0].reg == REG_NONE || !c.sources[1].is_constant)
+    if (!computation_matches(body, inst, COMPUTE_MUL, 64, "ri", &c) || c.sources[0].bits != 32)
         return 0;
     const uint64_t factor = c.sources[1].constant;
     if (factor < 2 || factor > INT32_MAX || factor & (factor - 1))

@@ -4,9 +4,8 @@
 
 #include "analysis/analysis.h"
 
-/* Whether the instruction is an addition of two 64-bit integers, without a guard.  NULL is allowed. */
-bool sum_is_wide(const Body *body, const Inst *inst);
-/* The other operand of such an addition of two registers of which one is 'reg'; REG_NONE if it is not that. */
+/* The other operand of an addition of two 64-bit registers, without a guard, of which one is 'reg'; REG_NONE if the
+ * instruction is not that, or NULL. */
 RegId sum_other(const Body *body, const Inst *inst, RegId reg);
 /* By how many bits a multiplication without a guard shifts the 32-bit register that it extends to 64 bits; 0: the
  * instruction does something else. */

@@ -127,9 +127,8 @@ static bool counts(const Loop *loop, const LoopForest *loops, Analyses *analyses
 bool trip_count_find(const Loop *loop, const LoopForest *loops, Analyses *analyses, TripCount *out)
 {
     *out = (TripCount){.exiting = only_exit(loop, loops)};
-    const Inst *branch = out->exiting ? out->exiting->last : NULL;
-    if (!loop->preheader || !branch || !inst_is_branch(branch) || branch->guard == REF_NONE ||
-        branch->target_count != 1 || !out->exiting->fall)
+    const Inst *branch = out->exiting ? block_two_way_branch(out->exiting) : NULL;
+    if (!loop->preheader || !branch)
         return false;
     /* Each round passes the exit once: it is in no inner loop. */
     if (loop_of(loops, out->exiting) != loop)
@@ -138,7 +137,7 @@ bool trip_count_find(const Loop *loop, const LoopForest *loops, Analyses *analys
         if (!dominance_has(analyses_dominance(analyses), out->exiting, loop->latches[i]))
             return false;
     const Values *values = analyses_values(analyses);
-    const Inst *made = value_inst(values, branch->refs[branch->guard].reg);
+    const Inst *made = value_inst(values, inst_predicate(branch));
     Computation compare;
     if (!made || !computation_of(values->body, made, &compare) || !computation_is_comparison(&compare, 32))
         return false;

@@ -80,7 +80,7 @@ static BlockVec exits_split(Promoter *promoter)
 
 static RegId stored_reg(const PlainAccess *store)
 {
-    return store->inst->refs[store->data->ref].reg;
+    return operand_reg(store->inst, store->data);
 }
 
 /* The register that the address counts from. */
@@ -88,15 +88,14 @@ static RegId address_reg(const Inst *inst)
 {
     Access access;
     require(inst_access(inst, &access));
-    const Operand *base = &access.address->items[0];
-    return base->kind == OPERAND_REG ? inst->refs[base->ref].reg : REG_NONE;
+    return address_base(inst, access.address);
 }
 
 /* A copy of the access for another place, with another register for the data. */
 static Inst *access_copy(Body *body, const PlainAccess *access, RegId data)
 {
     Inst *copy = inst_clone(body, access->inst);
-    copy->refs[access->data->ref].reg = data;
+    operand_ref(copy, access->data)->reg = data;
     return copy;
 }
 
@@ -113,7 +112,7 @@ static void load_promote(Promoter *promoter, const Cell *cell, RegId last)
     Body *body = promoter->body;
     const Loop *loop = promoter->loop;
     Block *preheader = loop->preheader;
-    RegId dst = cell->load->inst->refs[cell->load->data->ref].reg;
+    RegId dst = operand_reg(cell->load->inst, cell->load->data);
     RegId first = body_clone_reg(body, dst);
     Inst *load = access_copy(body, cell->load, first);
     if (preheader->last && inst_is_terminator(preheader->last))

@@ -201,7 +201,7 @@ static bool precedes(const Inst *a, const Inst *b)
 /* Whether the instruction may be moved up its block. */
 static bool is_movable(const Inst *inst)
 {
-    return !inst_is_opaque(inst) && inst->sync == SYNC_NONE && inst->guard == REF_NONE && !inst->tied_count &&
+    return inst_is_plain(inst) && inst->sync == SYNC_NONE &&
            !(inst->effects & ~(unsigned)(EFFECT_PURE | EFFECT_THREAD)) && !inst->pragma;
 }
 
@@ -462,7 +462,7 @@ static RegId build_distance(Widener *widener, const Group *group, const Member *
 /* Makes the instruction's only result a copy of the register. */
 static void result_replace(Widener *widener, Inst *inst, RegId with)
 {
-    RegId dst = inst->refs[inst->operands[0].ref].reg;
+    RegId dst = inst_reg(inst, 0);
     inst_insert_before(inst, inst_build(widener->body, "mov.b64", "dr", dst, with));
     inst_remove(inst);
 }
@@ -472,7 +472,7 @@ static void result_replace(Widener *widener, Inst *inst, RegId with)
 static void member_rewrite(Widener *widener, const Group *group, const Member *member, const Values *values)
 {
     Body *body = widener->body;
-    RegId dst = member->inst->refs[member->inst->operands[0].ref].reg, start = REG_NONE;
+    RegId dst = inst_reg(member->inst, 0), start = REG_NONE;
     if (group->base != REG_NONE) {
         const char *product = group->is_signed ? "mul.wide.s32" : "mul.wide.u32";
         new_reg(widener, TYPE_B64, "%row", &start);

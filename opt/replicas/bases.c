@@ -49,9 +49,9 @@ static void addresses_find(Bases *bases)
     for (size_t b = 0; b < bases->body->blocks.count; b++)
         for (const Inst *inst = bases->body->blocks.data[b]->first; inst; inst = inst->next) {
             Access access;
-            if (inst_access(inst, &access) && access.address && access.address->kind == OPERAND_ADDRESS &&
-                access.address->item_count && access.address->items[0].kind == OPERAND_REG)
-                bitset_add(&bases->addresses, inst->refs[access.address->items[0].ref].reg);
+            RegId base = inst_access(inst, &access) ? address_base(inst, access.address) : REG_NONE;
+            if (base != REG_NONE)
+                bitset_add(&bases->addresses, base);
         }
 }
 
@@ -113,15 +113,11 @@ static bool address_rebase(Bases *bases, Inst *inst, RegId reg)
 /* The address that the instruction computes, and nothing else; REG_NONE: none. */
 static RegId address_of(const Bases *bases, const Inst *inst)
 {
-    if (inst_is_opaque(inst) || inst->effects != EFFECT_PURE || inst->guard != REF_NONE || !inst->operand_count ||
-        inst->operands[0].kind != OPERAND_REG || !ref_writes(&inst->refs[inst->operands[0].ref]))
+    RegId reg = inst_is_plain(inst) && inst->effects == EFFECT_PURE ? inst_destination(inst) : REG_NONE;
+    if (reg == REG_NONE)
         return REG_NONE;
-    RegId reg = inst->refs[inst->operands[0].ref].reg;
-    unsigned written = 0;
-    for (unsigned r = 0; r < inst->ref_count; r++)
-        written += ref_writes(&inst->refs[r]);
     const AffineForm *form = &bases->affine->forms[reg];
-    bool is_sum = written == 1 && form->bits && form->term_count && bitset_has(&bases->addresses, reg) &&
+    bool is_sum = form->bits && form->term_count && bitset_has(&bases->addresses, reg) &&
                   type_bits(bases->body->regs.data[reg].type) == form->bits;
     return is_sum ? reg : REG_NONE;
 }
@@ -219,10 +215,11 @@ static unsigned rows_rewrite(Bases *bases, const Block *block)
     unsigned rewritten = 0;
     for (Inst *inst = block->first; inst; inst = inst->next) {
         RegId reg = address_of(bases, inst);
+        Computation c;
         Row row;
         if (reg == REG_NONE)
             continue;
-        if (sum_is_wide(bases->body, inst) && inst->operands[2].kind == OPERAND_REG &&
+        if (computation_matches(bases->body, inst, COMPUTE_ADD, 64, "xr", &c) &&
             row_find(bases, &before, inst, reg, &row))
             VEC_PUSH(bases->scratch, rows, row);
         VEC_PUSH(bases->scratch, before, reg);

@@ -39,9 +39,9 @@ static Decision decide(const Decider *decider, const Inst *inst)
 static bool branch_settle(Decider *decider, Block *block)
 {
     Inst *last = block->last;
-    if (!last || !inst_is_branch(last) || last->guard == REF_NONE || last->target_count != 1 || !block->fall)
+    if (!last || !inst_is_branch(last) || !inst_is_guarded(last) || last->target_count != 1 || !block->fall)
         return false;
-    Decision outcome = (Decision)decider->known[last->refs[last->guard].reg];
+    Decision outcome = (Decision)decider->known[inst_predicate(last)];
     if (outcome == OPEN)
         return false;
     Block *target = last->targets[0];
@@ -57,9 +57,9 @@ static bool branch_settle(Decider *decider, Block *block)
  * of a predicated region. The code that computes its operands is then dead. */
 static bool guarded_settle(const Decider *decider, Inst *inst)
 {
-    if (inst->guard == REF_NONE || inst_is_opaque(inst) || inst_is_terminator(inst))
+    if (!inst_is_guarded(inst) || inst_is_opaque(inst) || inst_is_terminator(inst))
         return false;
-    Decision outcome = (Decision)decider->known[inst->refs[inst->guard].reg];
+    Decision outcome = (Decision)decider->known[inst_predicate(inst)];
     if (outcome == OPEN)
         return false;
     if ((outcome == ALWAYS) != inst->guard_inverted)
@@ -138,7 +138,7 @@ bool pass_decide(PassContext *context)
         for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next) {
             Decision outcome = decide(&decider, inst);
             if (outcome != OPEN)
-                decider.known[inst->refs[inst->operands[0].ref].reg] = (uint8_t)outcome; /* its only result */
+                decider.known[inst_reg(inst, 0)] = (uint8_t)outcome; /* its only result */
         }
     unsigned settled = 0;
     for (size_t b = 0; b < body->blocks.count; b++) {

@@ -18,9 +18,8 @@
 static RegId widened_addend(const Body *body, const Inst *inst)
 {
     Computation c;
-    return inst && inst->effects == EFFECT_PURE && computation_of(body, inst, &c) && c.op == COMPUTE_MAD &&
-                   c.bits == 64 && c.sources[0].bits == 32
-               ? c.sources[2].reg : REG_NONE;
+    bool is_wide = computation_matches(body, inst, COMPUTE_MAD, 64, "xxr", &c) && c.sources[0].bits == 32;
+    return is_wide ? c.sources[2].reg : REG_NONE;
 }
 
 /* A register that has the sum of the two, computed before 'at'. */
@@ -31,7 +30,7 @@ static RegId sum_before(Analyses *analyses, RegId a, RegId b, const Inst *at)
         const Inst *inst = value_uses(values, a)[u].inst;
         if (sum_other(values->body, inst, a) != b)
             continue;
-        RegId sum = inst->refs[inst->operands[0].ref].reg;
+        RegId sum = inst_reg(inst, 0);
         if (value_is_available(values, analyses_dominance(analyses), sum, at))
             return sum;
     }
@@ -49,11 +48,11 @@ static bool row_find(Analyses *analyses, Inst *inst, Row *row)
 {
     const Values *values = analyses_values(analyses);
     for (unsigned i = 1; i <= 2; i++) {
-        if (inst->operand_count != 3 || inst->operands[i].kind != OPERAND_REG)
+        RegId reg = inst_reg(inst, i), pointer = sum_other(values->body, inst, reg);
+        if (pointer == REG_NONE)
             return false;
-        RegId reg = inst->refs[inst->operands[i].ref].reg, pointer = sum_other(values->body, inst, reg);
         Inst *distance = value_inst(values, reg);
-        RegId x = pointer == REG_NONE ? REG_NONE : widened_addend(values->body, distance);
+        RegId x = widened_addend(values->body, distance);
         RegId first = x == REG_NONE ? REG_NONE : sum_before(analyses, pointer, x, inst);
         *row = (Row){inst, distance, first};
         if (first != REG_NONE)
@@ -66,8 +65,8 @@ static void row_rewrite(Body *body, const Row *row)
 {
     Inst *inst = inst_clone(body, row->distance);
     inst->replica = row->sum->replica;
-    inst->refs[inst->operands[0].ref].reg = row->sum->refs[row->sum->operands[0].ref].reg;
-    inst->refs[inst->operands[3].ref].reg = row->first;
+    operand_ref(inst, &inst->operands[0])->reg = inst_reg(row->sum, 0);
+    operand_ref(inst, &inst->operands[3])->reg = row->first;
     inst_insert_before(row->sum, inst);
     inst_remove(row->sum);
 }
@@ -114,12 +113,11 @@ static bool is_read_by_phi_only(const Values *values, const Block *header, size_
 static bool is_step(const Values *values, const Loop *loop, size_t phi, const Inst *inst)
 {
     RegId pointer = loop->header->phis.data[phi].dst;
-    if (!sum_is_wide(values->body, inst))
-        return false;
-    bool is_constant = inst->operands[2].kind == OPERAND_CONSTANT && inst->operands[1].kind == OPERAND_REG &&
-                       !inst->operands[1].negated && inst->refs[inst->operands[1].ref].reg == pointer;
-    return (is_constant || sum_other(values->body, inst, pointer) != REG_NONE) &&
-           is_read_by_phi_only(values, loop->header, phi, inst->refs[inst->operands[0].ref].reg);
+    Computation c;
+    bool by_constant =
+        computation_matches(values->body, inst, COMPUTE_ADD, 64, "ri", &c) && c.sources[0].reg == pointer;
+    return (by_constant || sum_other(values->body, inst, pointer) != REG_NONE) &&
+           is_read_by_phi_only(values, loop->header, phi, inst_reg(inst, 0));
 }
 
 /* Whether the phi is itself plus something in every round but the first: the sums that it then begins with and that it
@@ -170,7 +168,7 @@ static void advance_sum(Body *body, Analyses *analyses, const Loop *loop, size_t
         Inst *inst = value_uses(values, phi->dst)[u].inst;
         if (is_step(values, loop, index, inst))
             continue;
-        value_replace_uses(values, inst->refs[inst->operands[0].ref].reg, phi->dst);
+        value_replace_uses(values, inst_reg(inst, 0), phi->dst);
         inst_remove(inst);
     }
     for (size_t a = 0; a < phi->args.count; a++)

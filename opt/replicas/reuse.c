@@ -58,7 +58,7 @@ static RegId holder_value(Reuser *reuser, Holder *holder)
     Inst *inst = holder->access->inst;
     const Operand *data = &holder->access->data[holder->element];
     unsigned bits = reuser->location->reg_bits;
-    RegId reg = data->kind == OPERAND_REG ? inst->refs[data->ref].reg : REG_NONE;
+    RegId reg = operand_reg(inst, data);
     if (reg != REG_NONE && type_bits(body->regs.data[reg].type) == bits)
         return reg;
     if (holder->made != REG_NONE)
@@ -173,7 +173,7 @@ static void location_reuse(Reuser *reuser, Arena *arena, ReuseList *list)
         Holder *before = holder_before(reuser, i);
         Origin origin = before ? (Origin){holder_value(reuser, before), before}
                                : value_at(reuser, access->inst->block, false);
-        RegId dst = access->inst->refs[data->ref].reg;
+        RegId dst = operand_reg(access->inst, data);
         inst_insert_before(access->inst, build_copy(reuser, dst, origin.reg));
         if (reuser->holders.data[i].element == 0)
             record(arena, list, access->inst, origin.holder ? origin.holder->access->inst : NULL);

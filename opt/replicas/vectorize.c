@@ -299,7 +299,7 @@ static bool is_part(const Vectorizer *vectorizer, const PlainAccess *access)
     Access decoded;
     return access->count == 1 && access->inst->operand_count == 2 && access->data->kind == OPERAND_REG &&
            location->narrow == TYPE_NONE && (location->bytes == 4 || location->bytes == 8) &&
-           inst_access(access->inst, &decoded) && decoded.address->items[0].kind == OPERAND_REG &&
+           inst_access(access->inst, &decoded) && address_base(access->inst, decoded.address) != REG_NONE &&
            !decoded.address->unified && !access->inst->pragma;
 }
 
@@ -441,11 +441,11 @@ static void vector_build(const Vectorizer *vectorizer, const Vector *vector)
     int64_t distance;
     const PlainAccess *place = vector->first->is_store ? vector->last : vector->first;
     for (unsigned i = 0; i < vector->count; i++)
-        regs[i] = vector->parts[i]->inst->refs[vector->parts[i]->data->ref].reg;
+        regs[i] = operand_reg(vector->parts[i]->inst, vector->parts[i]->data);
     /* The base register of the access whose place the vector takes is there. */
     bool related = are_related(vectorizer, place, vector->parts[0], &distance);
     require(related && inst_access(place->inst, &access));
-    RegId base = place->inst->refs[access.address->items[0].ref].reg;
+    RegId base = address_base(place->inst, access.address);
     int64_t offset = distance + (access.address->constant ? (int64_t)access.address->constant->bits : 0);
     Inst *inst = inst_build_vector(vectorizer->body, vector_spelling(vectorizer->scratch, place->inst, vector->count),
                                    place->is_store, regs, vector->count, base, offset);

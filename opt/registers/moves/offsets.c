@@ -39,6 +39,11 @@ static bool value_is_uniform(const Offsets *offsets, RegId reg, unsigned depth)
     return inst && depth < UNIFORM_DEPTH && inst_is_uniform(offsets, inst, depth + 1);
 }
 
+static bool sreg_is_uniform(const Sreg *sreg)
+{
+    return sreg->dependence == SREG_BLOCK || sreg->dependence == SREG_LAUNCH || sreg->dependence == SREG_CONSTANT;
+}
+
 /* Whether all threads of a block compute the same. */
 static bool inst_is_uniform(const Offsets *offsets, const Inst *inst, unsigned depth)
 {
@@ -47,10 +52,9 @@ static bool inst_is_uniform(const Offsets *offsets, const Inst *inst, unsigned d
     if (loads ? access.kind != ACCESS_LOAD || !access.read_only || access.space != SPACE_PARAM
               : !(inst->effects & EFFECT_PURE) || inst_is_opaque(inst))
         return false;
-    for (unsigned i = 0; i < inst->operand_count; i++)
-        if (inst->operands[i].kind == OPERAND_SREG && inst->operands[i].sreg->dependence != SREG_BLOCK &&
-            inst->operands[i].sreg->dependence != SREG_LAUNCH && inst->operands[i].sreg->dependence != SREG_CONSTANT)
-            return false;
+    const Sreg *sreg = inst_sreg(inst);
+    if (sreg && !sreg_is_uniform(sreg))
+        return false;
     for (unsigned r = 0; r < inst->ref_count; r++)
         if (ref_reads(&inst->refs[r]) && !value_is_uniform(offsets, inst->refs[r].reg, depth))
             return false;
@@ -62,9 +66,7 @@ static bool term_is_uniform(const Offsets *offsets, const AffineTerm *term)
     switch (term->base) {
     case AFFINE_VALUE:
     case AFFINE_SIGNED: return value_is_uniform(offsets, term->reg, 0);
-    case AFFINE_SREG:
-        return term->sreg->dependence == SREG_BLOCK || term->sreg->dependence == SREG_LAUNCH ||
-               term->sreg->dependence == SREG_CONSTANT;
+    case AFFINE_SREG: return sreg_is_uniform(term->sreg);
     default: return true;
     }
 }

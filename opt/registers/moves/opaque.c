@@ -31,9 +31,10 @@ OpaqueHalves opaque_halves_for(const Inst *inst, RegId reg)
     unsigned reads = 0, carried = 0;
     for (unsigned r = 0; r < inst->ref_count; r++)
         reads += ref_reads(&inst->refs[r]) && inst->refs[r].reg == reg;
-    for (unsigned i = 0; i < inst->operand_count; i++)
-        carried += inst->operands[i].kind == OPERAND_REG && inst->refs[inst->operands[i].ref].reg == reg &&
-                   ref_reads(&inst->refs[inst->operands[i].ref]) && carries(inst, i);
+    for (unsigned i = 0; i < inst->operand_count; i++) {
+        const Operand *operand = &inst->operands[i];
+        carried += operand_reg(inst, operand) == reg && ref_reads(operand_ref(inst, operand)) && carries(inst, i);
+    }
     return reads == carried ? OPAQUE_LOW : OPAQUE_BOTH;
 }
 

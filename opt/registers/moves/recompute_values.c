@@ -201,9 +201,8 @@ static uint64_t cost_again(const Recompute *recompute, const Need *need)
     if (!is_executed(recompute, need))
         return 0;
     uint64_t each = UNIT * need->weight / loop_weight(recompute->loops, recompute->block);
-    for (unsigned i = 0; i < inst->operand_count; i++)
-        if (inst->operands[i].kind == OPERAND_SREG)
-            each *= 3;
+    if (inst_sreg(inst))
+        each *= 3;
     return (each ? each : 1) * words_of(recompute, need);
 }
 

@@ -7,8 +7,6 @@
 /* Whether the instruction can be executed again elsewhere, from the same operands: it has one result, and no other
  * effect.  Divisions and roots take too long. */
 bool inst_is_recomputable(const Inst *inst);
-/* The register that an instruction with one result writes; REG_NONE if it writes nothing. */
-RegId inst_result(const Inst *inst);
 
 typedef struct RematerializeRequest {
     int32_t limit;     /* pressure is high where more registers than this are live */

@@ -102,25 +102,11 @@ static void remat_start(Remat *remat, Arena *arena, Body *body, Analyses *analys
 
 bool inst_is_recomputable(const Inst *inst)
 {
-    if (!inst || inst_is_opaque(inst) || inst->guard != REF_NONE || inst->tied_count || inst->sync != SYNC_NONE ||
-        inst->pragma || opcode_is_slow(inst_op(inst)))
+    if (!inst || !inst_is_plain(inst) || inst->sync != SYNC_NONE || inst->pragma || opcode_is_slow(inst_op(inst)))
         return false;
     if (inst->effects & EFFECTS_IN_PLACE)
         return false;
-    if (!(inst->effects & EFFECT_PURE) && !is_parameter_load(inst))
-        return false;
-    unsigned results = 0;
-    for (unsigned r = 0; r < inst->ref_count; r++)
-        results += ref_writes(&inst->refs[r]);
-    return results == 1;
-}
-
-RegId inst_result(const Inst *inst)
-{
-    for (unsigned r = 0; r < inst->ref_count; r++)
-        if (ref_writes(&inst->refs[r]))
-            return inst->refs[r].reg;
-    return REG_NONE;
+    return (inst->effects & EFFECT_PURE || is_parameter_load(inst)) && inst_result(inst) != REG_NONE;
 }
 
 /* The register of the original body that holds the same value: the one that the analyses know. */
@@ -369,10 +355,7 @@ static void refs_rename(Inst *inst, RegId from, RegId to)
 /* Whether it reads a special register or a parameter: a chain without register operands starts so. */
 static bool is_source(const Inst *inst)
 {
-    for (unsigned i = 0; i < inst->operand_count; i++)
-        if (inst->operands[i].kind == OPERAND_SREG)
-            return true;
-    return is_parameter_load(inst);
+    return inst_sreg(inst) || is_parameter_load(inst);
 }
 
 /* Inserts the recipe before the point; returns the register that holds the value there. */

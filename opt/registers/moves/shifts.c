@@ -14,21 +14,22 @@
 static bool is_only_added(const Values *values, RegId reg)
 {
     const ValueUse *uses = value_uses(values, reg);
+    Computation c;
     for (uint32_t u = 0; u < value_use_count(values, reg); u++)
-        if (!sum_is_wide(values->body, uses[u].inst))
+        if (!computation_matches(values->body, uses[u].inst, COMPUTE_ADD, 64, "xx", &c))
             return false;
     return true;
 }
 
 static bool is_offset(const Values *values, const Inst *inst)
 {
-    return product_shift(values->body, inst) && is_only_added(values, inst->refs[inst->operands[0].ref].reg);
+    return product_shift(values->body, inst) && is_only_added(values, inst_reg(inst, 0));
 }
 
 static void offset_shift(Body *body, Inst *inst)
 {
     const bool is_signed = type_class(inst->signature->types[0]) == CLASS_SIGNED;
-    RegId product = inst->refs[inst->operands[0].ref].reg, index = inst->refs[inst->operands[1].ref].reg;
+    RegId product = inst_reg(inst, 0), index = inst_reg(inst, 1);
     RegId wide = body_clone_reg(body, product);
     inst_insert_before(inst, inst_build(body, is_signed ? "cvt.s64.s32" : "cvt.u64.u32", "dr", wide, index));
     inst_insert_before(inst, inst_build(body, "shl.b64", "dri", product, wide, (int64_t)product_shift(body, inst)));

@@ -174,14 +174,8 @@ static Block *uses_common(const Sinker *sinker, const Inst *inst, uint32_t *use_
 /* Replaces a pure instruction with one result, used in a few other blocks, by a copy in each of them. */
 static unsigned value_copy_down(Sinker *sinker, Inst *inst)
 {
-    RegId reg = REG_NONE;
-    for (unsigned r = 0; r < inst->ref_count; r++) {
-        if (ref_writes(&inst->refs[r]) && reg != REG_NONE)
-            return 0;
-        if (ref_writes(&inst->refs[r]))
-            reg = inst->refs[r].reg;
-    }
-    if (reg == REG_NONE || !(inst->effects & EFFECT_PURE) || inst->tied_count || inst->guard != REF_NONE)
+    RegId reg = inst_result(inst);
+    if (reg == REG_NONE || !(inst->effects & EFFECT_PURE) || !inst_is_plain(inst))
         return 0;
     Block *blocks[COPIES_MOST];
     unsigned count = 0;

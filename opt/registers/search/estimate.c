@@ -124,13 +124,10 @@ static Span place_of(const LoweredBlock *block, uint32_t index)
 /* The function with a body that the instruction calls by its name; or NULL. */
 static Function *called_function(const Inst *inst)
 {
-    for (unsigned i = 0; inst && inst_is_call(inst) && i < inst->operand_count; i++)
-        if (inst->operands[i].kind == OPERAND_SYMBOL && inst->operands[i].symbol.kind == SYMBOL_FUNCTION) {
-            Function *function = inst->operands[i].symbol.function;
-            function = function->definition ? function->definition : function;
-            return function->has_body ? function : NULL;
-        }
-    return NULL;
+    Function *function = inst ? inst_callee(inst) : NULL;
+    if (function && function->definition)
+        function = function->definition;
+    return function && function->has_body ? function : NULL;
 }
 
 static RegisterEstimate estimate_at(Arena *arena, const Body *body, Analyses *analyses, const SmLimits *sm,

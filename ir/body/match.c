@@ -1,0 +1,54 @@
+/* Words for matching instructions. */
+#include "ir/ir.h"
+
+RegId address_base(const Inst *inst, const Operand *address)
+{
+    return address && address->kind == OPERAND_ADDRESS && address->item_count ? operand_reg(inst, address->items)
+                                                                              : REG_NONE;
+}
+
+RegId inst_result(const Inst *inst)
+{
+    RegId result = REG_NONE;
+    for (unsigned r = 0; r < inst->ref_count; r++) {
+        if (!ref_writes(&inst->refs[r]))
+            continue;
+        if (result != REG_NONE)
+            return REG_NONE;
+        result = inst->refs[r].reg;
+    }
+    return result;
+}
+
+RegId inst_destination(const Inst *inst)
+{
+    RegId first = inst_reg(inst, 0);
+    return first != REG_NONE && operand_ref(inst, inst->operands)->role == REF_DEF && inst_result(inst) == first
+               ? first : REG_NONE;
+}
+
+const Sreg *inst_sreg(const Inst *inst)
+{
+    for (unsigned i = 0; i < inst->operand_count; i++)
+        if (inst->operands[i].kind == OPERAND_SREG)
+            return inst->operands[i].sreg;
+    return NULL;
+}
+
+Function *inst_callee(const Inst *inst)
+{
+    for (unsigned i = 0; inst_is_call(inst) && i < inst->operand_count; i++) {
+        const Operand *operand = &inst->operands[i];
+        if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_FUNCTION)
+            return operand->symbol.function;
+    }
+    return NULL;
+}
+
+Inst *block_two_way_branch(const Block *block)
+{
+    Inst *last = block->last;
+    bool is_two_way = last && inst_is_branch(last) && inst_is_guarded(last) && last->target_count == 1 &&
+                      block->fall && block->fall != last->targets[0];
+    return is_two_way ? last : NULL;
+}
