@@ -56,7 +56,7 @@ static Share share_of(const Coarsening *c, const Inst *inst)
     if (pointer_map_get(&c->exits.parted, inst))
         return SHARE_ALIVE;
     Access access;
-    const Sreg *sreg = coarsening_sreg(inst);
+    const Sreg *sreg = inst_sreg(inst);
     const unsigned harmless = EFFECT_PURE | EFFECT_THREAD | EFFECT_HINT;
     bool carries = inst->effects & (EFFECT_CC_READ | EFFECT_CC_WRITE);
     bool quiet = sreg ? sreg->dependence != SREG_VOLATILE : !(inst->effects & ~harmless);
@@ -558,9 +558,8 @@ static bool decides_alike(const Alive *a, const Block *block)
 {
     const Block *tail = a->tail[block->id];
     const Inst *last = tail->last;
-    return !a->leave[block->id] && block_chooses(tail) && last && last->guard != REF_NONE &&
-           !variance_branch(a->c->facts.variance, block) &&
-           variance_reg(a->c->facts.variance, last->refs[last->guard].reg);
+    return !a->leave[block->id] && block_chooses(tail) && last && inst_is_guarded(last) &&
+           !variance_branch(a->c->facts.variance, block) && variance_reg(a->c->facts.variance, inst_predicate(last));
 }
 
 static void ask_alive(Alive *a, Block *block)
@@ -578,7 +577,7 @@ static void let_leave(Alive *a, const Leave *leave, Block *exit)
 {
     Block *tail = a->tail[leave->branch->id], *meeting = tail;
     Inst *last = tail->last;
-    RegId guard = last->refs[last->guard].reg, in = a->in[leave->branch->id];
+    RegId guard = inst_predicate(last), in = a->in[leave->branch->id];
     Block *stays = leave->taken ? tail->fall : last->targets[0];
     bool stays_if_true = leave->taken == last->guard_inverted;
     inst_remove(last);

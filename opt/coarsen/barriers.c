@@ -26,8 +26,8 @@ static bool is_block_barrier(const Inst *inst)
     bool combines = coarsening_combines(inst);
     if ((inst->sync != SYNC_BLOCK_BARRIER && !combines) || inst->operand_count != (combines ? 3 : 1))
         return false;
-    const Operand *id = &inst->operands[combines];
-    return inst->guard == REF_NONE && id->kind == OPERAND_CONSTANT && id->constant->bits == 0 &&
+    uint64_t id;
+    return !inst_is_guarded(inst) && operand_is_integer(&inst->operands[combines], &id) && id == 0 &&
            signature_is_aligned(inst->signature);
 }
 
@@ -81,8 +81,8 @@ static bool waits(const Facts *facts, const BitSet *barriers, const Block *side,
 
 static bool decides(Coarsening *c, const BitSet *barriers, const Block *branch)
 {
-    const Inst *last = branch->last;
-    if (!block_chooses(branch) || !last || last->target_count != 1 || last->guard == REF_NONE)
+    const Inst *last = block_two_way_branch(branch);
+    if (!last)
         return false;
     if (last->block_agrees)
         return true;

@@ -23,7 +23,7 @@ static RegId add_logic(Body *body, Inst *place, const char *opcode, RegId x, Reg
 void coarsening_silence(Body *body, Inst *inst, RegId alive)
 {
     const Operand *predicate = predicate_of(inst);
-    RegId *said = &inst->refs[predicate->ref].reg;
+    RegId *said = &operand_ref(inst, predicate)->reg;
     if (inst_has(inst, MOD_AND) == predicate->inverted)
         *said = add_logic(body, inst, "and.pred", alive, *said);
     else
@@ -40,7 +40,7 @@ static void join_predicates(Coarsening *c, Inst *inst)
 {
     Body *body = c->body;
     const Operand *predicate = predicate_of(inst);
-    RegId own = inst->refs[predicate->ref].reg, all = own;
+    RegId own = operand_reg(inst, predicate), all = own;
     bool is_and = inst_has(inst, MOD_AND) != predicate->inverted;
     for (unsigned k = 1; k < c->step.factor; k++) {
         RegId next = body_clone_reg(body, own);
@@ -48,13 +48,13 @@ static void join_predicates(Coarsening *c, Inst *inst)
                                             coarsening_reg(&c->copies, k, own)));
         all = next;
     }
-    inst->refs[predicate->ref].reg = all;
+    operand_ref(inst, predicate)->reg = all;
 }
 
 /* The register that takes the place of the barrier's result. */
 static RegId replace_result(Body *body, Inst *inst)
 {
-    RegRef *result = &inst->refs[inst->operands[0].ref];
+    RegRef *result = operand_ref(inst, &inst->operands[0]);
     RegId reg = result->reg;
     result->reg = body_clone_reg(body, reg);
     return reg;
@@ -81,7 +81,7 @@ static void add_counts(Coarsening *c, Inst *inst)
 static void combine(Coarsening *c, Inst *inst)
 {
     const Operand *predicate = predicate_of(inst);
-    bool is_own = predicate->kind == OPERAND_REG && differs(c, inst->refs[predicate->ref].reg);
+    bool is_own = predicate->kind == OPERAND_REG && differs(c, operand_reg(inst, predicate));
     if (!inst_has(inst, MOD_POPC)) {
         if (is_own)
             join_predicates(c, inst);
@@ -90,7 +90,7 @@ static void combine(Coarsening *c, Inst *inst)
     } else { /* all replicas count, or none */
         RegId count = replace_result(c->body, inst);
         inst_insert_after(inst, inst_build(c->body, "mul.lo.u32", "dri", count,
-                                           inst->refs[inst->operands[0].ref].reg, (int64_t)c->step.factor));
+                                           inst_reg(inst, 0), (int64_t)c->step.factor));
     }
 }
 

@@ -49,7 +49,8 @@ static void take_result(Trace *t, RegId reg)
 /* Whether the operand, which is not the address of an access, has the array's address. */
 static bool has_address(const Trace *t, const Inst *inst, const Operand *operand)
 {
-    bool found = operand->kind == OPERAND_REG && bitset_has(&t->regs, inst->refs[operand->ref].reg);
+    RegId reg = operand_reg(inst, operand);
+    bool found = reg != REG_NONE && bitset_has(&t->regs, reg);
     for (unsigned i = 0; i < operand->item_count && !found; i++)
         found = has_address(t, inst, &operand->items[i]);
     return found || names(operand, t->variable);

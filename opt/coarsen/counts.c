@@ -268,14 +268,13 @@ bool coarsening_counts_to_end(Coarsening *c, const Loop *loop)
     w.bits = significant_bits(c->scratch, w.values);
     for (uint32_t b = 0; b < loop->block_count; b++) {
         const Block *exit = loop->blocks[b];
-        const Inst *last = exit->last;
-        if (!block_chooses(exit) || !last || last->target_count != 1 || last->guard == REF_NONE || !exit->fall ||
-            !is_passed(&w, exit))
+        const Inst *last = block_two_way_branch(exit);
+        if (!last || !is_passed(&w, exit))
             continue;
         bool taken_stays = loop_contains(c->facts.loops, loop, last->targets[0]);
         if (taken_stays == loop_contains(c->facts.loops, loop, exit->fall))
             continue;
-        if (ends_while(&w, last->refs[last->guard].reg, taken_stays != last->guard_inverted, 0))
+        if (ends_while(&w, inst_predicate(last), taken_stays != last->guard_inverted, 0))
             return true;
     }
     return false;

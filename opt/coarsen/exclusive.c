@@ -48,9 +48,8 @@ static unsigned least_index(const Coarsening *c)
 /* Whether the branch keeps all replicas but the first from going on to 'to', which it may take to. */
 static bool keeps_others_away(const Coarsening *c, const Block *branch, const Block *to)
 {
-    const Inst *last = branch->last;
-    if (!block_chooses(branch) || last->target_count != 1 || last->guard == REF_NONE ||
-        last->targets[0] == branch->fall)
+    const Inst *last = block_two_way_branch(branch);
+    if (!last)
         return false;
     bool taken = last->targets[0] == to;
     if (!taken && branch->fall != to)
@@ -58,7 +57,7 @@ static bool keeps_others_away(const Coarsening *c, const Block *branch, const Bl
     for (unsigned p = 0; p < to->pred_count; p++)
         if (to->preds[p] != branch && !dominance_has(c->facts.dominance, to, to->preds[p]))
             return false; /* there is another way in */
-    RegId condition = last->refs[last->guard].reg;
+    RegId condition = inst_predicate(last);
     if (!variance_reg(c->facts.variance, condition))
         return false;
     unsigned steps;

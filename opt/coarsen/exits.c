@@ -15,7 +15,7 @@ bool coarsening_only_exits(const Body *body, const Block *block)
             block = block->fall;
             continue;
         }
-        if (!inst_is_terminator(first) || first->guard != REF_NONE || first->target_count > 1)
+        if (!inst_is_terminator(first) || inst_is_guarded(first) || first->target_count > 1)
             return false;
         if (!first->target_count)
             return true;
@@ -39,11 +39,11 @@ void coarsening_unify_exits(Body *body)
         Block *block = body->blocks.data[i];
         Inst *inst = block->last;
         if (inst && is_exit(inst)) {
-            if (!ret && inst->guard == REF_NONE) {
+            if (!ret && !inst_is_guarded(inst)) {
                 ret = inst_clone(body, inst);
                 exit->label = block->first == inst ? block->label : NULL;
             }
-            RegId predicate = inst->guard == REF_NONE ? REG_NONE : inst->refs[inst->guard].reg;
+            RegId predicate = inst_predicate(inst);
             bool inverted = inst->guard_inverted;
             Inst *branch = NULL;
             if (predicate != REG_NONE) {
@@ -79,7 +79,7 @@ static bool waits_for_threads(const Body *body)
 static void restore_exit(Body *body, Block *block, Block *exit)
 {
     Inst *last = block->last;
-    bool chooses = last && inst_is_terminator(last) && last->guard != REF_NONE;
+    bool chooses = last && inst_is_terminator(last) && inst_is_guarded(last);
     if (last && last->target_count > 1)
         return;
     if (chooses && block->fall == exit && last->targets && last->targets[0] != exit) {
@@ -90,7 +90,7 @@ static void restore_exit(Body *body, Block *block, Block *exit)
     Inst *ret = inst_clone(body, exit->first);
     if (last && last->target_count == 1 && last->targets[0] == exit) {
         if (chooses)
-            inst_set_guard(body, ret, last->refs[last->guard].reg, last->guard_inverted);
+            inst_set_guard(body, ret, inst_predicate(last), last->guard_inverted);
         inst_remove(last);
     } else if (chooses || block->fall != exit) {
         return;
@@ -107,7 +107,7 @@ void coarsening_restore_exits(Body *body)
     Block *exit = NULL;
     for (size_t b = 0; b < body->blocks.count; b++) {
         Block *block = body->blocks.data[b];
-        if (block->first && block->first == block->last && is_exit(block->first) && block->first->guard == REF_NONE)
+        if (block->first && block->first == block->last && is_exit(block->first) && !inst_is_guarded(block->first))
             exit = block;
     }
     if (!exit)
@@ -141,7 +141,7 @@ Block *coarsening_exit(const Body *body)
 {
     for (size_t b = body->blocks.count; b-- > 0;) {
         const Inst *first = body->blocks.data[b]->first;
-        if (first && inst_is_terminator(first) && !first->target_count && first->guard == REF_NONE)
+        if (first && inst_is_terminator(first) && !first->target_count && !inst_is_guarded(first))
             return body->blocks.data[b];
     }
     bug("no block ends the kernel");

@@ -126,13 +126,12 @@ static bool is_inside(const Facts *facts, const Region *region, const Block *blo
     return block != region->join && bitset_has(&facts->in_region, block->id);
 }
 
-/* False if the head does not end in a plain branch on a variant condition. */
+/* False if the head does not end in a two-way branch on a variant condition. */
 static bool find_guard(const Coarsening *c, const Region *region, Guard *guard)
 {
     Block *head = region->head;
-    const Inst *last = head->last;
-    if (!variance_branch(c->facts.variance, head) || !last || last->target_count != 1 || last->guard == REF_NONE ||
-        !head->fall || head->fall == last->targets[0])
+    const Inst *last = block_two_way_branch(head);
+    if (!last || !variance_branch(c->facts.variance, head))
         return false;
     *guard = (Guard){.region = region, .taken = last->targets[0], .fall = head->fall};
     bool taken = is_inside(&c->facts, region, guard->taken) && !guard->taken->is_cold;
@@ -166,7 +165,7 @@ static void branch_to_side(Coarsening *c, Versions *v, const Guard *guard, Block
     Block *head = guard->region->head;
     Inst *last = head->last;
     bool enters_if = (guard->entry == guard->taken) != last->guard_inverted;
-    RegId agreed = coarsening_agree(c, head, last->refs[last->guard].reg, enters_if);
+    RegId agreed = coarsening_agree(c, head, inst_predicate(last), enters_if);
     inst_remove(last);
     inst_append(head, inst_build_branch(c->body, slow, agreed, enters_if));
     head->fall = versions_block(v, guard->entry);
@@ -178,7 +177,7 @@ static void branch_to_both(Coarsening *c, Versions *v, const Guard *guard, Block
     Body *body = c->body;
     Block *head = guard->region->head;
     Inst *last = head->last;
-    RegId predicate = last->refs[last->guard].reg;
+    RegId predicate = inst_predicate(last);
     Block *agreed = versions_add_block(v, head, false);
     Block *taken = versions_block(v, guard->taken), *fall = versions_block(v, guard->fall);
     block_replace_pred(taken, head, agreed);

@@ -33,7 +33,7 @@ static RegId replace_reads(Body *body, const Sreg *sreg, RegId reg, const char *
 {
     for (size_t b = 0; b < body->blocks.count; b++) {
         for (Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next) {
-            if (coarsening_sreg(inst) != sreg)
+            if (inst_sreg(inst) != sreg)
                 continue;
             if (reg == REG_NONE)
                 reg = body_add_reg(body, TYPE_B32, intern(body->module->names, reg_name));
@@ -155,7 +155,7 @@ static bool reads_special(const Body *body, const Sreg *sreg)
 {
     for (size_t b = 0; b < body->blocks.count; b++)
         for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
-            if (coarsening_sreg(inst) == sreg)
+            if (inst_sreg(inst) == sreg)
                 return true;
     return false;
 }

@@ -53,12 +53,8 @@ static const char yes[] = "yes", no[] = "no";
 
 static const Function *called_function(const Inst *inst)
 {
-    for (unsigned i = 0; inst_is_call(inst) && i < inst->operand_count; i++)
-        if (inst->operands[i].kind == OPERAND_SYMBOL && inst->operands[i].symbol.kind == SYMBOL_FUNCTION) {
-            const Function *function = inst->operands[i].symbol.function;
-            return !function->has_body && function->definition ? function->definition : function;
-        }
-    return NULL;
+    const Function *function = inst_callee(inst);
+    return function && !function->has_body && function->definition ? function->definition : function;
 }
 
 static bool names_shared(const Operand *operand)
@@ -80,19 +76,15 @@ static bool inst_minds(const Inliner *inliner, const Inst *inst)
     if (inst->effects & EFFECT_SYNC || (inst->effects & EFFECT_VOLATILE && inst->effects & EFFECT_READ) ||
         inst_op(inst) == OP_EXIT)
         return true;
-    for (unsigned i = 0; i < inst->operand_count; i++) {
-        if (inliner->merges_blocks && names_shared(&inst->operands[i]))
+    for (unsigned i = 0; inliner->merges_blocks && i < inst->operand_count; i++)
+        if (names_shared(&inst->operands[i]))
             return true;
-        if (inst->operands[i].kind != OPERAND_SREG)
-            continue;
-        const Sreg *sreg = inst->operands[i].sreg;
-        CoarsenRule rule = coarsen_sreg_treatment(sreg).rule;
-        if (rule != COARSEN_IF_VARIANT && rule != COARSEN_CLONED)
-            return true;
-        if (inliner->merges_blocks && (sreg->role == SREG_ROLE_CTAID || sreg->role == SREG_ROLE_NCTAID))
-            return true;
-    }
-    return false;
+    const Sreg *sreg = inst_sreg(inst);
+    if (!sreg)
+        return false;
+    CoarsenRule rule = coarsen_sreg_treatment(sreg).rule;
+    return (rule != COARSEN_IF_VARIANT && rule != COARSEN_CLONED) ||
+           (inliner->merges_blocks && (sreg->role == SREG_ROLE_CTAID || sreg->role == SREG_ROLE_NCTAID));
 }
 
 /* Whether the function, or one that it calls, minds which thread it runs in. */
@@ -213,14 +205,15 @@ typedef struct Moves {
 static bool item_moves(const Body *body, const Inst *inst, const Operand *item, Moves *moves)
 {
     RegId *place = &moves->regs[moves->count++];
-    if (item->kind == OPERAND_CONSTANT && item->constant->kind == CONSTANT_INT) {
+    uint64_t bits;
+    if (operand_is_integer(item, &bits)) {
         *place = REG_NONE;
-        moves->number = (int64_t)item->constant->bits;
-        return moves->bytes <= 4 || item->constant->bits <= INT64_MAX;
+        moves->number = (int64_t)bits;
+        return moves->bytes <= 4 || bits <= INT64_MAX;
     }
-    if (item->kind != OPERAND_REG || item->selector || item->constant || item->negated)
+    *place = operand_plain_reg(inst, item);
+    if (*place == REG_NONE)
         return false;
-    *place = inst->refs[item->ref].reg;
     const Reg *reg = &body->regs.data[*place];
     return reg->vector <= 1 && reg->type != TYPE_PRED && type_bits(reg->type) == moves->bytes * 8;
 }
@@ -229,7 +222,7 @@ static bool item_moves(const Body *body, const Inst *inst, const Operand *item, 
 static bool find_moves(const Body *body, const Inst *inst, Moves *moves)
 {
     Access access;
-    if (inst_is_opaque(inst) || inst->guard != REF_NONE || inst->operand_count != 2 || !inst_access(inst, &access) ||
+    if (!inst_is_plain(inst) || inst->operand_count != 2 || !inst_access(inst, &access) ||
         (access.kind != ACCESS_LOAD && access.kind != ACCESS_STORE) || access.space != SPACE_PARAM ||
         &inst->operands[access.kind == ACCESS_LOAD] != access.address ||
         access.address->items[0].kind != OPERAND_SYMBOL)
@@ -365,9 +358,8 @@ static void copy_inst(Inliner *inliner, Block *block, const Inst *inst, Block *a
         if (copies[i] != callee->variables.data[i])
             inst_replace_symbol(inliner->body, copy, callee->variables.data[i], copies[i]);
     if (inst_op(inst) == OP_RET && !inst_is_opaque(inst)) {
-        if (copy->guard != REF_NONE)
-            inst_append(block, inst_build_branch(inliner->body, after, copy->refs[copy->guard].reg,
-                                                 copy->guard_inverted));
+        if (inst_is_guarded(copy))
+            inst_append(block, inst_build_branch(inliner->body, after, inst_predicate(copy), copy->guard_inverted));
         else
             block->fall = after;
         return;
@@ -462,7 +454,7 @@ static bool try_call(Inliner *inliner, Inst *call)
 {
     const Function *function = called_function(call);
     const char *reason = NULL;
-    if (!function->has_body || function->is_text || call->guard != REF_NONE || is_recursive(inliner, function))
+    if (!function->has_body || function->is_text || inst_is_guarded(call) || is_recursive(inliner, function))
         return false;
     inliner->call = call;
     inliner->callee = body_build((Function *)function, &reason);

@@ -166,8 +166,6 @@ bool coarsening_is_agreement(const Coarsening *c, const Inst *inst);
 /* rules.c */
 /* How coarsening treats an instruction that is not opaque. Never COARSEN_BY_REGISTER. */
 CoarsenTreatment coarsening_treatment(const Inst *inst);
-/* The special register that the instruction reads, or NULL. */
-const Sreg *coarsening_sreg(const Inst *inst);
 /* A barrier that makes one result of a predicate of each thread: its last operand. */
 bool coarsening_combines(const Inst *inst);
 /* Such a barrier that is done once, for replicas of one block. */

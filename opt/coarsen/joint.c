@@ -33,7 +33,7 @@ static bool stays(const Facts *facts, const Loop *loop, const Block *block)
     return block && loop_contains(facts->loops, loop, block);
 }
 
-/* The only block from which the loop is left; NULL if there are several, or if it does not end in a plain branch. */
+/* The only block from which the loop is left; NULL if there are several, or if it does not end in a two-way branch. */
 static Block *exit_of(const Coarsening *c, const Loop *loop)
 {
     Block *exit = NULL;
@@ -47,9 +47,8 @@ static Block *exit_of(const Coarsening *c, const Loop *loop)
             exit = block;
         }
     }
-    bool is_plain = exit && exit->last && exit->last->target_count == 1 && exit->last->guard != REF_NONE &&
-                    stays(&c->facts, loop, exit->last->targets[0]) != stays(&c->facts, loop, exit->fall);
-    return is_plain ? exit : NULL;
+    const Inst *branch = exit ? block_two_way_branch(exit) : NULL;
+    return branch && stays(&c->facts, loop, branch->targets[0]) != stays(&c->facts, loop, exit->fall) ? exit : NULL;
 }
 
 /* The loop that the region begins with, if it is entered from the region's head only. */
@@ -93,7 +92,7 @@ static void end_version(Coarsening *c, Versions *v, const Loop *loop, Block *exi
     Inst *last = copy->last;
     bool taken_stays = stays(&c->facts, loop, exit->last->targets[0]);
     bool stay_if = taken_stays != last->guard_inverted;
-    RegId agreed = coarsening_agree(c, copy, last->refs[last->guard].reg, stay_if);
+    RegId agreed = coarsening_agree(c, copy, inst_predicate(last), stay_if);
     Block *on = versions_block(v, taken_stays ? exit->last->targets[0] : exit->fall);
     inst_remove(last);
     inst_append(copy, inst_build_branch(c->body, on, agreed, !stay_if));

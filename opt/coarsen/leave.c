@@ -86,9 +86,8 @@ void coarsening_find_leaves(Coarsening *c, bool (*is)(const Inst *))
     bool is_needed = false;
     for (size_t b = 0; b < c->body->blocks.count; b++) {
         Block *block = c->body->blocks.data[b];
-        const Inst *last = block->last;
-        if (!variance_branch(c->facts.variance, block) || last->target_count != 1 || last->guard == REF_NONE ||
-            !block->fall || block->fall == last->targets[0])
+        const Inst *last = block_two_way_branch(block);
+        if (!last || !variance_branch(c->facts.variance, block))
             continue;
         bool taken_waits = bitset_has(&before, last->targets[0]->id);
         if (taken_waits == bitset_has(&before, block->fall->id))

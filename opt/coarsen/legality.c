@@ -42,17 +42,9 @@ static bool is_harmless_extern(const char *name)
     return false;
 }
 
-static const Function *called_function(const Inst *inst)
-{
-    for (unsigned i = 0; i < inst->operand_count; i++)
-        if (inst->operands[i].kind == OPERAND_SYMBOL && inst->operands[i].symbol.kind == SYMBOL_FUNCTION)
-            return inst->operands[i].symbol.function;
-    return NULL;
-}
-
 static bool visit_callee(CallCheck *check, const Inst *call)
 {
-    const Function *callee = called_function(call);
+    const Function *callee = inst_callee(call);
     if (!callee)
         return coarsening_refuse(check->c, check->call, "it makes an indirect call, whose target is not known");
     if (!callee->has_body && callee->definition)
@@ -102,7 +94,7 @@ static bool check_callee_inst(CallCheck *check, const Function *callee, const In
     if (inst->effects & EFFECT_SYNC || (inst->effects & EFFECT_VOLATILE && inst->effects & EFFECT_READ))
         return coarsening_refuse(c, check->call, "it calls '%s', which synchronizes ('%s' on line %u)", name,
                                  inst_spelling(c->scratch, inst), coarsening_line(c, inst));
-    const Sreg *sreg = coarsening_sreg(inst);
+    const Sreg *sreg = inst_sreg(inst);
     if (c->step.merges_blocks && uses_shared(inst))
         return coarsening_refuse(c, check->call, "it calls '%s', which names shared memory (line %u)", name,
                                  coarsening_line(c, inst));
@@ -127,7 +119,7 @@ static bool check_call(Coarsening *c, const Inst *inst)
 
 static bool check_treatment(Coarsening *c, const Inst *inst)
 {
-    const Sreg *sreg = coarsening_sreg(inst);
+    const Sreg *sreg = inst_sreg(inst);
     CoarsenTreatment treatment = coarsening_treatment(inst);
     if (c->step.merges_blocks)
         treatment = sreg ? coarsening_sreg_rule(c, sreg) : coarsening_block_rule(inst);
@@ -229,8 +221,8 @@ static bool operands_differ(const Coarsening *c, const Inst *inst)
     if (c->step.merges_blocks && coarsening_combines(inst))
         return false; /* each merged block has its own */
     if (coarsening_combines(inst)) {
-        const Operand *barrier = &inst->operands[1];
-        return barrier->kind == OPERAND_REG && variance_reg(c->facts.variance, inst->refs[barrier->ref].reg);
+        RegId barrier = inst_reg(inst, 1);
+        return barrier != REG_NONE && variance_reg(c->facts.variance, barrier);
     }
     for (unsigned r = 0; r < inst->ref_count; r++)
         if (inst->refs[r].reg != REG_NONE && variance_reg(c->facts.variance, inst->refs[r].reg))
@@ -240,9 +232,9 @@ static bool operands_differ(const Coarsening *c, const Inst *inst)
 
 const char *coarsening_why_not_once(const Coarsening *c, const Inst *inst)
 {
-    if (inst->guard != REF_NONE && coarsening_joins(&c->step, inst))
+    if (inst_is_guarded(inst) && coarsening_joins(&c->step, inst))
         return "'%s' has a guard";
-    if (inst->guard != REF_NONE && variance_reg(c->facts.variance, inst->refs[inst->guard].reg))
+    if (inst_is_guarded(inst) && variance_reg(c->facts.variance, inst_predicate(inst)))
         return "the guard of '%s' differs between the merged threads";
     if (inst->sync != SYNC_WARP && operands_differ(c, inst))
         return "the operands of '%s' differ between the merged threads";
@@ -254,10 +246,12 @@ const char *coarsening_why_not_once(const Coarsening *c, const Inst *inst)
 static bool waits_for_all_groups(const Coarsening *c)
 {
     for (size_t b = 0; b < c->body->blocks.count; b++)
-        for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
+        for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next) {
+            uint64_t left;
             if (inst->sync == SYNC_ASYNC_GROUP && inst->operand_count &&
-                (inst->operands[0].kind != OPERAND_CONSTANT || inst->operands[0].constant->bits != 0))
+                (!operand_is_integer(&inst->operands[0], &left) || left))
                 return false;
+        }
     return true;
 }
 

@@ -33,7 +33,7 @@ bool coarsening_region_observes(const Facts *facts, const Region *region)
 
 bool coarsening_is_meeting(const CoarsenStep *step, const Inst *inst)
 {
-    return !step->merges_blocks && inst->guard == REF_NONE &&
+    return !step->merges_blocks && !inst_is_guarded(inst) &&
            (inst->sync == SYNC_BLOCK_BARRIER || coarsening_combines(inst));
 }
 

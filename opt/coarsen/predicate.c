@@ -40,8 +40,7 @@ static bool is_simple(const Inst *inst)
     const unsigned allowed = EFFECT_PURE | EFFECT_READ | EFFECT_WRITE | EFFECT_THREAD | EFFECT_HINT | EFFECT_TRAP |
                              EFFECT_VOLATILE | EFFECT_SYNC;
     bool syncs = inst->sync != SYNC_NONE && inst->sync != SYNC_STRONG; /* of other threads or accesses */
-    if (inst_is_opaque(inst) || syncs || inst->effects & ~allowed || inst->guard != REF_NONE ||
-        inst->tied_count || inst->pragma)
+    if (!inst_is_plain(inst) || syncs || inst->effects & ~allowed || inst->pragma)
         return false;
     Access access;
     if (!(inst->effects & (EFFECT_READ | EFFECT_WRITE)))
@@ -56,7 +55,7 @@ static Block *next_of(const Block *block)
     const Inst *last = block->last;
     if (!last || !inst_is_terminator(last))
         return block->fall;
-    return last->guard == REF_NONE && last->target_count == 1 ? last->targets[0] : NULL;
+    return !inst_is_guarded(last) && last->target_count == 1 ? last->targets[0] : NULL;
 }
 
 /* Follows one side to the join. False if it branches, or does what cannot be guarded. */
@@ -91,9 +90,8 @@ static bool is_movable(const Body *body, RegId reg)
 static bool find_sides(const Coarsening *c, const Region *region, Side sides[2])
 {
     Block *head = region->head;
-    const Inst *last = head->last;
-    if (!variance_branch(c->facts.variance, head) || head->is_cold || !last || last->target_count != 1 ||
-        last->guard == REF_NONE || !head->fall || head->fall == last->targets[0])
+    const Inst *last = block_two_way_branch(head);
+    if (!last || !variance_branch(c->facts.variance, head) || head->is_cold)
         return false;
     sides[0] = (Side){.inverted = last->guard_inverted};
     sides[1] = (Side){.inverted = !last->guard_inverted};
@@ -121,7 +119,7 @@ static bool is_wanted(const CoarsenStep *step, const Side sides[2])
 static bool is_speculative(const Inst *inst)
 {
     Access access;
-    const Sreg *sreg = coarsening_sreg(inst);
+    const Sreg *sreg = inst_sreg(inst);
     if (sreg)
         return sreg->dependence != SREG_VOLATILE;
     if (inst->effects & EFFECT_READ && inst_access(inst, &access) && access.space == SPACE_PARAM)
@@ -207,7 +205,7 @@ static void predicate_region(Coarsening *c, const Region *region, const Side sid
                      .body = c->body,
                      .head = head,
                      .join = join,
-                     .predicate = head->last->refs[head->last->guard].reg,
+                     .predicate = inst_predicate(head->last),
                      .sides = {sides[0], sides[1]},
                      .guarded = {.arena = c->scratch}};
     inst_remove(head->last);

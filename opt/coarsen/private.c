@@ -64,9 +64,8 @@ static bool is_own(const BitSet *addresses, const Inst *inst, const Operand *add
 {
     if (!address || address->kind != OPERAND_ADDRESS || !address->item_count)
         return true;
-    const Operand *base = &address->items[0];
-    return base->kind == OPERAND_SYMBOL ||
-           (base->kind == OPERAND_REG && bitset_has(addresses, inst->refs[base->ref].reg));
+    RegId base = address_base(inst, address);
+    return base == REG_NONE ? address->items[0].kind == OPERAND_SYMBOL : bitset_has(addresses, base);
 }
 
 static bool check_address(Coarsening *c, const BitSet *addresses, const Inst *inst)

@@ -87,10 +87,10 @@ static bool is_invariant(const Facts *facts, const Loop *loop, const Operand *ad
     const Values *values = analyses_values(facts->analyses);
     if (!address || address->kind != OPERAND_ADDRESS || !address->item_count)
         return false;
-    const Operand *base = &address->items[0];
-    if (base->kind != OPERAND_REG)
-        return base->kind == OPERAND_SYMBOL || base->kind == OPERAND_CONSTANT;
-    const Block *made = values->defs[inst->refs[base->ref].reg].block;
+    RegId base = address_base(inst, address);
+    if (base == REG_NONE)
+        return address->items[0].kind == OPERAND_SYMBOL || address->items[0].kind == OPERAND_CONSTANT;
+    const Block *made = values->defs[base].block;
     return made && !loop_contains(facts->loops, loop, made);
 }
 
@@ -124,14 +124,12 @@ static bool is_last_found(const Facts *facts, const Loop *loop, const Swap *swap
 static bool is_swap(const Coarsening *c, const Loop *loop, const Inst *inst, Swap *swap)
 {
     Access access;
-    if (inst_op(inst) != OP_ATOM || !inst_has(inst, MOD_CAS) || inst->guard != REF_NONE || inst->operand_count != 4 ||
-        inst->operands[0].kind != OPERAND_REG || inst->operands[2].kind != OPERAND_REG ||
-        loop_of(c->facts.loops, inst->block) != loop || !inst_access(inst, &access) ||
-        !is_invariant(&c->facts, loop, access.address, inst))
+    RegId found = inst_reg(inst, 0), expected = inst_reg(inst, 2);
+    if (inst_op(inst) != OP_ATOM || !inst_has(inst, MOD_CAS) || !inst_is_plain(inst) || inst->operand_count != 4 ||
+        found == REG_NONE || expected == REG_NONE || loop_of(c->facts.loops, inst->block) != loop ||
+        !inst_access(inst, &access) || !is_invariant(&c->facts, loop, access.address, inst))
         return false;
-    const Values *values = analyses_values(c->facts.analyses);
-    *swap = (Swap){inst, inst->refs[inst->operands[0].ref].reg,
-                   copied_from(values, inst->refs[inst->operands[2].ref].reg)};
+    *swap = (Swap){inst, found, copied_from(analyses_values(c->facts.analyses), expected)};
     return is_last_found(&c->facts, loop, swap);
 }
 
@@ -154,10 +152,9 @@ static bool compares(const Coarsening *c, const Swap *swap, RegId predicate, boo
 /* Whether the edge from 'from' to 'to' is taken only after the swap has failed. */
 static bool has_failed(const Coarsening *c, const Swap *swap, const Block *from, const Block *to)
 {
-    const Inst *last = from->last;
+    const Inst *last = block_two_way_branch(from);
     bool if_equal;
-    if (!block_chooses(from) || last->target_count != 1 || last->guard == REF_NONE || last->targets[0] == from->fall ||
-        !compares(c, swap, last->refs[last->guard].reg, &if_equal))
+    if (!last || !compares(c, swap, inst_predicate(last), &if_equal))
         return false;
     bool taken_if_equal = if_equal != last->guard_inverted;
     return to == (taken_if_equal ? from->fall : last->targets[0]);

@@ -40,25 +40,13 @@ typedef struct Part {
     VEC(Inst *) agreed;       /* branches that are taken alike with these */
 } Part;
 
-static bool is_simple_branch(const Block *block)
-{
-    const Inst *last = block->last;
-    return block_chooses(block) && last && last->target_count == 1 && last->guard != REF_NONE && block->fall &&
-           block->fall != last->targets[0];
-}
-
-static RegId condition_of(const Block *block)
-{
-    return block->last->refs[block->last->guard].reg;
-}
-
 /* The condition that the block's branch tests, if it is one of those that decide; else -1. */
 static int find_condition(const Part *part, const Block *block)
 {
-    if (!is_simple_branch(block) || (block != part->branch && !bitset_has(&part->members, block->id)))
+    if (!block_two_way_branch(block) || (block != part->branch && !bitset_has(&part->members, block->id)))
         return -1;
     for (unsigned i = 0; i < part->count; i++)
-        if (part->conditions[i] == condition_of(block))
+        if (part->conditions[i] == inst_predicate(block->last))
             return (int)i;
     return -1;
 }
@@ -137,9 +125,9 @@ static bool is_early(const Part *part, RegId reg, unsigned *budget)
     if (!bitset_has(&part->members, def->block->id))
         return !variance_reg(part->variance, reg) && dominance_has(part->c->facts.dominance, def->block, part->place);
     const Inst *inst = def->inst;
-    if (!inst || inst_is_opaque(inst) || inst->guard != REF_NONE || inst->tied_count || inst->sync != SYNC_NONE)
+    if (!inst || !inst_is_plain(inst) || inst->sync != SYNC_NONE)
         return false;
-    const Sreg *sreg = coarsening_sreg(inst);
+    const Sreg *sreg = inst_sreg(inst);
     Access access;
     bool is_parameter = inst_access(inst, &access) && access.read_only && access.space == SPACE_PARAM &&
                         access.kind == ACCESS_LOAD;
@@ -235,12 +223,12 @@ static bool collect_conditions(Part *part)
     for (size_t i = 0; i < part->blocks.count; i++) {
         const Block *block = part->blocks.data[i];
         unsigned budget = MOST_CHAIN;
-        if (!is_simple_branch(block) || has_condition(part, condition_of(block)) ||
-            !is_early(part, condition_of(block), &budget))
+        if (!block_two_way_branch(block) || has_condition(part, inst_predicate(block->last)) ||
+            !is_early(part, inst_predicate(block->last), &budget))
             continue;
         if (part->count == MOST_CONDITIONS)
             return false;
-        part->conditions[part->count++] = condition_of(block);
+        part->conditions[part->count++] = inst_predicate(block->last);
     }
     return true;
 }
@@ -248,7 +236,7 @@ static bool collect_conditions(Part *part)
 /* The branch that the conditions do not decide, of the part or before it. */
 static bool is_open(const Part *part, const Block *block)
 {
-    return is_simple_branch(block) && find_condition(part, block) < 0 &&
+    return block_two_way_branch(block) && find_condition(part, block) < 0 &&
            !bitset_has(&part->c->facts.block_branches, block->id);
 }
 
@@ -512,7 +500,7 @@ static bool divide_one(Coarsening *c, const LaunchContract *contract)
 {
     for (uint32_t i = 0; i < c->facts.dominance->order_count; i++) {
         Block *block = c->body->blocks.data[c->facts.dominance->order[i]];
-        if (is_simple_branch(block) && !bitset_has(&c->facts.block_branches, block->id) &&
+        if (block_two_way_branch(block) && !bitset_has(&c->facts.block_branches, block->id) &&
             may_differ(&c->facts, contract, block) && divide_at(c, block))
             return true;
     }

@@ -21,8 +21,8 @@ static const char *name_value(const Coarsening *c, const VarianceReason *reason,
     const Inst *inst = reason->inst;
     if (inst && inst == c->index.read)
         return arena_printf(c->scratch, "%s.%c", !c->step.merges_blocks ? "%tid" : "%ctaid", "xyz"[c->step.dimension]);
-    if (inst && reason->cause == VARIANCE_INDEX && coarsening_sreg(inst))
-        return coarsening_sreg(inst)->name;
+    if (inst && reason->cause == VARIANCE_INDEX && inst_sreg(inst))
+        return inst_sreg(inst)->name;
     if (inst && inst->span.end && reason->cause != VARIANCE_INDEX)
         return arena_printf(c->scratch, "'%s' on line %u", inst_spelling(c->scratch, inst), coarsening_line(c, inst));
     return c->body->regs.data[reg].name;

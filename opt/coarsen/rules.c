@@ -86,17 +86,9 @@ CoarsenTreatment coarsening_treatment(const Inst *inst)
     CoarsenTreatment treatment = coarsen_treatment(inst->form);
     if (treatment.rule != COARSEN_BY_REGISTER)
         return treatment;
-    const Sreg *sreg = coarsening_sreg(inst);
+    const Sreg *sreg = inst_sreg(inst);
     require(sreg);
     return coarsen_sreg_treatment(sreg);
-}
-
-const Sreg *coarsening_sreg(const Inst *inst)
-{
-    for (unsigned i = 0; i < inst->operand_count; i++)
-        if (inst->operands[i].kind == OPERAND_SREG)
-            return inst->operands[i].sreg;
-    return NULL;
 }
 
 bool coarsening_combines(const Inst *inst)

@@ -61,11 +61,8 @@ static bool is_own_from_outside(const SlowLoop *s, RegId reg)
 /* Whether the instruction can be executed once more, for another replica, in its turn. */
 static bool is_repeatable(const SlowLoop *s, const Inst *inst)
 {
-    unsigned results = 0;
-    for (unsigned r = 0; inst && r < inst->ref_count; r++)
-        results += ref_writes(&inst->refs[r]);
-    return results == 1 && !inst_is_opaque(inst) && inst->effects == EFFECT_PURE && inst->guard == REF_NONE &&
-           !inst->tied_count && !inst->pragma && !coarsening_uses_private(s->c, inst) && !coarsening_sreg(inst) &&
+    return inst && inst_is_plain(inst) && inst->effects == EFFECT_PURE && inst_result(inst) != REG_NONE &&
+           !inst->pragma && !coarsening_uses_private(s->c, inst) && !inst_sreg(inst) &&
            coarsening_treatment(inst).rule != COARSEN_CLONED && inst != s->c->index.read;
 }
 

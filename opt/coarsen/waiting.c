@@ -168,7 +168,7 @@ static void reach_carry(Waiting *w, const Inst *inst, Mark mark)
     for (const Inst *next = inst->next; next; next = next->next) {
         if (next->effects & EFFECT_CC_READ)
             reach_results(w, next, mark);
-        else if (next->effects & EFFECT_CC_WRITE && next->guard == REF_NONE)
+        else if (next->effects & EFFECT_CC_WRITE && !inst_is_guarded(next))
             return;
     }
 }

@@ -73,9 +73,9 @@ static Makers find_makers(Coarsening *c, const Inst *inst)
     const Values *values = analyses_values(c->facts.analyses);
     Makers makers = {0};
     VEC(RegId) pending = {0};
-    const Operand *mask = &inst->operands[inst->operand_count - 1];
-    if (mask->kind == OPERAND_REG)
-        VEC_PUSH(c->scratch, pending, inst->refs[mask->ref].reg);
+    RegId mask = operand_reg(inst, &inst->operands[inst->operand_count - 1]);
+    if (mask != REG_NONE)
+        VEC_PUSH(c->scratch, pending, mask);
     for (unsigned steps = 0; pending.count && steps < MOST_MAKERS; steps++) {
         const Inst *maker = value_inst(values, VEC_POP(pending));
         Computation made;
@@ -139,14 +139,13 @@ static bool made_after(const ExitCheck *check, const Inst *maker, const Block *b
 static bool asks_who_stays(const ExitCheck *check, const Inst *maker, const Block *branch)
 {
     Coarsening *c = check->c;
-    const Inst *last = branch->last;
-    if (inst_op(maker) != OP_VOTE || !inst_has(maker, MOD_BALLOT) || maker->guard != REF_NONE || !last ||
-        last->target_count != 1 || last->guard == REF_NONE || maker->operands[1].kind != OPERAND_REG ||
+    const Inst *last = block_two_way_branch(branch);
+    if (inst_op(maker) != OP_VOTE || !inst_has(maker, MOD_BALLOT) || inst_is_guarded(maker) || !last ||
         !dominance_has(c->facts.dominance, maker->block, branch))
         return false;
-    bool stays_if = leads_there(check, last->targets[0]) != last->guard_inverted;
-    bool votes_if = !maker->operands[1].inverted;
-    return maker->refs[maker->operands[1].ref].reg == last->refs[last->guard].reg && stays_if == votes_if;
+    const Operand *vote = &maker->operands[1];
+    bool stays_if = leads_there(check, last->targets[0]) != last->guard_inverted, votes_if = !vote->inverted;
+    return operand_reg(maker, vote) == inst_predicate(last) && stays_if == votes_if;
 }
 
 /* Whether the mask names only threads that have stayed at the branch. */
@@ -191,9 +190,7 @@ static bool find_voters(const ExitCheck *check, size_t first, const Block *branc
 static bool can_vote(const Inst *inst, const Block *branch)
 {
     const Operand *mask = &inst->operands[inst->operand_count - 1];
-    const Inst *last = branch->last;
-    return last && last->target_count == 1 && last->guard != REF_NONE && branch->fall != last->targets[0] &&
-           (mask->kind == OPERAND_REG || mask->constant);
+    return block_two_way_branch(branch) && (mask->kind == OPERAND_REG || mask->constant);
 }
 
 static bool refuse_branch(Coarsening *c, const Inst *inst, const Inst *branch)
@@ -277,7 +274,7 @@ static RegId vote_before(Coarsening *c, Block *branch, bool taken, RegId voters)
     Body *body = c->body;
     Inst *last = branch->last;
     RegId lanes = body_add_reg(body, TYPE_B32, intern(body->module->names, "%stay"));
-    RegId guard = last->refs[last->guard].reg;
+    RegId guard = inst_predicate(last);
     bool inverted = last->guard_inverted == taken;
     const char *spelling = "vote.sync.ballot.b32";
     Inst *vote = voters == REG_NONE
@@ -291,11 +288,11 @@ void coarsening_narrow(Coarsening *c, Inst *inst, RegId lanes)
 {
     Body *body = c->body;
     const Operand *mask = &inst->operands[inst->operand_count - 1];
-    RegId members = lanes;
-    if (mask->kind == OPERAND_REG || (uint32_t)mask->constant->bits != UINT32_MAX) {
+    RegId members = lanes, named = operand_reg(inst, mask);
+    if (named != REG_NONE || (uint32_t)mask->constant->bits != UINT32_MAX) {
         members = body_add_reg(body, TYPE_B32, intern(body->module->names, "%members"));
-        inst_insert_before(inst, mask->kind == OPERAND_REG
-                                     ? inst_build(body, "and.b32", "drr", members, lanes, inst->refs[mask->ref].reg)
+        inst_insert_before(inst, named != REG_NONE
+                                     ? inst_build(body, "and.b32", "drr", members, lanes, named)
                                      : inst_build(body, "and.b32", "dri", members, lanes,
                                                   (int64_t)(uint32_t)mask->constant->bits));
     }

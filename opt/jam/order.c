@@ -139,16 +139,14 @@ RegId jam_address(const Inst *inst, int64_t *offset)
 {
     Access access;
     *offset = 0;
-    if (!inst_access(inst, &access) || !access.address || access.address->kind != OPERAND_ADDRESS ||
-        access.address->item_count != 1)
+    RegId base = inst_access(inst, &access) ? address_base(inst, access.address) : REG_NONE;
+    if (base == REG_NONE)
         return REG_NONE;
     const Constant *constant = access.address->constant;
-    const Operand *base = &access.address->items[0];
-    if (base->kind != OPERAND_REG || base->constant || base->negated || base->selector ||
-        (constant && constant->kind != CONSTANT_INT))
+    if (constant && constant->kind != CONSTANT_INT)
         return REG_NONE;
     *offset = constant ? (int64_t)constant->bits : 0;
-    return inst->refs[base->ref].reg;
+    return base;
 }
 
 /* Whether the address of the access is known before the iterations, and so the same in all rounds of inner loops. */

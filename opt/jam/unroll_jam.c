@@ -79,7 +79,7 @@ static bool remove_empty_latch(Jam *jam)
 {
     Block *latch = jam->loop->latches[0], *header = jam->loop->header;
     Inst *only = latch->first;
-    bool is_empty = !only || (only == latch->last && inst_is_branch(only) && only->guard == REF_NONE &&
+    bool is_empty = !only || (only == latch->last && inst_is_branch(only) && !inst_is_guarded(only) &&
                               only->target_count == 1 && !inst_falls_through(only));
     if (jam->loop->latch_count != 1 || latch == header || !is_empty || latch->phis.count || latch->pred_count != 1)
         return false;
@@ -107,15 +107,14 @@ static bool check_shape(Jam *jam)
             if (block != jam->latch && !loop_contains(jam->loops, loop, succ))
                 return jam_refuse(jam, block->last, "the loop may be left elsewhere than at its end");
     }
-    const Inst *last = jam->latch->last;
-    if (!last || !inst_is_branch(last) || last->guard == REF_NONE || last->target_count != 1 || !jam->latch->fall ||
-        jam->latch->fall == last->targets[0] || loop_of(jam->loops, jam->latch) != loop)
-        return jam_refuse(jam, last, "the loop's end is not a plain branch");
+    const Inst *last = block_two_way_branch(jam->latch);
+    if (!last || loop_of(jam->loops, jam->latch) != loop)
+        return jam_refuse(jam, jam->latch->last, "the loop's end is not a plain branch");
     bool taken_stays = last->targets[0] == loop->header;
     jam->after = taken_stays ? jam->latch->fall : last->targets[0];
     if (loop_contains(jam->loops, loop, jam->after))
         return jam_refuse(jam, last, "the loop does not end");
-    jam->predicate = last->refs[last->guard].reg;
+    jam->predicate = inst_predicate(last);
     jam->stays_if = taken_stays != last->guard_inverted;
     return true;
 }
@@ -127,9 +126,9 @@ static bool is_plain(const Inst *inst)
     Access access;
     if (inst_is_opaque(inst) || inst->sync != SYNC_NONE || inst->effects & ~plain)
         return false;
-    for (unsigned i = 0; i < inst->operand_count; i++)
-        if (inst->operands[i].kind == OPERAND_SREG && inst->operands[i].sreg->dependence == SREG_VOLATILE)
-            return false;
+    const Sreg *sreg = inst_sreg(inst);
+    if (sreg && sreg->dependence == SREG_VOLATILE)
+        return false;
     if (!(inst->effects & (EFFECT_READ | EFFECT_WRITE)))
         return !(inst->effects & EFFECT_TRAP); /* a trap on its own */
     return inst_access(inst, &access) &&
