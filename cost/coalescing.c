@@ -146,7 +146,7 @@ static void add_operand(Estimate *estimate, Shape *shape, const Inst *inst, unsi
 {
     const Operand *operand = &inst->operands[index];
     if (operand->kind == OPERAND_REG)
-        add_register(estimate, shape, inst->refs[operand->ref].reg, scale, depth + 1);
+        add_register(estimate, shape, operand_reg(inst, operand), scale, depth + 1);
     else if (operand->kind == OPERAND_SREG)
         add_sreg(shape, operand->sreg, scale);
 }
@@ -155,8 +155,9 @@ static void add_operand(Estimate *estimate, Shape *shape, const Inst *inst, unsi
  * amount. */
 static void add_factor(Estimate *estimate, Shape *shape, const Inst *inst, unsigned index)
 {
-    if (inst->operands[index].kind == OPERAND_REG)
-        add_unknown(estimate, shape, inst->refs[inst->operands[index].ref].reg, 0);
+    RegId factor = operand_reg(inst, &inst->operands[index]);
+    if (factor != REG_NONE)
+        add_unknown(estimate, shape, factor, 0);
 }
 
 /* Adds the contribution of a right shift, which divides by 'parts'. If thread blocks have been merged

@@ -38,8 +38,8 @@ static void add_conditions(const Estimate *estimate, const Loop *loop, Walk *wal
         bool leaves = false;
         FOR_EACH_SUCC(block, succ)
             leaves |= !loop_contains(loops, loop, succ);
-        if (leaves && last && inst_is_terminator(last) && last->guard != REF_NONE)
-            walk_add(walk, last->refs[last->guard].reg);
+        if (leaves && last && inst_is_terminator(last) && inst_is_guarded(last))
+            walk_add(walk, inst_predicate(last));
     }
 }
 
@@ -79,9 +79,8 @@ static const Loop *decided_loop(const Estimate *estimate, RegId reg, const Block
     if (!def->block || depth >= DEEPEST)
         return NULL;
     if (def->inst) {
-        const Operand *from = inst_op(def->inst) == OP_MOV ? &def->inst->operands[1] : NULL;
-        bool copies = from && from->kind == OPERAND_REG;
-        return copies ? decided_loop(estimate, def->inst->refs[from->ref].reg, block, depth + 1) : NULL;
+        RegId from = inst_op(def->inst) == OP_MOV ? operand_reg(def->inst, &def->inst->operands[1]) : REG_NONE;
+        return from == REG_NONE ? NULL : decided_loop(estimate, from, block, depth + 1);
     }
     if (loop && loop->header == def->block)
         return NULL;

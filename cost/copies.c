@@ -35,61 +35,54 @@ static RegId original_of(const Copies *copies, RegId reg)
     return reg;
 }
 
-/* The instruction that makes the register, if it has this opcode and 'operands' operands besides its result, the first
- * of them a register; else NULL. */
-static const Inst *made_by(const Copies *copies, RegId reg, Opcode op, unsigned operands)
+/* The instruction that makes the register; NULL if there is none. */
+static const Inst *maker_of(const Copies *copies, RegId reg)
 {
-    const Inst *inst = reg == REG_NONE ? NULL : value_inst(copies->values, reg);
-    bool is_made = inst && !inst_is_opaque(inst) && inst->guard == REF_NONE && inst_op(inst) == op &&
-                   inst->operand_count == operands + 1 && inst->operands[1].kind == OPERAND_REG;
-    return is_made ? inst : NULL;
+    return reg == REG_NONE ? NULL : value_inst(copies->values, reg);
 }
 
-/* The original of the register that the operand reads; REG_NONE if it is not a register. */
-static RegId read_by(const Copies *copies, const Inst *inst, unsigned index)
+/* The original that the computation reads as this source; REG_NONE: it is not a register. */
+static RegId read_by(const Copies *copies, const Computation *c, unsigned source)
 {
-    const Operand *operand = &inst->operands[index];
-    return operand->kind == OPERAND_REG && !operand->negated ? original_of(copies, inst->refs[operand->ref].reg)
-                                                             : REG_NONE;
+    return original_of(copies, c->sources[source].reg);
 }
 
-static bool is_constant(const Inst *inst, unsigned index, uint64_t bits)
-{
-    const Operand *operand = &inst->operands[index];
-    return operand->kind == OPERAND_CONSTANT && operand->constant->kind == CONSTANT_INT &&
-           operand->constant->bits == bits;
-}
-
-/* The source of the conversion between 32-bit and 64-bit integers that makes the register. */
+/* The integer that the register is a conversion of; REG_NONE: it is anything else. */
 static RegId converted_from(const Copies *copies, RegId reg)
 {
-    const Inst *inst = made_by(copies, reg, OP_CVT, 1);
-    return inst ? read_by(copies, inst, 1) : REG_NONE;
+    Computation c;
+    const Inst *inst = maker_of(copies, reg);
+    bool is_conversion = inst && computation_of(copies->body, inst, &c) && c.op == COMPUTE_CONVERT;
+    return is_conversion ? read_by(copies, &c, 0) : REG_NONE;
 }
 
-/* The first operand of the instruction that makes the register, if its second is the constant. */
-static RegId made_from(const Copies *copies, RegId reg, Opcode op, uint64_t constant)
+/* The register from which an operation on 64 bits with this constant makes the register; REG_NONE: none does. */
+static RegId made_from(const Copies *copies, RegId reg, ComputeOp op, uint64_t constant)
 {
-    const Inst *inst = made_by(copies, reg, op, 2);
-    return inst && is_constant(inst, 2, constant) ? read_by(copies, inst, 1) : REG_NONE;
+    Computation c;
+    bool is_made = computation_matches(copies->body, maker_of(copies, reg), op, 64, "ri", &c) &&
+                   c.sources[1].constant == constant;
+    return is_made ? read_by(copies, &c, 0) : REG_NONE;
 }
 
-/* x ^ y ^ y */
-static RegId unmixed(const Copies *copies, const Inst *inst)
+/* x of x ^ y ^ y */
+static RegId unmixed(const Copies *copies, const Computation *c)
 {
-    const Inst *mixed = made_by(copies, read_by(copies, inst, 1), OP_XOR, 2);
-    RegId mask = read_by(copies, inst, 2);
-    return mixed && mask != REG_NONE && read_by(copies, mixed, 2) == mask ? read_by(copies, mixed, 1) : REG_NONE;
+    Computation mixed;
+    RegId mask = read_by(copies, c, 1);
+    bool is_mixed = computation_matches(copies->body, maker_of(copies, read_by(copies, c, 0)), COMPUTE_XOR, c->bits,
+                                        "rr", &mixed) && read_by(copies, &mixed, 1) == mask;
+    return is_mixed ? read_by(copies, &mixed, 0) : REG_NONE;
 }
 
-/* The value whose halves the instruction joins again. */
-static RegId rejoined(const Copies *copies, const Inst *inst)
+/* The value whose halves are put together again. */
+static RegId rejoined(const Copies *copies, const Computation *c)
 {
-    RegId low = converted_from(copies, converted_from(copies, read_by(copies, inst, 1)));
-    RegId other = read_by(copies, inst, 2), high = made_from(copies, other, OP_AND, ~(uint64_t)UINT32_MAX);
+    RegId low = converted_from(copies, converted_from(copies, read_by(copies, c, 0)));
+    RegId other = read_by(copies, c, 1), high = made_from(copies, other, COMPUTE_AND, ~(uint64_t)UINT32_MAX);
     if (high == REG_NONE) {
-        high = converted_from(copies, converted_from(copies, made_from(copies, other, OP_SHL, HALF_BITS)));
-        high = made_from(copies, high, OP_SHR, HALF_BITS);
+        high = converted_from(copies, converted_from(copies, made_from(copies, other, COMPUTE_SHIFT_LEFT, HALF_BITS)));
+        high = made_from(copies, high, COMPUTE_SHIFT_RIGHT, HALF_BITS);
     }
     return low == high ? low : REG_NONE;
 }
@@ -97,15 +90,13 @@ static RegId rejoined(const Copies *copies, const Inst *inst)
 /* True for a volatile access to one word of shared memory, with a register, which is stored to *reg. */
 static bool is_volatile_word(const Inst *inst, AccessKind kind, Access *access, RegId *reg)
 {
-    if (inst_is_opaque(inst) || inst->guard != REF_NONE || !inst_access(inst, access) || access->kind != kind ||
-        access->weak || access->space != SPACE_SHARED || access->bytes * 8 != HALF_BITS || inst->sync != SYNC_NONE)
+    if (!inst_is_plain(inst) || !inst_access(inst, access) || access->kind != kind || access->weak ||
+        access->space != SPACE_SHARED || access->bytes * 8 != HALF_BITS || inst->sync != SYNC_NONE)
         return false;
     for (unsigned i = 0; i < inst->operand_count; i++) {
-        const Operand *operand = &inst->operands[i];
-        if (operand == access->address || operand->kind != OPERAND_REG || operand->negated)
-            continue;
-        *reg = inst->refs[operand->ref].reg;
-        return true;
+        *reg = inst_reg(inst, i); /* not of the address, which is an operand in brackets */
+        if (*reg != REG_NONE)
+            return true;
     }
     return false;
 }
@@ -161,15 +152,15 @@ static RegId copied_by(const Copies *copies, const Inst *inst, RegId *result)
         const AffineForm form = address_of(copies, inst, &access);
         return form.bits ? stored_last(copies, inst, &form) : REG_NONE;
     }
-    if (inst_is_opaque(inst) || inst->guard != REF_NONE || inst->operand_count < 3 ||
-        inst->operands[0].kind != OPERAND_REG)
+    Computation c;
+    if (!computation_of(copies->body, inst, &c))
         return REG_NONE;
-    *result = inst->refs[inst->operands[0].ref].reg;
-    switch (inst_op(inst)) {
-    case OP_PRMT:
-        return inst->operand_count == 4 && is_constant(inst, 3, IDENTITY) ? read_by(copies, inst, 1) : REG_NONE;
-    case OP_XOR: return unmixed(copies, inst);
-    case OP_OR: return rejoined(copies, inst);
+    *result = c.result;
+    switch (c.op) {
+    case COMPUTE_PERMUTE:
+        return c.sources[2].is_constant && c.sources[2].constant == IDENTITY ? read_by(copies, &c, 0) : REG_NONE;
+    case COMPUTE_XOR: return unmixed(copies, &c);
+    case COMPUTE_OR: return rejoined(copies, &c);
     default: return REG_NONE;
     }
 }

@@ -48,10 +48,9 @@ static bool branch_differs(const Solver *solver, const Block *block)
 /* True if the instruction makes different values from equal ones. */
 static bool makes_difference(const Inst *inst)
 {
-    for (unsigned i = 0; i < inst->operand_count; i++)
-        if (inst->operands[i].kind == OPERAND_SREG && (inst->operands[i].sreg->dependence == SREG_THREAD ||
-                                                       inst->operands[i].sreg->dependence == SREG_BLOCK))
-            return true;
+    const Sreg *sreg = inst_sreg(inst);
+    if (sreg && (sreg->dependence == SREG_THREAD || sreg->dependence == SREG_BLOCK))
+        return true;
     return inst->sync || (inst->effects & EFFECT_WRITE);
 }
 

@@ -13,7 +13,7 @@ static void add_inputs(Builder *builder, const Inst *inst, InstProfile *profile)
     profile->first_input = all->inputs.count;
     for (unsigned i = 0; i < inst->ref_count; i++) {
         RegId reg = inst->refs[i].reg;
-        bool is_read = inst->refs[i].role != REF_DEF || inst->guard != REF_NONE;
+        bool is_read = inst->refs[i].role != REF_DEF || inst_is_guarded(inst);
         if (is_read && builder->writer[reg])
             VEC_PUSH(all->arena, all->inputs, builder->writer[reg] - 1);
     }

@@ -23,9 +23,9 @@ static unsigned instruction_sources(const Inst *inst)
     unsigned sources = 0;
     if (inst_access(inst, &access) && access.space != SPACE_PARAM)
         sources |= SOURCE_MEMORY;
-    for (unsigned i = 0; i < inst->operand_count; i++)
-        if (inst->operands[i].kind == OPERAND_SREG && inst->operands[i].sreg->dependence == SREG_THREAD)
-            sources |= SOURCE_THREAD;
+    const Sreg *sreg = inst_sreg(inst);
+    if (sreg && sreg->dependence == SREG_THREAD)
+        sources |= SOURCE_THREAD;
     return sources;
 }
 
