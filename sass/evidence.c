@@ -9,11 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_guarded(const Inst *inst)
-{
-    return inst->guard != REF_NONE;
-}
-
 /* One machine instruction that comes from a PTX instruction. */
 typedef struct Copy {
     uint32_t ptx, block, instruction;
@@ -75,7 +70,7 @@ static Evidence evidence_through(Arena *arena, const SassMap *map, const Copy *c
         double part = part_of(machine, inst);
         unclear |= part > 1;
         evidence.shares[evidence.share_count - 1].copies += part > 1 ? 1 : part;
-        evidence.may_exceed |= machine->conditional && !is_guarded(inst);
+        evidence.may_exceed |= machine->conditional && !inst_is_guarded(inst);
         most = ++here > most ? here : most;
         evidence.weight = class_weight(machine->class);
     }

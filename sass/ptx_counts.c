@@ -2,11 +2,6 @@
  * guard says, and those that start the kernel. */
 #include "sass/internal.h"
 
-static bool is_guarded(const Inst *inst)
-{
-    return inst->guard != REF_NONE;
-}
-
 /* A stretch of PTX without labels, whose unguarded instructions are executed by the same threads. */
 typedef struct Run {
     double threads; /* -1: not known yet */
@@ -38,11 +33,11 @@ static size_t find_runs(const Function *function, size_t number, const PtxCount 
             const Inst *inst = stmt->inst;
             double threads = counts[run.end] ? (double)counts[run.end]->threads : 0;
             run.end++;
-            if (!is_guarded(inst) && threads > run.threads)
+            if (!inst_is_guarded(inst) && threads > run.threads)
                 run.threads = threads;
             if (!(inst->effects & EFFECT_CONTROL) || inst_is_call(inst))
                 continue;
-            if (is_guarded(inst) && run.threads >= threads)
+            if (inst_is_guarded(inst) && run.threads >= threads)
                 next = run.threads - threads;
         } else if (stmt->kind != STMT_LABEL) {
             continue;

@@ -18,11 +18,11 @@ static bool is_any_barrier(const Inst *inst)
 static bool is_block_barrier(const Inst *inst)
 {
     bool combines = inst_has(inst, MOD_RED);
-    if (!is_any_barrier(inst) || inst_op(inst) == OP_CALL || inst_has(inst, MOD_ARRIVE) || inst->guard != REF_NONE ||
+    if (!is_any_barrier(inst) || inst_op(inst) == OP_CALL || inst_has(inst, MOD_ARRIVE) || inst_is_guarded(inst) ||
         inst->operand_count != (combines ? 3 : 1))
         return false;
-    const Operand *id = &inst->operands[combines ? 1 : 0];
-    return id->kind == OPERAND_CONSTANT && id->constant->bits == 0 &&
+    uint64_t id;
+    return operand_is_integer(&inst->operands[combines ? 1 : 0], &id) && id == 0 &&
            (inst_op(inst) == OP_BAR || inst_has(inst, MOD_ALIGNED));
 }
 
@@ -104,7 +104,7 @@ static bool only_ends(const Body *body, uint32_t at)
     for (size_t steps = 0; steps <= body->blocks.count; steps++) {
         const Block *block = body->blocks.data[at];
         const Inst *last = block->last;
-        if (block->first != last || (last && (!inst_is_terminator(last) || last->guard != REF_NONE)))
+        if (block->first != last || (last && (!inst_is_terminator(last) || inst_is_guarded(last))))
             return false;
         if (ends_kernel(block))
             return true;
@@ -129,10 +129,9 @@ BitSet body_agreements(Arena *arena, const Body *body, const uint32_t *postdomin
         return found;
     for (size_t b = 0; b < body->blocks.count; b++) {
         const Block *block = body->blocks.data[b];
-        const Inst *last = block->last;
+        const Inst *last = block_two_way_branch(block);
         uint32_t meeting = postdominators[b];
-        if (!last || last->guard == REF_NONE || last->target_count != 1 || !block->fall ||
-            block->fall == last->targets[0] || meeting == UINT32_MAX || only_ends(body, meeting))
+        if (!last || meeting == UINT32_MAX || only_ends(body, meeting))
             continue;
         Arena *scratch = arena_new();
         Search search = {scratch, body, &barriers, &all, (uint32_t)b, meeting};

@@ -51,8 +51,8 @@ static bool decode_inst(Decoder *d, const Inst *inst)
     d->first = true;
     d->guard = NO_ROW;
     d->guard_inverted = inst->guard_inverted;
-    if (inst->guard != REF_NONE)
-        d->guard = d->code->registers[inst->refs[inst->guard].reg];
+    if (inst_is_guarded(inst))
+        d->guard = d->code->registers[inst_predicate(inst)];
     if (!inst->form)
         return decoder_refuse(d, "the unknown instruction %s", inst_spelling(d->arena, inst));
     for (unsigned i = 0; i < 2 && inst->operand_count == 2; i++)

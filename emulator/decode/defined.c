@@ -19,7 +19,7 @@ typedef struct Definedness {
 
 static bool defines(const Inst *inst, unsigned ref)
 {
-    return inst->guard == REF_NONE && (inst->refs[ref].role == REF_DEF || inst->refs[ref].role == REF_BOTH);
+    return !inst_is_guarded(inst) && (inst->refs[ref].role == REF_DEF || inst->refs[ref].role == REF_BOTH);
 }
 
 static void find_exposed(Arena *arena, Definedness *flow)

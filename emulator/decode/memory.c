@@ -368,8 +368,8 @@ bool decode_cp_async(Decoder *d)
     unsigned last = inst->operand_count - (inst_has(d->inst, MOD_L2_CACHE_HINT) ? 1u : 0u);
     if (last > 3) {
         const Operand *extra = &inst->operands[3];
-        bool predicate =
-            extra->kind == OPERAND_REG && d->code->body->regs.data[inst->refs[extra->ref].reg].type == TYPE_PRED;
+        RegId reg = operand_reg(inst, extra);
+        bool predicate = reg != REG_NONE && d->code->body->regs.data[reg].type == TYPE_PRED;
         uint32_t row = decoder_source(d, extra, predicate ? TYPE_PRED : TYPE_U32);
         if (row == NO_ROW)
             return false;

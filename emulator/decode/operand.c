@@ -33,7 +33,7 @@ static void decoder_resize(Decoder *d, uint32_t dest, unsigned dest_bytes, uint3
 
 uint32_t decoder_register(const Decoder *d, const Operand *operand, unsigned *row_bytes)
 {
-    RegId reg = d->inst->refs[operand->ref].reg;
+    RegId reg = operand_reg(d->inst, operand);
     *row_bytes = type_row_bytes(d->code->body->regs.data[reg].type);
     return d->code->registers[reg];
 }
@@ -162,7 +162,7 @@ bool decoder_dest(Decoder *d, const Operand *operand, Type type, bool sign, Dest
     dest->real = decoder_register(d, operand, &dest->real_bytes);
     if (!dest->bytes != !dest->real_bytes)
         return decoder_refuse(d, "a predicate where a number is wanted");
-    Type declared = d->code->body->regs.data[d->inst->refs[operand->ref].reg].type;
+    Type declared = d->code->body->regs.data[operand_reg(d->inst, operand)].type;
     bool extends = dest->bytes != dest->real_bytes || (type_bits(type) == 8 && type_bits(declared) > 8 && sign);
     dest->row = extends ? decoder_temp(d, dest->bytes) : dest->real;
     return true;

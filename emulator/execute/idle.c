@@ -193,7 +193,7 @@ static bool is_end(const Code *code, uint32_t pc)
     const Op *op = &code->ops.data[pc];
     if (!op->inst) /* run_reconverge */
         op++;
-    return op->inst && op->inst->guard == REF_NONE &&
+    return op->inst && !inst_is_guarded(op->inst) &&
            (inst_op(op->inst) == OP_EXIT || (inst_op(op->inst) == OP_RET && code->is_entry));
 }
 

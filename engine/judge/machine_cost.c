@@ -31,7 +31,7 @@ static const Inst *walk_next(Walk *walk)
 {
     walk->inst = walk->inst ? walk->inst->next : NULL;
     for (;;) {
-        if (walk->inst && (!inst_is_terminator(walk->inst) || walk->inst->guard != REF_NONE))
+        if (walk->inst && (!inst_is_terminator(walk->inst) || inst_is_guarded(walk->inst)))
             return walk->inst;
         if (walk->inst) {
             walk->inst = walk->inst->next;
