@@ -43,7 +43,7 @@ static const char *needed_describe(Search *search)
     Analyses *analyses = analyses_new(body);
     const RegistersNeeded needed = registers_needed(body, analyses);
     const char *text = "";
-    if (needed.registers > search->target) {
+    if (needed.registers > search->target.registers) {
         Arena *arena = search->passes.arena;
         const char *line = "";
         if (needed.span.end > needed.span.begin)
@@ -70,8 +70,8 @@ static void target_explain(Search *search)
 {
     RegistersResult *result = search->result;
     Arena *arena = search->passes.arena;
-    const Figures *after = &result->after, *dropped = &search->dropped;
-    unsigned target = search->target;
+    const Figures *after = &result->after, *dropped = &search->target.dropped;
+    unsigned target = search->target.registers;
     result->reached = after->known && after->registers <= target;
     const char *found = figures_describe(search, after);
     if (result->reached)
@@ -84,12 +84,12 @@ static void target_explain(Search *search)
             "instruction%s and more than %llu would be %s%s",
             found, dropped->registers, plural(dropped->registers), (unsigned long long)figures_spills(dropped),
             plural(figures_spills(dropped)), (unsigned long long)dropped->instructions, plural(dropped->instructions),
-            (unsigned long long)search->most_instructions, "over 1/16 more than the kernel has without a search",
+            (unsigned long long)search->target.most_instructions, "over 1/16 more than the kernel has without a search",
             obstacles_describe(search));
     else
         result->explanation =
-            arena_printf(arena, "%s; no form with %u was found in %u %s%s%s", found, target, search->used,
-                         plural_of(search->used, "assembly", "assemblies"),
+            arena_printf(arena, "%s; no form with %u was found in %u %s%s%s", found, target, search->spent.used,
+                         plural_of(search->spent.used, "assembly", "assemblies"),
                          target < LOWEST_CAP ? "; assemblers accept no cap below 24" : "", obstacles_describe(search));
 }
 
@@ -132,11 +132,11 @@ static void take_capped(Search *search, PassContext *context, const char *object
  * reason, or NULL. */
 static const char *prefer_capped(Search *search)
 {
-    const Figures *capped = &search->result->capped, *best = &search->best_figures;
-    if (!search->cap || search_excess(search, capped) || figures_spills(capped) <= figures_spills(best) ||
+    const Figures *capped = &search->result->capped, *best = &search->best.figures;
+    if (!search->target.cap || search_excess(search, capped) || figures_spills(capped) <= figures_spills(best) ||
         (!search->request->spill && adds_spills(search, capped)))
         return NULL;
-    Prediction ours = search_predict(search, search->best, best), alone = search_predict_capped(search);
+    Prediction ours = search_predict(search, search->best.body, best), alone = search_predict_capped(search);
     const Policy policy = {.needs_time = true, .gain = threshold(THRESHOLD_SPILLING_GAIN)};
     if (!policy_accepts(&policy, &alone, &ours))
         return NULL;
@@ -167,9 +167,9 @@ static bool fits_without_spills(Search *search, const Body *form, unsigned count
 }
 
 /* Assembles both forms under the cap together. */
-static void cap_prepare(Search *search, const Body *form, const Body *input, unsigned count)
+static void cap_prepare(Search *search, const Body *form, const Body *input, unsigned count, Budget budget)
 {
-    Proposals proposals = proposals_new(search, 2);
+    Proposals proposals = proposals_new(search, budget, 2);
     const Body *const bodies[] = {form, input};
     for (size_t i = 0; i < COUNT_OF(bodies); i++) {
         Body *body = body_clone(bodies[i]);
@@ -182,30 +182,28 @@ static void cap_prepare(Search *search, const Body *form, const Body *input, uns
 /* Looks for the lowest count of registers that adds no spills, between the target, which does not, and the input's own;
  * the candidates are the best form for the target and the input.  The search's best form is none if there is no such
  * count. */
-static void lowest_without_spills(Search *search, const Body *input)
+static void lowest_without_spills(Search *search, const Body *input, Budget budget)
 {
-    unsigned low = cap_of(search->target), high = search->result->before.registers;
-    Body *form = search->best;
-    search->is_last = true;
-    search->best = NULL;
-    search->best_figures = (Figures){0};
-    while (high > low + 1 && !search_is_over(search)) {
+    unsigned low = cap_of(search->target.registers), high = search->result->before.registers;
+    SearchForm form = search_take_best(search);
+    search->spent.is_last = true;
+    while (high > low + 1 && !budget_is_spent(search, budget)) {
         unsigned middle = low + (high - low) / 2;
-        cap_prepare(search, form, input, middle);
-        if (fits_without_spills(search, form, middle) ||
-            (!search_is_over(search) && fits_without_spills(search, input, middle)))
-            high = search->best_figures.registers < middle ? search->best_figures.registers : middle;
+        cap_prepare(search, form.body, input, middle, budget);
+        if (fits_without_spills(search, form.body, middle) ||
+            (!budget_is_spent(search, budget) && fits_without_spills(search, input, middle)))
+            high = search->best.figures.registers < middle ? search->best.figures.registers : middle;
         else
             low = middle;
     }
-    body_free(form);
+    search_form_free(&form);
 }
 
-static void target_fixed(Search *search, const Body *input, PassContext *context)
+static void target_fixed(Search *search, const Body *input, PassContext *context, Budget budget)
 {
     RegistersResult *result = search->result;
-    search->target = result->target = search->request->target;
-    if (result->before.registers <= search->target && !figures_spills(&result->before)) {
+    const unsigned target = result->target = search->request->target;
+    if (result->before.registers <= target && !figures_spills(&result->before)) {
         result->reached = true;
         result->capped = result->before;
         nothing_changed(search, context,
@@ -213,27 +211,24 @@ static void target_fixed(Search *search, const Body *input, PassContext *context
                                      result->before.registers, plural(result->before.registers)));
         return;
     }
-    capped_start(search, input);
+    capped_start(search, input, target);
     if (!result->capped.known) {
         nothing_changed(search, context,
                         arena_printf(search->passes.arena, "the input cannot be used under the cap: %s",
                                      result->capped.message ? result->capped.message : "no reason given"));
         return;
     }
-    if (!search->request->spill)
-        search->reserved = search->request->effort / 4;
-    target_search(search);
-    search->reserved = 0;
+    target_search(search, search->request->spill ? budget : budget_keep(budget, budget.effort / 4));
     const char *objection = NULL, *preferred = NULL;
-    Figures spilling = search->best_figures;
+    Figures spilling = search->best.figures;
     bool refrains = !search->request->spill && adds_spills(search, &spilling);
     if (refrains)
-        lowest_without_spills(search, input);
-    if (refrains && !search->best)
+        lowest_without_spills(search, input, budget);
+    if (refrains && !search->best.body)
         nothing_changed(search, context, NULL);
-    else if (search_compare(search, &search->best_figures, &result->before) >= 0)
+    else if (search_compare(search, &search->best.figures, &result->before) >= 0)
         nothing_changed(search, context, NULL);
-    else if ((objection = time_objection(search, search->best, &search->best_figures)) != NULL &&
+    else if ((objection = time_objection(search, search->best.body, &search->best.figures)) != NULL &&
              !search->request->spill)
         take_capped(search, context, objection);
     else {
@@ -264,16 +259,19 @@ static unsigned own_spills_effort(const Search *search)
 
 /* A kernel that is not changed otherwise may spill under its own bounds: these spills may go to shared memory, too, in
  * as many blocks and no more registers. */
-static void own_spills_move(Search *search, const Body *input, PassContext *context)
+static void own_spills_move(Search *search, const Body *input, PassContext *context, Budget budget)
 {
     RegistersResult *result = search->result;
     if (result->changed || !has_own_spills(search))
         return;
-    search->target = result->before.registers;
-    search->cap = 0;
-    search->most_instructions = result->before.instructions + result->before.instructions / 16 + 4;
-    search_set_best(search, body_clone(input), &result->before);
-    if (!pass_spilling(&search->passes))
+    search->target = (SearchTarget){
+        .registers = result->before.registers,
+        .most_instructions = result->before.instructions + result->before.instructions / 16 + 4,
+    };
+    search_rollback(search, (SearchForm){.body = body_clone(input), .figures = result->before});
+    /* The input reaches this target, but it is to spill less. */
+    search_put_best(search, (SearchForm){body_clone(input), result->before, .is_objected = true});
+    if (!search_run(search, PASS_SPILLING, STAGE_FINE, budget.effort, budget))
         return;
     best_take(search, context);
     unsigned long long own = figures_spills(&result->before), left = figures_spills(&result->after);
@@ -302,22 +300,21 @@ static void dumps_complete(const Search *search)
 {
     const PassOptions *options = search->passes.options;
     for (PassId pass = 0; pass < PASS_COUNT; pass++)
-        if (pass_table[pass].is_of_search && options->dumped[pass] && !search->kept[pass])
+        if (pass_table[pass].is_of_search && options->dumped[pass] && !search->record.kept[pass])
             fprintf(options->dump_out, "// %s: after %s: no candidate was kept (%u tried)\n",
-                    search->passes.kernel->name, pass_table[pass].name, search->tried[pass]);
+                    search->passes.kernel->name, pass_table[pass].name, search->record.tried[pass]);
 }
 
 void registers_reduce(PassContext *context, const RegistersRequest *request, RegistersResult *result)
 {
     require(context->sm && context->judge && context->judge->measure);
     *result = (RegistersResult){0};
-    RegistersRequest lessened = *request;
     Search search = {
         .passes = *context,
-        .request = &lessened,
+        .request = request,
         .result = result,
         .demands = demands_find(context->kernel),
-        .most_instructions = UINT64_MAX,
+        .target = {.most_instructions = UINT64_MAX},
         .random = {0x7074786f7074u},
     };
     search.passes.body = NULL;
@@ -327,7 +324,7 @@ void registers_reduce(PassContext *context, const RegistersRequest *request, Reg
     const char *fixed = NULL;
     search.input = input;
     result->before = search_measure(&search, input);
-    lessened.effort -= own_spills_effort(&search);
+    const Budget all = {.effort = request->effort}, budget = {.effort = all.effort - own_spills_effort(&search)};
     if (!result->before.known)
         nothing_changed(&search, context,
                         arena_printf(context->arena, "the input does not assemble: %s",
@@ -335,17 +332,16 @@ void registers_reduce(PassContext *context, const RegistersRequest *request, Reg
     else if ((fixed = demands_fix_registers(context->arena, &search.demands, &result->before)) != NULL)
         target_keep(&search, context, fixed);
     else if (request->goal == GOAL_AUTO)
-        target_auto(&search, input, context);
+        target_auto(&search, input, context, budget);
     else if (request->goal == GOAL_FEWEST)
-        target_fewest(&search, input, context);
+        target_fewest(&search, input, context, budget);
     else
-        target_fixed(&search, input, context);
-    lessened.effort = request->effort;
-    own_spills_move(&search, input, context);
+        target_fixed(&search, input, context, budget);
+    own_spills_move(&search, input, context, all);
     dumps_complete(&search);
     body_free(input);
-    body_free(search.best);
+    body_free(search.best.body);
     pass_context_free(&search.passes);
-    result->steps = search.steps.data;
-    result->step_count = (unsigned)search.steps.count;
+    result->steps = search.record.steps.data;
+    result->step_count = (unsigned)search.record.steps.count;
 }

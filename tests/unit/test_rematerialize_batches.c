@@ -70,16 +70,17 @@ static void run_pass(Run *run)
     Search *search = &run->search;
     *search = (Search){
         .passes = pass_context_new(run->arena, &run->options, kernel, body),
-        .request = &run->request, .result = &run->result, .input = input, .target = run->request.target,
-        .most_instructions = UINT64_MAX, .stage = STAGE_COARSE, .assemblies = run->assemblies,
-        .used = run->begun, .work = 64 * run->begun,
+        .request = &run->request, .result = &run->result, .input = input,
+        .target = {.registers = run->request.target, .most_instructions = UINT64_MAX},
+        .turn = {.stage = STAGE_COARSE, .assemblies = run->assemblies, .budget = {.effort = run->request.effort}},
+        .spent = {.used = run->begun, .work = 64 * run->begun},
     };
     search->passes.sm = sm_limits_for("sm_90");
     search->passes.judge = &run->stub.judge;
     search->passes.search = search;
     run->result.before = (Figures){.known = true, .registers = 60, .instructions = 100};
-    search->best = body_clone(body);
-    search->current = search->best_figures =
+    search->best.body = body_clone(body);
+    search->current = search->best.figures =
         (Figures){.known = true, .registers = 32, .spill_loads = 2000, .instructions = 100};
     run->changed = pass_rematerialize(&search->passes);
     body_free(input);
@@ -87,7 +88,7 @@ static void run_pass(Run *run)
 
 static void run_end(Run *run)
 {
-    body_free(run->search.best);
+    body_free(run->search.best.body);
     pass_context_free(&run->search.passes);
     arena_free(run->module->arena);
     arena_free(run->arena);
@@ -97,8 +98,8 @@ static void run_end(Run *run)
 static const char *batches(const Run *run)
 {
     const char *text = "";
-    for (size_t i = 0; i < run->search.steps.count; i++) {
-        const char *what = run->search.steps.data[i].what;
+    for (size_t i = 0; i < run->search.record.steps.count; i++) {
+        const char *what = run->search.record.steps.data[i].what;
         unsigned count = 0;
         assert_int_equal(sscanf(what, "rematerialize %u value", &count), 1);
         text = arena_printf(run->arena, "%s%s%u%s", text, *text ? " " : "", count, strstr(what, "opaque") ? "" : "p");

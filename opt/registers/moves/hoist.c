@@ -145,12 +145,8 @@ unsigned hoist_values(Body *body, Analyses *analyses)
 bool pass_hoist(PassContext *context)
 {
     Search *search = context->search;
-    unsigned replaced = search->replaced;
     Candidate candidate = candidate_new(search);
     unsigned moved = hoist_values(candidate.body, candidate.analyses);
-    const char *what = arena_printf(context->arena, "hoist where it saves registers: %u", moved);
-    if (moved)
-        search_consider(search, PASS_HOIST, candidate.body, what, 0, false);
-    candidate_free(&candidate);
-    return search->replaced > replaced;
+    return candidate_propose(search, PASS_HOIST, &candidate, moved,
+                             arena_printf(context->arena, "hoist where it saves registers: %u", moved));
 }

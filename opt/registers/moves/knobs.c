@@ -109,7 +109,7 @@ static Body *trial_body(const Trial *trial)
 
 static void trials_prepare(const Search *search, const Trial *trials, unsigned count)
 {
-    Proposals proposals = proposals_new(search, count);
+    Proposals proposals = proposals_new(search, search->turn.budget, count);
     for (unsigned i = 0; i < count; i++) {
         Body *body = trial_body(&trials[i]);
         proposals_add(search, &proposals, body);
@@ -124,7 +124,7 @@ static void trials_measure(Search *search, Trial *trials, unsigned count)
         if (i % width == 0)
             trials_prepare(search, trials + i, count - i < width ? count - i : width);
         Body *body = trial_body(&trials[i]);
-        search->tried[PASS_KNOBS]++;
+        search->record.tried[PASS_KNOBS]++;
         trials[i].figures = search_measure(search, body);
         trials[i].measured = true;
         body_free(body);
@@ -138,7 +138,7 @@ static const Trial *trials_best(const Search *search, const Trial *trials, unsig
     for (unsigned i = 0; i < count; i++) {
         const Trial *trial = &trials[i];
         if (trial->measured && !trial->slower && search_accepts(search, &trial->figures) &&
-            search_compare(search, &trial->figures, best ? &best->figures : &search->best_figures) < 0)
+            search_compare(search, &trial->figures, best ? &best->figures : &search->best.figures) < 0)
             best = trial;
     }
     return best;
@@ -147,7 +147,7 @@ static const Trial *trials_best(const Search *search, const Trial *trials, unsig
 /* Whether the form is predicted to be slower than the best one; false if times are not predicted. */
 static bool is_slower(Search *search, const Body *body, const Figures *figures)
 {
-    Prediction best = search_predict(search, search->best, &search->best_figures);
+    Prediction best = search_predict(search, search->best.body, &search->best.figures);
     Prediction form = search_predict(search, body, figures);
     const Policy policy = {.time = threshold(THRESHOLD_TIME_ALIKE), .path = threshold(THRESHOLD_PATH_ALIKE)};
     return !policy_accepts(&policy, &form, &best);
@@ -170,7 +170,7 @@ static bool trials_run(Search *search, Trial *trials, unsigned count)
     }
     for (unsigned i = 0; i < count && trials[i].measured; i++) {
         const char *what = arena_printf(arena, "%s%s%s", knobs_text(arena, trials[i].knobs),
-                                        trials[i].base == search->best ? "" : " for the input",
+                                        trials[i].base == search->best.body ? "" : " for the input",
                                         trials[i].slower ? ", predicted to be slower" : "");
         bool kept = found && best == &trials[i];
         Body *body = kept ? found : NULL;
@@ -197,13 +197,13 @@ bool pass_knobs(PassContext *context)
     if (!search || !search->request->knobs)
         return false;
     Body *input = body_clone(search->input);
-    input->tuning.maxnreg = search->best->tuning.maxnreg;
-    unsigned kept = search->kept[PASS_KNOBS];
+    input->tuning.maxnreg = search->best.body->tuning.maxnreg;
+    unsigned kept = search->record.kept[PASS_KNOBS];
     for (bool is_first = true, better = true; better && !search_should_stop(search); is_first = false) {
         Trial trials[2 * KNOB_COUNT];
         unsigned count = 0;
         for (unsigned i = 0; i < 2 * KNOB_COUNT; i++) {
-            const Body *base = i < KNOB_COUNT ? search->best : input;
+            const Body *base = i < KNOB_COUNT ? search->best.body : input;
             const KnobId knob = (KnobId)(i % KNOB_COUNT);
             if (search->request->knobs >> knob & 1 && !(base->tuning.knobs >> knob & 1) && (is_first || base != input))
                 trials[count++] = (Trial){.base = base, .knobs = knobs_with(base->tuning.knobs, knob)};
@@ -211,5 +211,5 @@ bool pass_knobs(PassContext *context)
         better = trials_run(search, trials, count);
     }
     body_free(input);
-    return search->kept[PASS_KNOBS] > kept;
+    return search->record.kept[PASS_KNOBS] > kept;
 }

@@ -55,13 +55,13 @@ bool pass_nounroll(PassContext *context)
     Arena *arena = arena_new();
     Candidate candidate = candidate_new(search);
     const Heads heads = heads_find(search, arena, &candidate);
-    unsigned replaced = search->replaced;
     const size_t half = heads.count / 2;
-    if (heads.count && propose(search, candidate.body, &heads, 0, heads.count) && half) {
+    bool taken = heads.count && propose(search, candidate.body, &heads, 0, heads.count);
+    if (taken && half) {
         propose(search, candidate.body, &heads, 0, half);
         propose(search, candidate.body, &heads, half, heads.count);
     }
     candidate_free(&candidate);
     arena_free(arena);
-    return search->replaced > replaced;
+    return taken;
 }

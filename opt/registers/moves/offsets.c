@@ -171,39 +171,34 @@ unsigned offset_pointers(Body *body, Analyses *analyses)
 /* Runs passes on the candidate that otherwise follow coarsening; whether one of them changed it. */
 static bool addresses_join(const Search *search, Candidate *candidate)
 {
-    static const PassId passes[] = {PASS_INDUCTION, PASS_BASES, PASS_POINTERS, PASS_CLEANUP};
-    PassContext context = search->passes;
-    bool changed = false;
-    context.body = candidate->body;
-    context.analyses = candidate->analyses;
-    for (size_t i = 0; i < COUNT_OF(passes); i++)
-        changed |= pass_run(&context, passes[i]) && passes[i] != PASS_CLEANUP;
-    candidate->body = context.body;
-    candidate->analyses = context.analyses;
+    bool changed = candidate_run(search, candidate, PASS_INDUCTION);
+    changed |= candidate_run(search, candidate, PASS_BASES);
+    changed |= candidate_run(search, candidate, PASS_POINTERS);
+    candidate_run(search, candidate, PASS_CLEANUP);
     return changed;
 }
 
 /* All offsets of addresses as shifts, and each half of them: the better choice differs from one address to the next,
  * because the base of some is in registers anyway. The shifts add instructions, so only the search for the fewest
  * registers tries them. */
-static void offsets_shift(Search *search)
+static bool offsets_shift(Search *search)
 {
     static const ShiftPart parts[] = {SHIFT_ALL, SHIFT_FIRST_HALF, SHIFT_SECOND_HALF};
+    bool taken = false;
     for (unsigned i = 0; i < COUNT_OF(parts) && !search_should_stop(search); i++) {
         Candidate candidate = candidate_new(search);
         unsigned shifted = shift_offsets(candidate.body, analyses_values(candidate.analyses), parts[i]);
         const char *what = arena_printf(search->passes.arena, "%u offset%s shifted", shifted, shifted == 1 ? "" : "s");
-        if (shifted)
-            search_consider(search, PASS_OFFSETS, candidate.body, what, 0, false);
-        candidate_free(&candidate);
+        taken |= candidate_propose(search, PASS_OFFSETS, &candidate, shifted, what);
     }
+    return taken;
 }
 
 /* The form that helps more often comes first. */
 bool pass_offsets(PassContext *context)
 {
     Search *search = context->search;
-    unsigned replaced = search->replaced;
+    bool taken = false;
     for (unsigned way = 0; way < 2 && !search_should_stop(search); way++) {
         Candidate candidate = candidate_new(search);
         unsigned joined = way ? offset_pointers(candidate.body, candidate.analyses)
@@ -211,11 +206,9 @@ bool pass_offsets(PassContext *context)
         const char *what = way ? arena_printf(context->arena, "%u pointer%s by uniform distances", joined,
                                               joined == 1 ? "" : "s")
                                : "addresses from one base";
-        if (joined)
-            search_consider(search, PASS_OFFSETS, candidate.body, what, 0, false);
-        candidate_free(&candidate);
+        taken |= candidate_propose(search, PASS_OFFSETS, &candidate, joined, what);
     }
     if (search->request->goal == GOAL_FEWEST)
-        offsets_shift(search);
-    return search->replaced > replaced;
+        taken |= offsets_shift(search);
+    return taken;
 }

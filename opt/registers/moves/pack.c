@@ -401,25 +401,23 @@ static uint64_t growth_instead(const Search *search, unsigned most)
     const uint64_t now = search->current.instructions;
     if (!search_is_too_long(search))
         return 0;
-    return most * (search->most_instructions - now) / (search->last.instructions - now) * 7 / 8;
+    return most * (search->target.most_instructions - now) / (search->turn.last.instructions - now) * 7 / 8;
 }
 
 /* A second form, if the first one is too long. */
 bool pass_pack(PassContext *context)
 {
     Search *search = context->search;
-    unsigned replaced = search->replaced;
+    bool taken = false;
     const SmLimits *sm = search->passes.sm;
-    PackRequest request = {register_room(sm, search->target), search_growth_allowed(search)};
+    PackRequest request = {register_room(sm, search->target.registers), search_growth_allowed(search)};
     for (unsigned form = 0; form < 2 && request.most && !search_should_stop(search); form++) {
         Candidate candidate = candidate_new(search);
         Packing packing = pack_values(candidate.body, candidate.analyses, sm, &request);
         const char *what = arena_printf(context->arena, "%u small values in %u register%s", packing.values,
                                         packing.words, packing.words == 1 ? "" : "s");
-        if (packing.values)
-            search_consider(search, PASS_PACK, candidate.body, what, 0, false);
+        taken |= candidate_propose(search, PASS_PACK, &candidate, packing.values, what);
         request.most = packing.values ? growth_instead(search, packing.insts) : 0;
-        candidate_free(&candidate);
     }
-    return search->replaced > replaced;
+    return taken;
 }

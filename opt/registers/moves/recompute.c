@@ -19,11 +19,11 @@ enum {
 static bool form_make(Search *search, unsigned index, uint64_t excess, Candidate *candidate, unsigned *made)
 {
     PassContext *passes = &search->passes;
-    const RecomputeRequest request = {register_room(passes->sm, search->target) - worths[index].below,
+    const RecomputeRequest request = {register_room(passes->sm, search->target.registers) - worths[index].below,
                                       worths[index].worth, search_growth_allowed(search)};
     *candidate = candidate_new(search);
     *made = recompute_values(candidate->body, candidate->analyses, passes->sm, &request);
-    if (*made && register_excess(candidate->body, candidate->analyses, passes->sm, search->target) <
+    if (*made && register_excess(candidate->body, candidate->analyses, passes->sm, search->target.registers) <
                      excess - excess / 16)
         return true;
     candidate_free(candidate);
@@ -35,11 +35,12 @@ bool pass_recompute(PassContext *context)
     Search *search = context->search;
     Candidate candidates[COUNT_OF(worths)];
     const char *names[COUNT_OF(worths)];
-    unsigned replaced = search->replaced, count = 0;
-    unsigned most = search->request->effort < FEW ? FORMS_FIRST : COUNT_OF(worths);
+    unsigned count = 0;
+    bool taken = false;
+    unsigned most = search->turn.budget.effort < FEW ? FORMS_FIRST : COUNT_OF(worths);
     PassContext *passes = &search->passes;
-    uint64_t excess = register_excess(passes->body, passes->analyses, passes->sm, search->target);
-    Proposals proposals = proposals_new(search, most);
+    uint64_t excess = register_excess(passes->body, passes->analyses, passes->sm, search->target.registers);
+    Proposals proposals = proposals_new(search, search->turn.budget, most);
     for (unsigned i = 0; i < COUNT_OF(worths) && count < most && !search_should_stop(search); i++) {
         unsigned made;
         if (!form_make(search, i, excess, &candidates[count], &made))
@@ -49,9 +50,8 @@ bool pass_recompute(PassContext *context)
                                       made == 1 ? "" : "s", worths[i].worth);
     }
     for (unsigned i = 0; i < count; i++) {
-        if (!search_should_stop(search))
-            search_consider(search, PASS_RECOMPUTE, candidates[i].body, names[i], 0, false);
-        candidate_free(&candidates[i]);
+        bool is_tried = !search_should_stop(search);
+        taken |= candidate_propose(search, PASS_RECOMPUTE, &candidates[i], is_tried, names[i]);
     }
-    return search->replaced > replaced;
+    return taken;
 }

@@ -16,8 +16,8 @@ static bool has_exploded(const Search *search, const Body *body)
 static bool needs_more(Search *search, Candidate *candidate)
 {
     PassContext *passes = &search->passes;
-    uint64_t now = register_excess(passes->body, passes->analyses, passes->sm, search->target);
-    uint64_t then = register_excess(candidate->body, candidate->analyses, passes->sm, search->target);
+    uint64_t now = register_excess(passes->body, passes->analyses, passes->sm, search->target.registers);
+    uint64_t then = register_excess(candidate->body, candidate->analyses, passes->sm, search->target.registers);
     return then > now + now / 4;
 }
 
@@ -41,16 +41,14 @@ static bool batch_try(Search *search, const RematerializeRequest *request, const
         return false;
     const char *what = arena_printf(search->passes.arena, "rematerialize %u value%s%s", count, count == 1 ? "" : "s",
                                     request->opaque ? " from opaque copies" : "");
-    bool taken = search_consider(search, PASS_REMATERIALIZE, candidate.body, what, 0, false);
-    candidate_free(&candidate);
-    return taken;
+    return candidate_propose(search, PASS_REMATERIALIZE, &candidate, count, what);
 }
 
 /* Assembles the batch together with those that come next while batches do not help; returns how many that are. */
 static unsigned batches_prepare(Search *search, const RematerializeRequest *request,
                                 const RematerializeCandidate *values, uint32_t count)
 {
-    Proposals proposals = proposals_new(search, AHEAD);
+    Proposals proposals = proposals_new(search, search->turn.budget, AHEAD);
     unsigned sizes = 0;
     for (uint32_t size = count; size && proposals.count < proposals.capacity; size /= 2, sizes++) {
         Candidate candidate;
@@ -62,8 +60,8 @@ static unsigned batches_prepare(Search *search, const RematerializeRequest *requ
     return sizes ? sizes : 1;
 }
 
-/* Recomputes the best values together; while that does not help, half as many.  'begun': assemblies before the pass. */
-static void batches_try(Search *search, const RematerializeRequest *request, unsigned begun)
+/* Recomputes the best values together; while that does not help, half as many. 'begun': assemblies before the pass. */
+static bool batches_try(Search *search, const RematerializeRequest *request, unsigned begun)
 {
     Arena *arena = arena_new();
     RematerializeCandidate *values;
@@ -71,12 +69,14 @@ static void batches_try(Search *search, const RematerializeRequest *request, uns
     uint32_t count = rematerialize_candidates(arena, passes->body, passes->analyses, request, &values);
     uint32_t at = 0, size = count;
     unsigned ahead = 0;
-    while (at < count && size && search->used - begun < search->assemblies && !search_should_stop(search)) {
+    bool taken = false;
+    while (at < count && size && search->spent.used - begun < search->turn.assemblies && !search_should_stop(search)) {
         uint32_t now = size < count - at ? size : count - at;
         if (!ahead)
             ahead = batches_prepare(search, request, values + at, now);
         ahead--;
         if (batch_try(search, request, values + at, now)) {
+            taken = true;
             at += now;
             ahead = 0;
         } else if (now > 1) {
@@ -88,13 +88,15 @@ static void batches_try(Search *search, const RematerializeRequest *request, uns
         }
     }
     arena_free(arena);
+    return taken;
 }
 
 bool pass_rematerialize(PassContext *context)
 {
     Search *search = context->search;
-    unsigned replaced = search->replaced, begun = search->used;
-    int32_t limit = search->target > 8 ? (int32_t)search->target - 8 : 1;
+    const unsigned begun = search->spent.used;
+    bool taken = false;
+    int32_t limit = search->target.registers > 8 ? (int32_t)search->target.registers - 8 : 1;
     /* Opaque copies first: plain recomputations look as good to the model, but the assembler merges them again. */
     const RematerializeRequest requests[] = {
         {.limit = limit, .cost = 2, .opaque = true, .distance = 24},
@@ -104,6 +106,6 @@ bool pass_rematerialize(PassContext *context)
         {.limit = limit, .cost = 6, .opaque = false, .distance = 12, .extend = true, .ignore_pressure = true},
     };
     for (size_t i = 0; i < COUNT_OF(requests) && !search_should_stop(search); i++)
-        batches_try(search, &requests[i], begun);
-    return search->replaced > replaced;
+        taken |= batches_try(search, &requests[i], begun);
+    return taken;
 }

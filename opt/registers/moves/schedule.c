@@ -58,8 +58,8 @@ static void orders_choose(Scheduler *scheduler, const ScheduleRule *rule, Orders
 
 static ScheduleRule rule_for(const Search *search, ScheduleRule rule)
 {
-    if (rule.limit == 1 && search->target > 4)
-        rule.limit = (int32_t)search->target - 4;
+    if (rule.limit == 1 && search->target.registers > 4)
+        rule.limit = (int32_t)search->target.registers - 4;
     return rule;
 }
 
@@ -86,10 +86,11 @@ static unsigned blocks_choose(const Scheduler *scheduler, BlockOrder **out, unsi
     return count;
 }
 
-static void orders_of_blocks(Search *search, Scheduler *scheduler, Orders *kept, Orders *trial)
+static bool orders_of_blocks(Search *search, Scheduler *scheduler, Orders *kept, Orders *trial)
 {
     BlockOrder *blocks[BLOCKS_VARIED];
     unsigned count = blocks_choose(scheduler, blocks, BLOCKS_VARIED);
+    bool taken = false;
     for (unsigned b = 0; b < count && count > 1; b++)
         for (unsigned r = 0; r < schedule_rule_count && !search_should_stop(search); r++) {
             uint32_t id = blocks[b]->block->id;
@@ -98,11 +99,14 @@ static void orders_of_blocks(Search *search, Scheduler *scheduler, Orders *kept,
             if (!scheduler_apply(scheduler, blocks[b], trial->blocks[id]))
                 continue;
             const char *what = arena_printf(search->passes.arena, "schedule one block: %s", rule.name);
-            if (search_consider(search, PASS_SCHEDULE, scheduler->body, what, 0, true))
+            bool helps = search_consider(search, PASS_SCHEDULE, scheduler->body, what, 0, true);
+            taken |= helps;
+            if (helps)
                 orders_save(scheduler, kept);
             else
                 scheduler_apply(scheduler, blocks[b], kept->blocks[id]);
         }
+    return taken;
 }
 
 /* Assembles the orders by the rules from 'first' on together. */
@@ -111,7 +115,7 @@ static void rules_prepare(Search *search, Scheduler *scheduler, unsigned first, 
     Arena *arena = arena_new();
     Orders now = orders_new(arena, scheduler);
     orders_save(scheduler, &now);
-    Proposals proposals = proposals_new(search, schedule_rule_count - first);
+    Proposals proposals = proposals_new(search, search->turn.budget, schedule_rule_count - first);
     for (unsigned r = first; r < schedule_rule_count && proposals.count < proposals.capacity; r++) {
         ScheduleRule rule = rule_for(search, schedule_rules[r]);
         orders_choose(scheduler, &rule, trial);
@@ -123,12 +127,12 @@ static void rules_prepare(Search *search, Scheduler *scheduler, unsigned first, 
 }
 
 /* Orders the blocks in which too many registers are live by branch and bound, from the best of the rules' orders. */
-static void orders_exactly(Search *search, Scheduler *scheduler, Orders *kept, Orders *trial, Orders *spare)
+static bool orders_exactly(Search *search, Scheduler *scheduler, Orders *kept, Orders *trial, Orders *spare)
 {
     unsigned lowered = 0, proved = 0, changed = 0;
     for (size_t i = 0; i < scheduler->block_count; i++) {
         BlockOrder *block = &scheduler->blocks[i];
-        if (block->fixed || block->peak + 4 <= (int32_t)search->target)
+        if (block->fixed || block->peak + 4 <= (int32_t)search->target.registers)
             continue;
         OrderCost best = scheduler_cost(scheduler, block, block->order, 0);
         memcpy(trial->blocks[i], block->order, block->graph->count * sizeof *block->order);
@@ -149,13 +153,15 @@ static void orders_exactly(Search *search, Scheduler *scheduler, Orders *kept, O
     const char *what = arena_printf(search->passes.arena,
                                     "schedule: fewest registers (%u block%s changed, %u below the rules', %u proved)",
                                     changed, changed == 1 ? "" : "s", lowered, proved);
-    if (changed && search_consider(search, PASS_SCHEDULE, scheduler->body, what, 0, false))
+    bool taken = changed && search_consider(search, PASS_SCHEDULE, scheduler->body, what, 0, false);
+    if (taken)
         orders_save(scheduler, kept);
     orders_apply(scheduler, kept);
+    return taken;
 }
 
 /* Tries the rules, for all blocks alike and at the fine stage for the heaviest blocks one by one. */
-static void orders_by_rule(Search *search)
+static bool orders_by_rule(Search *search)
 {
     Arena *arena = arena_new();
     Candidate candidate = candidate_new(search);
@@ -164,8 +170,9 @@ static void orders_by_rule(Search *search)
            spare = orders_new(arena, scheduler);
     orders_save(scheduler, &kept);
     unsigned width = search->passes.judge->width > 1 ? search->passes.judge->width : 1;
-    unsigned begun = search->used;
-    for (unsigned r = 0; r < schedule_rule_count && search->used - begun < search->assemblies &&
+    unsigned begun = search->spent.used;
+    bool taken = false;
+    for (unsigned r = 0; r < schedule_rule_count && search->spent.used - begun < search->turn.assemblies &&
                          !search_should_stop(search);
          r++) {
         if (r % width == 0)
@@ -175,16 +182,19 @@ static void orders_by_rule(Search *search)
         if (!orders_apply(scheduler, &trial))
             continue;
         const char *what = arena_printf(search->passes.arena, "schedule: %s", rule.name);
-        if (search_consider(search, PASS_SCHEDULE, candidate.body, what, 0, false))
-            orders_save(scheduler, &kept);
+        if (!search_consider(search, PASS_SCHEDULE, candidate.body, what, 0, false))
+            continue;
+        orders_save(scheduler, &kept);
+        taken = true;
     }
     orders_apply(scheduler, &kept);
     if (!search_should_stop(search))
-        orders_exactly(search, scheduler, &kept, &trial, &spare);
-    if (search->stage == STAGE_FINE)
-        orders_of_blocks(search, scheduler, &kept, &trial);
+        taken |= orders_exactly(search, scheduler, &kept, &trial, &spare);
+    if (search->turn.stage == STAGE_FINE)
+        taken |= orders_of_blocks(search, scheduler, &kept, &trial);
     candidate_free(&candidate);
     arena_free(arena);
+    return taken;
 }
 
 /* A random block; one with many live registers and many instructions is likelier. */
@@ -215,7 +225,7 @@ static BlockOrder *block_choose(Search *search, Scheduler *scheduler)
 static void neighbour_choose(Search *search, Scheduler *scheduler, BlockOrder *block, uint32_t *trial, uint32_t *spare)
 {
     OrderCost best = {0, 0};
-    int32_t limit = search->target > 4 ? (int32_t)search->target - 4 : 4;
+    int32_t limit = search->target.registers > 4 ? (int32_t)search->target.registers - 4 : 4;
     unsigned tries = 1 + random_below(&search->random, TRIES_BY_MODEL);
     for (unsigned i = 0; i < tries; i++) {
         scheduler_mutate(scheduler, block, block->order, &search->random, spare);
@@ -263,7 +273,7 @@ static void neighbour_draw(Search *search, Scheduler *scheduler, const Orders *k
 static unsigned neighbours_draw(Search *search, Scheduler *scheduler, const Orders *kept, const ScheduleRule *lucky,
                                 Orders *spare, Neighbour *neighbours)
 {
-    Proposals proposals = proposals_new(search, NEIGHBOURS);
+    Proposals proposals = proposals_new(search, search->turn.budget, NEIGHBOURS);
     unsigned changed = 0;
     for (unsigned i = 0; i < NEIGHBOURS; i++) {
         neighbour_draw(search, scheduler, kept, lucky, spare, &neighbours[i]);
@@ -278,7 +288,7 @@ static unsigned neighbours_draw(Search *search, Scheduler *scheduler, const Orde
 
 /* Changes orders at random and keeps those that are not worse.  A few neighbours of one form are drawn before any of
  * them is judged, however many the judge assembles at once, so that the result does not depend on that. */
-static void orders_at_random(Search *search)
+static bool orders_at_random(Search *search)
 {
     Arena *arena = arena_new();
     Candidate candidate = candidate_new(search);
@@ -289,7 +299,8 @@ static void orders_at_random(Search *search)
         neighbours[i].orders = orders_new(arena, scheduler);
     orders_save(scheduler, &kept);
     ScheduleRule lucky = {0};
-    for (unsigned i = 0, idle = 0; i < search->assemblies && idle < 50 && !search_should_stop(search);) {
+    bool taken = false;
+    for (unsigned i = 0, idle = 0; i < search->turn.assemblies && idle < 50 && !search_should_stop(search);) {
         unsigned changed = neighbours_draw(search, scheduler, &kept, &lucky, &spare, neighbours);
         idle = changed ? 0 : idle + NEIGHBOURS;
         i += changed;
@@ -299,27 +310,24 @@ static void orders_at_random(Search *search)
                 continue;
             uint64_t slack = 1;
             if (random_below(&search->random, 4) == 0)
-                slack += figures_spills(&search->best_figures) / SLACK_DIVISOR + 4;
+                slack += figures_spills(&search->best.figures) / SLACK_DIVISOR + 4;
             orders_apply(scheduler, &neighbour->orders);
-            if (search_consider(search, PASS_SCHEDULE, candidate.body, neighbour->what, slack, true)) {
-                orders_save(scheduler, &kept);
-                if (neighbour->by_rule)
-                    lucky = neighbour->rule;
-            }
+            if (!search_consider(search, PASS_SCHEDULE, candidate.body, neighbour->what, slack, true))
+                continue;
+            taken = true;
+            orders_save(scheduler, &kept);
+            if (neighbour->by_rule)
+                lucky = neighbour->rule;
         }
         orders_apply(scheduler, &kept);
     }
     candidate_free(&candidate);
     arena_free(arena);
+    return taken;
 }
 
 bool pass_schedule(PassContext *context)
 {
     Search *search = context->search;
-    unsigned replaced = search->replaced;
-    if (search->stage == STAGE_WALK)
-        orders_at_random(search);
-    else
-        orders_by_rule(search);
-    return search->replaced > replaced;
+    return search->turn.stage == STAGE_WALK ? orders_at_random(search) : orders_by_rule(search);
 }

@@ -314,9 +314,9 @@ bool pass_sink(PassContext *context)
         {SINK_SAVING, false, "sink where it saves registers"},
     };
     Search *search = context->search;
-    unsigned replaced = search->replaced;
-    size_t count = search->assemblies < COUNT_OF(modes) ? search->assemblies : COUNT_OF(modes);
-    Proposals proposals = proposals_new(search, (unsigned)count);
+    bool taken = false;
+    size_t count = search->turn.assemblies < COUNT_OF(modes) ? search->turn.assemblies : COUNT_OF(modes);
+    Proposals proposals = proposals_new(search, search->turn.budget, (unsigned)count);
     for (size_t i = 0; i < count && proposals.count < proposals.capacity; i++) {
         Candidate candidate = candidate_new(search);
         sink_values(candidate.body, candidate.analyses, modes[i].mode, modes[i].loads);
@@ -327,9 +327,7 @@ bool pass_sink(PassContext *context)
         Candidate candidate = candidate_new(search);
         unsigned moved = sink_values(candidate.body, candidate.analyses, modes[i].mode, modes[i].loads);
         const char *what = arena_printf(context->arena, "%s: %u", modes[i].what, moved);
-        if (moved)
-            search_consider(search, PASS_SINK, candidate.body, what, 0, false);
-        candidate_free(&candidate);
+        taken |= candidate_propose(search, PASS_SINK, &candidate, moved, what);
     }
-    return search->replaced > replaced;
+    return taken;
 }

@@ -51,7 +51,7 @@ static bool is_as_fast(const Prediction *form, const Prediction *than)
 static bool is_as_fast_as_capped(Search *search, const Prediction *form)
 {
     Prediction capped = search_predict_capped(search);
-    return search->cap && is_as_fast(form, &capped);
+    return search->target.cap && is_as_fast(form, &capped);
 }
 
 /* Whether the form is as good as the best one, and what is predicted. If two forms are both as fast as the input under
@@ -61,7 +61,7 @@ static bool is_no_loss(Search *search, const Body *body, const Figures *figures,
 {
     const Policy little = {.gain = threshold(THRESHOLD_MOVED_LITTLE)};
     const Policy moves = {.executed = threshold(THRESHOLD_MOVED_CODE), .words = threshold(THRESHOLD_MOVED_WORDS)};
-    Prediction before = search_predict(search, search->best, &search->best_figures);
+    Prediction before = search_predict(search, search->best.body, &search->best.figures);
     Prediction after = search_predict(search, body, figures);
     *speedup = predictions_compare(&before, &after) && after.cycles > 0 ? before.cycles / after.cycles : 1;
     bool loses_little = policy_accepts(&little, &after, &before);
@@ -95,9 +95,9 @@ static bool is_acceptable(const Search *search, const Figures *figures)
 static bool form_measure(Search *search, Body *body, const char *what, Form *form)
 {
     pass_verify(PASS_SPILLING, body);
-    search->tried[PASS_SPILLING]++;
+    search->record.tried[PASS_SPILLING]++;
     *form = (Form){body, search_measure(search, body), what, false, 1};
-    const Figures *figures = &form->figures, *best = &search->best_figures;
+    const Figures *figures = &form->figures, *best = &search->best.figures;
     if (!is_acceptable(search, figures) || search_compare(search, figures, best) >= 0 ||
         blocks_on_sm(search, figures) < blocks_on_sm(search, best)) {
         search_record(search, PASS_SPILLING, what, body, figures, false);
@@ -154,7 +154,7 @@ static bool is_line(const Tuning *tuning)
 
 static unsigned free_slots(const Search *search, unsigned threads)
 {
-    Figures figures = search->best_figures;
+    Figures figures = search->best.figures;
     uint64_t declared = figures.shared, each = UINT64_C(4) * threads;
     unsigned blocks = blocks_on_sm(search, &figures), slots = 0;
     for (;; slots++) {
@@ -261,7 +261,7 @@ static int32_t limit_above(const Spilling *spilling, const Attempt *attempt)
     }
     if (high < LIMIT_MOST)
         return attempt->limit + (high - attempt->limit) / 2;
-    uint64_t spilled = spilling->search->best_figures.spill_stores / sizeof(uint32_t) * 5 / 4;
+    uint64_t spilled = spilling->search->best.figures.spill_stores / sizeof(uint32_t) * 5 / 4;
     unsigned fewer = attempt->values * 5 / 8;
     return limit_for(spilling, attempt, spilled < fewer ? (unsigned)spilled + 1 : fewer);
 }
@@ -270,7 +270,7 @@ static int32_t limit_above(const Spilling *spilling, const Attempt *attempt)
  * that spilled the least, if these pay; else the same loaded earlier, if waiting is all that is lost, or fewer. */
 static Attempt attempt_next(const Spilling *spilling)
 {
-    const int32_t room = register_room(spilling->search->passes.sm, spilling->search->target);
+    const int32_t room = register_room(spilling->search->passes.sm, spilling->search->target.registers);
     unsigned count = spilling->attempt_count;
     if (count < 2 && (!count || spilling->capped))
         return (Attempt){.of_capped = count, .limit = room};
@@ -300,7 +300,7 @@ static const char *demotion_describe(const Search *search, const Demotion *demot
 /* Lets the judge begin with the forms that are tried in any case. */
 static void forms_prepare(const Spilling *spilling)
 {
-    Proposals proposals = proposals_new(spilling->search, spilling->forms);
+    Proposals proposals = proposals_new(spilling->search, spilling->search->turn.budget, spilling->forms);
     if (spilling->takes_pragma && proposals.count < proposals.capacity) {
         Body *body = pragma_make(spilling);
         proposals_add(spilling->search, &proposals, body);
@@ -357,19 +357,19 @@ static void forms_try(Search *search, Spilling *spilling)
     forms_take(search, forms, count);
 }
 
-static Spilling spilling_new(const Search *search)
+static Spilling spilling_new(const Search *search, Budget budget)
 {
-    Spilling spilling = {.search = search, .sized = sized_clone(search, search->best)};
+    Spilling spilling = {.search = search, .sized = sized_clone(search, search->best.body)};
     spilling.request.threads = most_threads(&spilling.sized->tuning);
     spilling.request.is_line = is_line(&spilling.sized->tuning);
     if (!demote_obstacle(spilling.sized, search->request->dynamic_shared > 0))
         spilling.request.slots = free_slots(search, spilling.request.threads);
-    bool is_capped = !search_compare(search, &search->result->capped, &search->best_figures);
-    if (spilling.request.slots && search->cap && !is_capped) {
+    bool is_capped = !search_compare(search, &search->result->capped, &search->best.figures);
+    if (spilling.request.slots && search->target.cap && !is_capped) {
         spilling.capped = sized_clone(search, search->input);
-        spilling.capped->tuning.maxnreg = search->cap;
+        spilling.capped->tuning.maxnreg = search->target.cap;
     }
-    unsigned most = search->request->effort < FEW ? FORMS_FIRST : FORMS;
+    unsigned most = budget.effort < FEW ? FORMS_FIRST : FORMS;
     spilling.takes_pragma = !demote_minds_shared_memory(spilling.sized);
     spilling.forms = spilling.request.slots ? most : spilling.takes_pragma;
     return spilling;
@@ -377,7 +377,7 @@ static Spilling spilling_new(const Search *search)
 
 static bool can_spill(const Search *search)
 {
-    return search->best && figures_spills(&search->best_figures) && !has_pragma(search->best) &&
+    return search->best.body && figures_spills(&search->best.figures) && !has_pragma(search->best.body) &&
            block_size_total(&search->passes.block);
 }
 
@@ -390,11 +390,11 @@ const char *spilling_obstacle(const Search *search)
     return demote_obstacle(search->input, search->request->dynamic_shared > 0);
 }
 
-unsigned spilling_effort(const Search *search)
+unsigned spilling_effort(const Search *search, Budget budget)
 {
     if (!can_spill(search) || !pass_is_enabled(search->passes.options, PASS_SPILLING))
         return 0;
-    Spilling spilling = spilling_new(search);
+    Spilling spilling = spilling_new(search, budget);
     spilling_free(&spilling);
     return spilling.forms - (spilling.forms && !spilling.takes_pragma);
 }
@@ -404,9 +404,9 @@ bool pass_spilling(PassContext *context)
     Search *search = context->search;
     if (!search || !can_spill(search))
         return false;
-    unsigned kept = search->kept[PASS_SPILLING];
-    Spilling spilling = spilling_new(search);
+    unsigned kept = search->record.kept[PASS_SPILLING];
+    Spilling spilling = spilling_new(search, search->turn.budget);
     forms_try(search, &spilling);
     spilling_free(&spilling);
-    return search->kept[PASS_SPILLING] > kept;
+    return search->record.kept[PASS_SPILLING] > kept;
 }

@@ -87,10 +87,10 @@ static Body *option_input(const Boundaries *boundaries, const Option *option)
 }
 
 /* Assembles the input for all options together. */
-static void inputs_prepare(const Boundaries *boundaries)
+static void inputs_prepare(const Boundaries *boundaries, Budget budget)
 {
     Search *search = boundaries->search;
-    Proposals proposals = proposals_new(search, boundaries->count);
+    Proposals proposals = proposals_new(search, budget, boundaries->count);
     for (unsigned i = 0; i < boundaries->count; i++) {
         Body *body = option_input(boundaries, &boundaries->options[i]);
         proposals_add(search, &proposals, body);
@@ -134,7 +134,7 @@ static const char *price_text(const Boundaries *boundaries, const Option *option
 /* Whether the best form so far is under the boundary and costs no more spills than the input has. */
 static bool is_free(const Search *search)
 {
-    const Figures *best = &search->best_figures;
+    const Figures *best = &search->best.figures;
     return search_is_reached(search) && best->instructions <= search->result->before.instructions;
 }
 
@@ -161,7 +161,7 @@ static void raise_try(const Boundaries *boundaries, Option *option)
     Search *search = boundaries->search;
     RegistersBoundary *boundary = option->boundary;
     Body *form = option_input(boundaries, option);
-    search->tried[PASS_BOUNDS]++;
+    search->record.tried[PASS_BOUNDS]++;
     boundary->figures = search_measure(search, form);
     option->capped = search->result->before;
     if (!boundary->figures.known) {
@@ -174,7 +174,7 @@ static void raise_try(const Boundaries *boundaries, Option *option)
 }
 
 /* The best form for the boundary: the input under its cap and, where that costs something, what a search finds. */
-static void option_try(Boundaries *boundaries, Option *option, bool may_search)
+static void option_try(Boundaries *boundaries, Option *option, bool may_search, Budget budget)
 {
     Search *search = boundaries->search;
     RegistersBoundary *boundary = option->boundary;
@@ -182,15 +182,10 @@ static void option_try(Boundaries *boundaries, Option *option, bool may_search)
         raise_try(boundaries, option);
         return;
     }
-    body_free(search->best);
-    search->best = NULL;
-    search->best_figures = search->dropped = (Figures){0};
-    pass_set_body(&search->passes, NULL);
-    search->target = boundary->registers;
-    capped_start(search, boundaries->input);
+    capped_start(search, boundaries->input, boundary->registers);
     if (search->result->capped.known && may_search && !is_free(search))
-        target_search(search);
-    boundary->figures = search->best_figures;
+        target_search(search, budget);
+    boundary->figures = search->best.figures;
     option->capped = search->result->capped;
     if (!boundary->figures.known || search_excess(search, &boundary->figures)) {
         boundary->verdict = boundary->figures.known
@@ -199,7 +194,7 @@ static void option_try(Boundaries *boundaries, Option *option, bool may_search)
                                 : not_used(search, "under the cap", &boundary->figures);
         return;
     }
-    option->form = body_clone(search->best);
+    option->form = body_clone(search->best.body);
     if (option->form->ssa)
         body_from_ssa(option->form);
     bool spills = figures_spills(&boundary->figures) > figures_spills(&search->result->before);
@@ -225,7 +220,7 @@ static const char *option_objection(const Boundaries *boundaries, const Option *
         return raise_objection(search, option->boundary, &boundaries->before, &option->prediction);
     const char *objection = price_objection(search, &boundaries->before, &option->prediction, after);
     bool spills = figures_spills(after) > figures_spills(before);
-    bool grows = after->instructions > search->most_instructions;
+    bool grows = after->instructions > search->target.most_instructions;
     bool worth_it = option->boundary->speedup >= threshold(THRESHOLD_SPILLING_GAIN);
     if (objection)
         return objection;
@@ -277,11 +272,11 @@ static int compare_potential(const void *a, const void *b)
 
 /* Tries the boundaries, those that could gain the most first; a search for one leaves half of the assemblies to the
  * next. */
-static void options_try(Boundaries *boundaries)
+static void options_try(Boundaries *boundaries, Budget budget)
 {
     Search *search = boundaries->search;
     Option *ranked[OPTIONS_MOST];
-    unsigned searched = 0, effort = search->request->effort;
+    unsigned searched = 0;
     double best = 0;
     for (unsigned i = 0; i < boundaries->count; i++)
         ranked[i] = &boundaries->options[i];
@@ -291,12 +286,12 @@ static void options_try(Boundaries *boundaries)
         bool is_known = option->potential > 0;
         /* Lower boundaries of unknown worth are only taken where they are free. */
         bool may_search = is_known ? is_promising(option) && option->potential > best : i == 0;
-        may_search &= searched < SEARCHED_MOST && !search_is_over(search);
+        may_search &= searched < SEARCHED_MOST && !budget_is_spent(search, budget);
         bool is_next_known = i + 1 < boundaries->count && is_promising(ranked[i + 1]);
-        search->reserved = may_search && is_next_known && !searched ? (effort - search->used) / 2 : 0;
+        bool is_shared = may_search && is_next_known && !searched;
         searched += may_search;
-        option_try(boundaries, option, may_search);
-        search->reserved = 0;
+        option_try(boundaries, option, may_search,
+                   is_shared ? budget_keep(budget, budget_left(search, budget) / 2) : budget);
         if (option->form && !option_objection(boundaries, option) && option->boundary->speedup > best)
             best = option->boundary->speedup;
     }
@@ -346,7 +341,7 @@ static void option_take(Boundaries *boundaries, const Option *option, PassContex
     const RegistersBoundary *boundary = option->boundary;
     const char *price = price_text(boundaries, option);
     option->boundary->is_chosen = true;
-    search->target = result->target = boundary->registers;
+    result->target = boundary->registers;
     result->capped = option->capped;
     search_set_best(search, body_clone(option->form), &boundary->figures);
     best_take(search, context);
@@ -358,7 +353,7 @@ static void option_take(Boundaries *boundaries, const Option *option, PassContex
         boundary->speedup > 0 ? arena_printf(search->passes.arena, "; predicted %.3fx", boundary->speedup) : "");
 }
 
-void target_auto(Search *search, const Body *input, PassContext *context)
+void target_auto(Search *search, const Body *input, PassContext *context, Budget budget)
 {
     RegistersResult *result = search->result;
     const char *note;
@@ -373,9 +368,9 @@ void target_auto(Search *search, const Body *input, PassContext *context)
     if (boundaries.count) {
         search_prepare_prediction(search, input);
         if (pass_is_enabled(search->passes.options, PASS_BOUNDS))
-            inputs_prepare(&boundaries);
+            inputs_prepare(&boundaries, budget);
         potentials_predict(&boundaries);
-        options_try(&boundaries);
+        options_try(&boundaries, budget);
     }
     Option *best = option_choose(&boundaries);
     if (best)

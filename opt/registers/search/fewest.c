@@ -198,7 +198,7 @@ static Body *form_capped(Search *search, const Body *form, unsigned target, Figu
     Body *body = body_clone(form);
     if (pass_is_enabled(search->passes.options, PASS_BOUNDS) && search->result->before.registers > LOWEST_CAP)
         body->tuning.maxnreg = cap_of(target);
-    search->tried[PASS_BOUNDS]++;
+    search->record.tried[PASS_BOUNDS]++;
     *figures = search_measure(search, body);
     const char *what = arena_printf(search->passes.arena, body->tuning.maxnreg ? ".maxnreg %u" : "target %u",
                                     body->tuning.maxnreg ? body->tuning.maxnreg : target);
@@ -210,14 +210,14 @@ static Body *form_capped(Search *search, const Body *form, unsigned target, Figu
 }
 
 /* Looks for the lowest cap that the input bears by itself, at the price. */
-static void caps_try(Fewest *fewest)
+static void caps_try(Fewest *fewest, Budget budget)
 {
     Search *search = fewest->search;
     RegistersResult *result = search->result;
     unsigned low = LOWEST_CAP - 1, cap = LOWEST_CAP;
     if (!pass_is_enabled(search->passes.options, PASS_BOUNDS))
         return;
-    while (fewest->front.below > low + CAPS_APART && !search_is_over(search)) {
+    while (fewest->front.below > low + CAPS_APART && !budget_is_spent(search, budget)) {
         Figures figures;
         body_free(form_capped(search, fewest->input, cap, &figures));
         bool fits = search_accepts(search, &figures) && figures.registers < fewest->front.below &&
@@ -231,45 +231,40 @@ static void caps_try(Fewest *fewest)
 }
 
 /* Lets the passes look for the target, with 'assemblies' assemblies. */
-static void target_try(Search *search, const Body *form, unsigned target, unsigned assemblies)
+static void target_try(Fewest *fewest, unsigned target, bool is_guided, unsigned assemblies, Budget budget)
 {
-    unsigned reserved = search->reserved, effort = search->request->effort, taken = search->used + reserved;
+    Search *search = fewest->search;
     Figures figures;
-    search->target = target;
-    search->dropped = (Figures){0};
-    Body *body = form_capped(search, form, target, &figures);
+    search->target = (SearchTarget){
+        .registers = target, .is_guided = is_guided, .most_instructions = search->target.most_instructions};
+    Body *body = form_capped(search, fewest->taken ? fewest->taken->body : fewest->input, target, &figures);
     if (!body)
         return;
     search_set_best(search, body, &figures);
     /* The cap alone may reach the target, but not at the price. */
-    search->is_best_objected = search->is_guided && front_objects(search->observer, body, &figures);
-    if (effort > taken && effort - taken > assemblies)
-        search->reserved = effort - search->used - assemblies;
-    search_propose(search);
-    search->reserved = reserved;
+    search->best.is_objected = is_guided && front_objects(search->observer, body, &figures);
+    search_propose(search, budget_limit(search, budget, assemblies));
 }
 
 /* Goes down from what caps reach: by as much again where a lower form is taken, by half as much where not.  Each target
  * is first tried without going through forms that are too expensive, then with them: what comes after may be cheap. */
-static void targets_try(Fewest *fewest)
+static void targets_try(Fewest *fewest, Budget budget)
 {
     Search *search = fewest->search;
-    bool lower = true;
-    for (unsigned step = fewest->front.below / STEP_PART + 1; step && !search_is_over(search);) {
-        unsigned registers = fewest->front.below, left = search->request->effort - search->used - search->reserved;
+    bool lower = true, is_guided = false;
+    for (unsigned step = fewest->front.below / STEP_PART + 1; step && !budget_is_spent(search, budget);) {
+        unsigned registers = fewest->front.below, left = budget_left(search, budget);
         bool is_capped = registers > LOWEST_CAP;
         unsigned target = is_capped && registers > step ? registers - step : LEAST_TARGET;
-        search->is_guided = lower || !search->is_guided;
+        is_guided = lower || !is_guided;
         /* Without a cap no lower target follows. */
         unsigned share = is_capped ? left / 2 : left - left / 4;
-        target_try(search, fewest->taken ? fewest->taken->body : fewest->input, target,
-                   share < ROUND_LEAST ? left : share);
+        target_try(fewest, target, is_guided, share < ROUND_LEAST ? left : share, budget);
         lower = fewest->front.below < registers;
         lower |= lower_take(fewest, PREDICTIONS);
-        if (!lower && !search->is_guided)
+        if (!lower && !is_guided)
             step = is_capped ? step / 2 : 0;
     }
-    search->is_guided = false;
 }
 
 /* Why there are not fewer; NULL if no lower form was found. */
@@ -292,8 +287,8 @@ static void fewest_conclude(Fewest *fewest, PassContext *context)
         nothing_changed(search, context,
                         objection ? objection
                                   : arena_printf(arena, "no form with fewer than %u was found in %u %s",
-                                                 result->before.registers, search->used,
-                                                 plural_of(search->used, "assembly", "assemblies")));
+                                                 result->before.registers, search->spent.used,
+                                                 plural_of(search->spent.used, "assembly", "assemblies")));
         return;
     }
     search_set_best(search, body_clone(form->body), &form->figures);
@@ -305,7 +300,7 @@ static void fewest_conclude(Fewest *fewest, PassContext *context)
                                        objection ? "; " : "", objection ? objection : "");
 }
 
-void target_fewest(Search *search, const Body *input, PassContext *context)
+void target_fewest(Search *search, const Body *input, PassContext *context, Budget budget)
 {
     const Figures *before = &search->result->before;
     Fewest fewest = {.search = search, .input = input,
@@ -314,14 +309,14 @@ void target_fewest(Search *search, const Body *input, PassContext *context)
                                .below = before->registers,
                                .most_spills = figures_spills(before)}};
     bool predicts = search->passes.judge->predict != NULL;
-    unsigned last = search->request->effort / LAST_PART;
+    unsigned last = budget.effort / LAST_PART;
     last = last > PREDICTIONS ? last : PREDICTIONS;
     double growth = predicts ? threshold(THRESHOLD_FEWEST_CODE) : growth_allowed(search, LONGER_LOOPS);
-    search->most_instructions = (uint64_t)((double)before->instructions * growth);
+    search->target = (SearchTarget){.most_instructions = (uint64_t)((double)before->instructions * growth)};
     search->observer = &fewest.front.observer;
     fewest.before = search_predict(search, input, before);
-    caps_try(&fewest);
-    targets_try(&fewest);
+    caps_try(&fewest, budget);
+    targets_try(&fewest, budget);
     /* Out of time, or interrupted: predict only a few. */
     const Judge *judge = search->passes.judge;
     lower_take(&fewest, judge->is_over && judge->is_over(judge->context) ? PREDICTIONS : last);

@@ -9,7 +9,7 @@ enum { WORK_PARTS = 64, NUMBERED_PARTS = 80 };
 
 unsigned search_excess(const Search *search, const Figures *figures)
 {
-    return figures->registers > search->target ? figures->registers - search->target : 0;
+    return figures->registers > search->target.registers ? figures->registers - search->target.registers : 0;
 }
 
 int search_compare(const Search *search, const Figures *a, const Figures *b)
@@ -29,19 +29,76 @@ int search_compare(const Search *search, const Figures *a, const Figures *b)
     return a->registers < b->registers ? -1 : a->registers > b->registers;
 }
 
-bool search_is_over(const Search *search)
+Budget budget_keep(Budget budget, unsigned assemblies)
 {
-    const Judge *judge = search->passes.judge;
-    return search->used + search->reserved >= search->request->effort ||
-           (!search->is_last && judge->is_over && judge->is_over(judge->context));
+    budget.reserved += assemblies;
+    return budget;
 }
 
-Proposals proposals_new(const Search *search, unsigned most)
+unsigned budget_left(const Search *search, Budget budget)
+{
+    const unsigned taken = search->spent.used + budget.reserved;
+    return budget.effort > taken ? budget.effort - taken : 0;
+}
+
+Budget budget_limit(const Search *search, Budget budget, unsigned assemblies)
+{
+    const unsigned left = budget_left(search, budget);
+    return left > assemblies ? budget_keep(budget, left - assemblies) : budget;
+}
+
+bool budget_is_spent(const Search *search, Budget budget)
 {
     const Judge *judge = search->passes.judge;
-    unsigned width = judge->prepare ? judge->width : 0;
-    unsigned taken = search->used + search->reserved, effort = search->request->effort;
-    unsigned left = effort > taken ? effort - taken : 0;
+    return !budget_left(search, budget) ||
+           (!search->spent.is_last && judge->is_over && judge->is_over(judge->context));
+}
+
+bool search_is_over(const Search *search)
+{
+    return budget_is_spent(search, search->turn.budget);
+}
+
+SearchForm search_mark(const Search *search)
+{
+    return (SearchForm){.body = body_clone(search->passes.body), .figures = search->current};
+}
+
+/* The form, which is taken over, becomes the current one. */
+static void set_current(Search *search, SearchForm form)
+{
+    pass_set_body(&search->passes, form.body);
+    search->current = form.figures;
+}
+
+void search_rollback(Search *search, SearchForm mark)
+{
+    set_current(search, mark);
+}
+
+void search_form_free(SearchForm *form)
+{
+    body_free(form->body);
+    *form = (SearchForm){0};
+}
+
+SearchForm search_take_best(Search *search)
+{
+    const SearchForm best = search->best;
+    search->best = (SearchForm){0};
+    return best;
+}
+
+void search_put_best(Search *search, SearchForm form)
+{
+    body_free(search->best.body);
+    search->best = form;
+}
+
+Proposals proposals_new(const Search *search, Budget budget, unsigned most)
+{
+    const Judge *judge = search->passes.judge;
+    unsigned width = judge->prepare ? judge->width : 0, left = budget_left(search, budget);
     width = width < most ? width : most;
     width = width < left ? width : left;
     return (Proposals){.capacity = width > 1 ? width : 0};
@@ -61,13 +118,13 @@ static bool reaches_target(const Search *search, const Figures *figures)
 {
     return figures->known && !search_excess(search, figures) &&
            figures_spills(figures) <= figures_spills(&search->result->before) &&
-           figures->instructions <= search->most_instructions;
+           figures->instructions <= search->target.most_instructions;
 }
 
 bool search_is_reached(const Search *search)
 {
-    return reaches_target(search, &search->best_figures) &&
-           (!search->is_best_objected || search->is_pass_over);
+    return reaches_target(search, &search->best.figures) &&
+           (!search->best.is_objected || search->turn.is_over);
 }
 
 bool search_should_stop(const Search *search)
@@ -85,6 +142,16 @@ void candidate_free(Candidate *candidate)
 {
     analyses_free(candidate->analyses);
     body_free(candidate->body);
+}
+
+bool candidate_run(const Search *search, Candidate *candidate, PassId pass)
+{
+    PassContext context = search->passes;
+    context.body = candidate->body;
+    context.analyses = candidate->analyses;
+    bool changed = pass_run(&context, pass);
+    *candidate = (Candidate){context.body, context.analyses};
+    return changed;
 }
 
 /* The form to be assembled: of the input, what the user wrote. */
@@ -106,10 +173,10 @@ static uint64_t work_of(const Body *body, const Figures *figures)
 
 unsigned search_effort_of(const Search *search, unsigned count)
 {
-    const Figures *best = &search->best_figures, *before = &search->result->before;
-    if (!search->best || !best->known || !before->known)
+    const Figures *best = &search->best.figures, *before = &search->result->before;
+    if (!search->best.body || !best->known || !before->known)
         return count;
-    uint64_t each = work_of(search->best, best), input = work_of(search->input, before);
+    uint64_t each = work_of(search->best.body, best), input = work_of(search->input, before);
     return each > input ? (unsigned)((count * each + input / 2) / input) : count;
 }
 
@@ -119,8 +186,8 @@ static void charge(Search *search, const Body *body, const Figures *figures, uns
     uint64_t work = parts;
     if (before->known && figures->known)
         work = work_of(body, figures) * parts / work_of(search->input, before);
-    search->work += work > parts ? work : parts;
-    search->used = (unsigned)(search->work / WORK_PARTS);
+    search->spent.work += work > parts ? work : parts;
+    search->spent.used = (unsigned)(search->spent.work / WORK_PARTS);
 }
 
 /* Gives up a form that could wait for ever where the input does not. */
@@ -173,18 +240,18 @@ Prediction search_predict(Search *search, const Body *body, const Figures *figur
 Body *input_capped(const Search *search)
 {
     Body *body = body_clone(search->input);
-    body->tuning.maxnreg = search->cap;
+    body->tuning.maxnreg = search->target.cap;
     return body;
 }
 
 Prediction search_predict_capped(Search *search)
 {
-    if (!search->capped.known && search->cap) {
+    if (!search->target.capped.known && search->target.cap) {
         Body *body = input_capped(search);
-        search->capped = search_predict(search, body, &search->result->capped);
+        search->target.capped = search_predict(search, body, &search->result->capped);
         body_free(body);
     }
-    return search->capped;
+    return search->target.capped;
 }
 
 void search_prepare_prediction(const Search *search, const Body *input)
@@ -201,19 +268,19 @@ uint64_t search_growth_allowed(const Search *search)
     const Figures *current = &search->current;
     uint64_t gone = figures_spills(current) / sizeof(uint32_t) / 2;
     uint64_t least = current->instructions > gone ? current->instructions - gone : 0;
-    return search->most_instructions > least ? search->most_instructions - least : 0;
+    return search->target.most_instructions > least ? search->target.most_instructions - least : 0;
 }
 
 bool search_is_too_long(const Search *search)
 {
-    const Figures *last = &search->last, *current = &search->current;
-    return last->known && !search_excess(search, last) && last->instructions > search->most_instructions &&
-           current->instructions < search->most_instructions && figures_spills(last) < figures_spills(current);
+    const Figures *last = &search->turn.last, *current = &search->current;
+    return last->known && !search_excess(search, last) && last->instructions > search->target.most_instructions &&
+           current->instructions < search->target.most_instructions && figures_spills(last) < figures_spills(current);
 }
 
 bool search_accepts(const Search *search, const Figures *figures)
 {
-    return figures->known && figures->instructions <= search->most_instructions &&
+    return figures->known && figures->instructions <= search->target.most_instructions &&
            (!figures->serialized || search->result->before.serialized);
 }
 
@@ -237,18 +304,15 @@ static void candidate_dump(const Search *search, PassId pass, const char *what, 
 
 void search_record(Search *search, PassId pass, const char *what, const Body *body, const Figures *figures, bool kept)
 {
-    VEC_PUSH(search->passes.arena, search->steps, (RegistersStep){what, *figures, kept});
-    search->kept[pass] += kept;
+    VEC_PUSH(search->passes.arena, search->record.steps, (RegistersStep){what, *figures, kept});
+    search->record.kept[pass] += kept;
     if (kept)
         candidate_dump(search, pass, what, body, figures);
 }
 
 void search_set_best(Search *search, Body *body, const Figures *figures)
 {
-    body_free(search->best);
-    search->best = body;
-    search->best_figures = *figures;
-    search->is_best_objected = false;
+    search_put_best(search, (SearchForm){.body = body, .figures = *figures});
 }
 
 const char *time_objection(Search *search, const Body *form, const Figures *figures)
@@ -284,8 +348,8 @@ static bool spills_more_often(Search *search, const Body *body, const Figures *f
 /* Whether the form is better than the best one: of two that reach the target, one may not be worth its price. */
 static bool is_better(const Search *search, const Figures *figures, bool objected)
 {
-    return search_compare(search, figures, &search->best_figures) < 0 ||
-           (search->is_best_objected && !objected && reaches_target(search, figures));
+    return search_compare(search, figures, &search->best.figures) < 0 ||
+           (search->best.is_objected && !objected && reaches_target(search, figures));
 }
 
 bool search_consider(Search *search, PassId pass, const Body *body, const char *what, uint64_t slack, bool silent)
@@ -293,32 +357,27 @@ bool search_consider(Search *search, PassId pass, const Body *body, const char *
     if (search_is_over(search))
         return false;
     pass_verify(pass, body);
-    search->tried[pass]++;
-    Figures figures = search->last = search_measure(search, body);
+    search->record.tried[pass]++;
+    Figures figures = search->turn.last = search_measure(search, body);
     bool fits = search_accepts(search, &figures);
     if (figures.known && !fits && !search_excess(search, &figures) &&
-        (!search->dropped.known || search_compare(search, &figures, &search->dropped) < 0))
-        search->dropped = figures;
+        (!search->target.dropped.known || search_compare(search, &figures, &search->target.dropped) < 0))
+        search->target.dropped = figures;
     int order = fits ? search_compare(search, &figures, &search->current) : 1;
     bool objected = fits && is_objected(search, body, &figures);
     bool best = fits && is_better(search, &figures, objected) && !spills_more_often(search, body, &figures);
-    bool expensive = (best || order < 0) && search->is_guided &&
+    bool expensive = (best || order < 0) && search->target.is_guided &&
                      search->observer->objects(search->observer, body, &figures);
     best &= !expensive;
-    search->is_pass_over |= objected;
-    if (best) {
-        search_set_best(search, body_clone(body), &figures);
-        search->is_best_objected = objected;
-    }
+    search->turn.is_over |= objected;
+    if (best)
+        search_put_best(search, (SearchForm){body_clone(body), figures, objected});
     bool taken = !objected && !expensive && (order < 0 || (slack && order == 0));
     if (!taken && !expensive && slack > 1 && fits &&
         search_excess(search, &figures) <= search_excess(search, &search->current))
         taken = figures_spills(&figures) < figures_spills(&search->current) + slack;
-    if (taken) {
-        pass_set_body(&search->passes, body_clone(body));
-        search->current = figures;
-        search->replaced++;
-    }
+    if (taken)
+        set_current(search, (SearchForm){.body = body_clone(body), .figures = figures});
     if (objected || expensive)
         what = arena_printf(search->passes.arena, "%s, not worth its price", what);
     if (best || !silent)
@@ -326,21 +385,22 @@ bool search_consider(Search *search, PassId pass, const Body *body, const char *
     return taken;
 }
 
-bool search_run(Search *search, PassId pass, SearchStage stage, unsigned assemblies)
+bool candidate_propose(Search *search, PassId pass, Candidate *candidate, unsigned changes, const char *what)
 {
-    search->is_pass_over = false;
-    if (search_should_stop(search))
-        return false;
-    search->stage = stage;
-    search->assemblies = assemblies;
-    return pass_run(&search->passes, pass);
+    bool taken = changes && search_consider(search, pass, candidate->body, what, 0, false);
+    candidate_free(candidate);
+    return taken;
+}
+
+bool search_run(Search *search, PassId pass, SearchStage stage, unsigned assemblies, Budget budget)
+{
+    search->turn = (SearchTurn){.stage = stage, .assemblies = assemblies, .budget = budget};
+    return !search_should_stop(search) && pass_run(&search->passes, pass);
 }
 
 void search_restore(Search *search)
 {
-    if (!search->best->ssa || search->is_best_objected ||
-        !search_compare(search, &search->best_figures, &search->current))
-        return;
-    pass_set_body(&search->passes, body_clone(search->best));
-    search->current = search->best_figures;
+    const SearchForm *best = &search->best;
+    if (best->body->ssa && !best->is_objected && search_compare(search, &best->figures, &search->current))
+        set_current(search, (SearchForm){.body = body_clone(best->body), .figures = best->figures});
 }
