@@ -6,6 +6,7 @@
 #include "engine/choose_jam.h"
 #include "engine/directive.h"
 #include "engine/kernel_estimate.h"
+#include "engine/report/verdicts.h"
 #include "engine/run_steps.h"
 
 static void set_shape(KernelReport *report, const CoarsenOption *coarsen, Shape shape)
@@ -352,6 +353,7 @@ void run_kernels(Run *run)
         .passes = run->options->passes,
     };
     run->pipeline.passes.dump_out = run->messages;
+    run->pipeline.passes.print_step = step_print;
     run->knobs = find_knobs(run);
     /* Launch contracts add items to the module. */
     const size_t item_count = run->module->items.count, selected = count_selected(run);

@@ -23,10 +23,14 @@ typedef enum PassProperty {
     PROPERTY_LAUNCH = 1 << 2, /* preserved: how the kernel is launched */
 } PassProperty;
 
+struct RegistersStep;
+
 typedef struct PassOptions {
     bool enabled[PASSES_MOST]; /* -p */
     bool dumped[PASSES_MOST];  /* -d */
     FILE *dump_out;
+    /* Appends the words for a step of the register search, which are in the heading of its dump. */
+    void (*print_step)(const struct RegistersStep *step, Buf *out);
 } PassOptions;
 
 /* The state that passes work on and with. */

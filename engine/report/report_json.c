@@ -3,6 +3,7 @@
 #include "engine/launch.h"
 #include "engine/report/json.h"
 #include "engine/report/report.h"
+#include "engine/report/verdicts.h"
 #include "options/options.h"
 
 static json_t *figures_json(const Figures *figures)
@@ -253,7 +254,10 @@ static json_t *registers_json(const KernelReport *kernel)
     json_t *steps = json_array();
     for (unsigned i = 0; i < reduction->step_count; i++) {
         json_t *step = json_object();
-        json_object_set_new(step, "what", json_text(reduction->steps[i].what));
+        Buf words = {0};
+        move_print(&reduction->steps[i].move, &words);
+        json_object_set_new(step, "what", json_text(buf_text(&words)));
+        buf_free(&words);
         json_object_set_new(step, "kept", json_boolean(reduction->steps[i].kept));
         json_object_set_new(step, "figures", figures_json(&reduction->steps[i].figures));
         json_array_append_new(steps, step);

@@ -1,4 +1,5 @@
 #include "engine/report/report_trials.h"
+#include "engine/report/verdicts.h"
 
 #include <stdlib.h>
 
@@ -81,7 +82,9 @@ void register_steps_print(const RegistersResult *reduction, bool all, Buf *out)
             left++;
             continue;
         }
-        buf_printf(out, "    %s %s: ", step->kept ? "kept  " : "undone", step->what);
+        buf_puts(out, step->kept ? "    kept   " : "    undone ");
+        move_print(&step->move, out);
+        buf_puts(out, ": ");
         register_figures_print(&step->figures, out);
         buf_puts(out, "\n");
     }

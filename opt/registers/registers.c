@@ -157,8 +157,7 @@ static bool fits_without_spills(Search *search, const Body *form, unsigned count
     body->tuning.maxnreg = count;
     Figures figures = search_measure(search, body);
     bool fits = search_accepts(search, &figures) && figures.registers <= count && !adds_spills(search, &figures);
-    search_record(search, PASS_BOUNDS, arena_printf(search->passes.arena, "without spills: .maxnreg %u", count), body,
-                  &figures, fits);
+    search_record(search, PASS_BOUNDS, move_of(MOVE_CAP_UNSPILLED, count), body, &figures, fits);
     if (fits)
         search_set_best(search, body, &figures);
     else

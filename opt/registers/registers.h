@@ -3,6 +3,7 @@
 #define PTXOPT_OPT_REGISTERS_REGISTERS_H
 
 #include "opt/pass.h"
+#include "opt/registers/move.h"
 
 /* The goal to which registers are lowered. */
 typedef enum RegistersGoal {
@@ -28,8 +29,9 @@ typedef struct RegistersRequest {
     bool is_original; /* the body says what the kernel's own statements say, which then are what is assembled for it */
 } RegistersRequest;
 
-typedef struct RegistersStep { /* one candidate, for the report */
-    const char *what;          /* "schedule: depth first", "rematerialize 12 values", ".maxnreg 32" */
+/* One candidate, for the report. */
+typedef struct RegistersStep {
+    Move move;
     Figures figures;
     bool kept;
 } RegistersStep;

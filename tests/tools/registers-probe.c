@@ -23,6 +23,7 @@
 
 #include "assembler/assembler.h"
 #include "engine/judge/judge.h"
+#include "engine/report/verdicts.h"
 #include "emit/emit.h"
 #include "emulator/emulator.h"
 #include "target/target.h"
@@ -140,13 +141,16 @@ static void steps_print(const RegistersResult *result)
 {
     for (unsigned i = 0; i < result->step_count; i++) {
         const RegistersStep *step = &result->steps[i];
-        if (!step->figures.known) {
-            printf("    ? %s: %s\n", step->what, step->figures.message ? step->figures.message : "not assembled");
-            continue;
-        }
-        printf("    %s %3u regs %5llu spilled %5llu insts  %s\n", step->kept ? "*" : " ", step->figures.registers,
-               (unsigned long long)figures_spills(&step->figures), (unsigned long long)step->figures.instructions,
-               step->what);
+        Buf words = {0};
+        move_print(&step->move, &words);
+        if (step->figures.known)
+            printf("    %s %3u regs %5llu spilled %5llu insts  %s\n", step->kept ? "*" : " ", step->figures.registers,
+                   (unsigned long long)figures_spills(&step->figures), (unsigned long long)step->figures.instructions,
+                   buf_text(&words));
+        else
+            printf("    ? %s: %s\n", buf_text(&words),
+                   step->figures.message ? step->figures.message : "not assembled");
+        buf_free(&words);
     }
 }
 

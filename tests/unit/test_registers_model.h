@@ -2,6 +2,7 @@
 #ifndef PTXOPT_TESTS_REGISTERS_MODEL_H
 #define PTXOPT_TESTS_REGISTERS_MODEL_H
 
+#include "engine/report/verdicts.h"
 #include "tests/unit/test_registers_support.h"
 
 typedef enum Temper { HONEST, ERRATIC, REFUSING, REFUSING_CAPS, OBLIGING } Temper;
@@ -130,6 +131,16 @@ static inline void case_run(Case *test)
     assert_true(test->judge.repeats || test->judge.calls <= (test->request.effort > 2 ? test->request.effort : 2));
     assert_non_null(test->result.explanation);
     body_verify(test->body, "registers");
+}
+
+/* The words for a step. */
+static inline const char *step_text(const Case *test, unsigned step)
+{
+    Buf words = {0};
+    move_print(&test->result.steps[step].move, &words);
+    const char *text = arena_strndup(test->arena, buf_text(&words), words.length);
+    buf_free(&words);
+    return text;
 }
 
 static inline void case_end(Case *test)

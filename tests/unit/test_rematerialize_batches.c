@@ -99,10 +99,10 @@ static const char *batches(const Run *run)
 {
     const char *text = "";
     for (size_t i = 0; i < run->search.record.steps.count; i++) {
-        const char *what = run->search.record.steps.data[i].what;
-        unsigned count = 0;
-        assert_int_equal(sscanf(what, "rematerialize %u value", &count), 1);
-        text = arena_printf(run->arena, "%s%s%u%s", text, *text ? " " : "", count, strstr(what, "opaque") ? "" : "p");
+        const Move *move = &run->search.record.steps.data[i].move;
+        const bool is_plain = move->kind == MOVE_REMATERIALIZE;
+        assert_true(is_plain || move->kind == MOVE_OPAQUE);
+        text = arena_printf(run->arena, "%s%s%u%s", text, *text ? " " : "", move->count, is_plain ? "p" : "");
     }
     return text;
 }

@@ -147,6 +147,5 @@ bool pass_hoist(PassContext *context)
     Search *search = context->search;
     Candidate candidate = candidate_new(search);
     unsigned moved = hoist_values(candidate.body, candidate.analyses);
-    return candidate_propose(search, PASS_HOIST, &candidate, moved,
-                             arena_printf(context->arena, "hoist where it saves registers: %u", moved));
+    return candidate_propose(search, PASS_HOIST, &candidate, move_of(MOVE_HOIST, moved));
 }

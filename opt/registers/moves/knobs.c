@@ -156,7 +156,6 @@ static bool is_slower(Search *search, const Body *body, const Figures *figures)
 /* Measures them all, and makes the best one the search's best form; false if none is better. */
 static bool trials_run(Search *search, Trial *trials, unsigned count)
 {
-    Arena *arena = search->passes.arena;
     Body *found = NULL;
     const Trial *best;
     trials_measure(search, trials, count);
@@ -169,12 +168,11 @@ static bool trials_run(Search *search, Trial *trials, unsigned count)
         found = NULL;
     }
     for (unsigned i = 0; i < count && trials[i].measured; i++) {
-        const char *what = arena_printf(arena, "%s%s%s", knobs_text(arena, trials[i].knobs),
-                                        trials[i].base == search->best.body ? "" : " for the input",
-                                        trials[i].slower ? ", predicted to be slower" : "");
+        const Move move = {MOVE_KNOBS, .knobs = trials[i].knobs, .of_input = trials[i].base != search->best.body,
+                           .is_slower = trials[i].slower};
         bool kept = found && best == &trials[i];
         Body *body = kept ? found : NULL;
-        search_record(search, PASS_KNOBS, what, body, &trials[i].figures, kept);
+        search_record(search, PASS_KNOBS, move, body, &trials[i].figures, kept);
     }
     if (found)
         search_set_best(search, found, &best->figures);

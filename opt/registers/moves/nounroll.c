@@ -28,9 +28,8 @@ static bool propose(Search *search, const Body *form, const Heads *heads, size_t
     Body *body = body_clone(form);
     for (size_t i = first; i < end; i++)
         block_add_pragma(body, body->blocks.data[heads->data[i]], "nounroll");
-    const char *what = arena_printf(search->passes.arena, "%zu loop%s not unrolled", end - first,
-                                    end - first == 1 ? "" : "s");
-    bool taken = search_consider(search, PASS_NOUNROLL, body, what, 0, false);
+    const Move move = move_of(MOVE_NOUNROLL, (unsigned)(end - first));
+    bool taken = search_consider(search, PASS_NOUNROLL, body, move, 0, false);
     body_free(body);
     return taken;
 }

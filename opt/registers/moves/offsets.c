@@ -188,8 +188,7 @@ static bool offsets_shift(Search *search)
     for (unsigned i = 0; i < COUNT_OF(parts) && !search_should_stop(search); i++) {
         Candidate candidate = candidate_new(search);
         unsigned shifted = shift_offsets(candidate.body, analyses_values(candidate.analyses), parts[i]);
-        const char *what = arena_printf(search->passes.arena, "%u offset%s shifted", shifted, shifted == 1 ? "" : "s");
-        taken |= candidate_propose(search, PASS_OFFSETS, &candidate, shifted, what);
+        taken |= candidate_propose(search, PASS_OFFSETS, &candidate, move_of(MOVE_SHIFTS, shifted));
     }
     return taken;
 }
@@ -203,10 +202,8 @@ bool pass_offsets(PassContext *context)
         Candidate candidate = candidate_new(search);
         unsigned joined = way ? offset_pointers(candidate.body, candidate.analyses)
                               : addresses_join(search, &candidate);
-        const char *what = way ? arena_printf(context->arena, "%u pointer%s by uniform distances", joined,
-                                              joined == 1 ? "" : "s")
-                               : "addresses from one base";
-        taken |= candidate_propose(search, PASS_OFFSETS, &candidate, joined, what);
+        const Move move = move_of(way ? MOVE_DISTANCES : MOVE_ONE_BASE, joined);
+        taken |= candidate_propose(search, PASS_OFFSETS, &candidate, move);
     }
     if (search->request->goal == GOAL_FEWEST)
         taken |= offsets_shift(search);

@@ -414,9 +414,8 @@ bool pass_pack(PassContext *context)
     for (unsigned form = 0; form < 2 && request.most && !search_should_stop(search); form++) {
         Candidate candidate = candidate_new(search);
         Packing packing = pack_values(candidate.body, candidate.analyses, sm, &request);
-        const char *what = arena_printf(context->arena, "%u small values in %u register%s", packing.values,
-                                        packing.words, packing.words == 1 ? "" : "s");
-        taken |= candidate_propose(search, PASS_PACK, &candidate, packing.values, what);
+        const Move move = {MOVE_PACK, packing.values, .words = packing.words};
+        taken |= candidate_propose(search, PASS_PACK, &candidate, move);
         request.most = packing.values ? growth_instead(search, packing.insts) : 0;
     }
     return taken;

@@ -34,7 +34,7 @@ bool pass_recompute(PassContext *context)
 {
     Search *search = context->search;
     Candidate candidates[COUNT_OF(worths)];
-    const char *names[COUNT_OF(worths)];
+    Move moves[COUNT_OF(worths)];
     unsigned count = 0;
     bool taken = false;
     unsigned most = search->turn.budget.effort < FEW ? FORMS_FIRST : COUNT_OF(worths);
@@ -46,12 +46,13 @@ bool pass_recompute(PassContext *context)
         if (!form_make(search, i, excess, &candidates[count], &made))
             continue;
         proposals_add(search, &proposals, candidates[count].body);
-        names[count++] = arena_printf(search->passes.arena, "recompute across places: %u instruction%s (%u)", made,
-                                      made == 1 ? "" : "s", worths[i].worth);
+        moves[count++] = (Move){MOVE_RECOMPUTE, made, .worth = worths[i].worth};
     }
     for (unsigned i = 0; i < count; i++) {
-        bool is_tried = !search_should_stop(search);
-        taken |= candidate_propose(search, PASS_RECOMPUTE, &candidates[i], is_tried, names[i]);
+        if (search_should_stop(search))
+            candidate_free(&candidates[i]);
+        else
+            taken |= candidate_propose(search, PASS_RECOMPUTE, &candidates[i], moves[i]);
     }
     return taken;
 }

@@ -39,9 +39,8 @@ static bool batch_try(Search *search, const RematerializeRequest *request, const
     Candidate candidate;
     if (!batch_make(search, request, values, count, &candidate))
         return false;
-    const char *what = arena_printf(search->passes.arena, "rematerialize %u value%s%s", count, count == 1 ? "" : "s",
-                                    request->opaque ? " from opaque copies" : "");
-    return candidate_propose(search, PASS_REMATERIALIZE, &candidate, count, what);
+    const Move move = move_of(request->opaque ? MOVE_OPAQUE : MOVE_REMATERIALIZE, count);
+    return candidate_propose(search, PASS_REMATERIALIZE, &candidate, move);
 }
 
 /* Assembles the batch together with those that come next while batches do not help; returns how many that are. */

@@ -98,8 +98,8 @@ static bool orders_of_blocks(Search *search, Scheduler *scheduler, Orders *kept,
             scheduler_choose(scheduler, blocks[b], &rule, trial->blocks[id]);
             if (!scheduler_apply(scheduler, blocks[b], trial->blocks[id]))
                 continue;
-            const char *what = arena_printf(search->passes.arena, "schedule one block: %s", rule.name);
-            bool helps = search_consider(search, PASS_SCHEDULE, scheduler->body, what, 0, true);
+            const Move move = {MOVE_ORDER_BLOCK, .rule = rule.name};
+            bool helps = search_consider(search, PASS_SCHEDULE, scheduler->body, move, 0, true);
             taken |= helps;
             if (helps)
                 orders_save(scheduler, kept);
@@ -150,10 +150,8 @@ static bool orders_exactly(Search *search, Scheduler *scheduler, Orders *kept, O
         proved += is_least;
         changed += scheduler_apply(scheduler, block, trial->blocks[i]);
     }
-    const char *what = arena_printf(search->passes.arena,
-                                    "schedule: fewest registers (%u block%s changed, %u below the rules', %u proved)",
-                                    changed, changed == 1 ? "" : "s", lowered, proved);
-    bool taken = changed && search_consider(search, PASS_SCHEDULE, scheduler->body, what, 0, false);
+    const Move move = {MOVE_ORDER_EXACT, changed, .lowered = lowered, .proved = proved};
+    bool taken = changed && search_consider(search, PASS_SCHEDULE, scheduler->body, move, 0, false);
     if (taken)
         orders_save(scheduler, kept);
     orders_apply(scheduler, kept);
@@ -181,8 +179,8 @@ static bool orders_by_rule(Search *search)
         orders_choose(scheduler, &rule, &trial);
         if (!orders_apply(scheduler, &trial))
             continue;
-        const char *what = arena_printf(search->passes.arena, "schedule: %s", rule.name);
-        if (!search_consider(search, PASS_SCHEDULE, candidate.body, what, 0, false))
+        const Move move = {MOVE_ORDER, .rule = rule.name};
+        if (!search_consider(search, PASS_SCHEDULE, candidate.body, move, 0, false))
             continue;
         orders_save(scheduler, &kept);
         taken = true;
@@ -241,7 +239,7 @@ static void neighbour_choose(Search *search, Scheduler *scheduler, BlockOrder *b
 typedef struct Neighbour {
     Orders orders;
     ScheduleRule rule;
-    const char *what;
+    MoveKind kind;
     bool by_rule, changed;
 } Neighbour;
 
@@ -254,9 +252,7 @@ static void neighbour_draw(Search *search, Scheduler *scheduler, const Orders *k
     BlockOrder *block = block_choose(search, scheduler);
     out->rule = rule_for(search, rule);
     out->by_rule = kind < 5;
-    out->what = kind == 0 ? "schedule with random weights"
-                : kind < 5 ? "schedule one block with random weights"
-                           : "change an order at random";
+    out->kind = kind == 0 ? MOVE_WEIGHTS : kind < 5 ? MOVE_WEIGHTS_BLOCK : MOVE_ORDER_RANDOM;
     orders_copy(scheduler, kept, &out->orders);
     if (!block)
         return;
@@ -312,7 +308,7 @@ static bool orders_at_random(Search *search)
             if (random_below(&search->random, 4) == 0)
                 slack += figures_spills(&search->best.figures) / SLACK_DIVISOR + 4;
             orders_apply(scheduler, &neighbour->orders);
-            if (!search_consider(search, PASS_SCHEDULE, candidate.body, neighbour->what, slack, true))
+            if (!search_consider(search, PASS_SCHEDULE, candidate.body, move_of(neighbour->kind, 0), slack, true))
                 continue;
             taken = true;
             orders_save(scheduler, &kept);

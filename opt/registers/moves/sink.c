@@ -306,12 +306,12 @@ bool pass_sink(PassContext *context)
     static const struct {
         SinkMode mode;
         bool loads;
-        const char *what;
+        MoveKind kind;
     } modes[] = {
-        {SINK_SAVING, true, "sink where it saves registers, including loads"},
-        {SINK_COPIES, false, "sink copies to each using block"},
-        {SINK_ALL, true, "sink everything, including loads"},
-        {SINK_SAVING, false, "sink where it saves registers"},
+        {SINK_SAVING, true, MOVE_SINK_LOADS},
+        {SINK_COPIES, false, MOVE_SINK_COPIES},
+        {SINK_ALL, true, MOVE_SINK_ALL},
+        {SINK_SAVING, false, MOVE_SINK},
     };
     Search *search = context->search;
     bool taken = false;
@@ -326,8 +326,7 @@ bool pass_sink(PassContext *context)
     for (size_t i = 0; i < count && !search_should_stop(search); i++) {
         Candidate candidate = candidate_new(search);
         unsigned moved = sink_values(candidate.body, candidate.analyses, modes[i].mode, modes[i].loads);
-        const char *what = arena_printf(context->arena, "%s: %u", modes[i].what, moved);
-        taken |= candidate_propose(search, PASS_SINK, &candidate, moved, what);
+        taken |= candidate_propose(search, PASS_SINK, &candidate, move_of(modes[i].kind, moved));
     }
     return taken;
 }

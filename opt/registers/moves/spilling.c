@@ -76,7 +76,7 @@ static bool is_no_loss(Search *search, const Body *body, const Figures *figures,
 typedef struct Form {
     Body *body; /* owned */
     Figures figures;
-    const char *what;
+    Move move;
     bool pays;
     double faster; /* than the best form, as predicted */
 } Form;
@@ -92,22 +92,23 @@ static bool is_acceptable(const Search *search, const Figures *figures)
 
 /* Measures a form and takes its body over; true if it is better than the best one by its figures, and as many blocks
  * fit on an SM. */
-static bool form_measure(Search *search, Body *body, const char *what, Form *form)
+static bool form_measure(Search *search, Body *body, Move move, Form *form)
 {
     pass_verify(PASS_SPILLING, body);
     search->record.tried[PASS_SPILLING]++;
-    *form = (Form){body, search_measure(search, body), what, false, 1};
+    *form = (Form){body, search_measure(search, body), move, false, 1};
     const Figures *figures = &form->figures, *best = &search->best.figures;
     if (!is_acceptable(search, figures) || search_compare(search, figures, best) >= 0 ||
         blocks_on_sm(search, figures) < blocks_on_sm(search, best)) {
-        search_record(search, PASS_SPILLING, what, body, figures, false);
+        search_record(search, PASS_SPILLING, move, body, figures, false);
         body_free(body);
         return false;
     }
     form->pays = is_no_loss(search, body, figures, &form->faster);
-    form->what = arena_printf(search->passes.arena, "%s (%u block%s on an SM instead of %u, predicted %.3fx)", what,
-                              blocks_on_sm(search, figures), plural(blocks_on_sm(search, figures)),
-                              blocks_on_sm(search, best), form->faster);
+    form->move.is_compared = true;
+    form->move.blocks = blocks_on_sm(search, figures);
+    form->move.blocks_before = blocks_on_sm(search, best);
+    form->move.speedup = form->faster;
     return true;
 }
 
@@ -119,7 +120,7 @@ static void forms_take(Search *search, const Form *forms, unsigned count)
         if (forms[i].pays && (!taken || search_compare(search, &forms[i].figures, &taken->figures) < 0))
             taken = &forms[i];
     for (unsigned i = 0; i < count; i++) {
-        search_record(search, PASS_SPILLING, forms[i].what, forms[i].body, &forms[i].figures, &forms[i] == taken);
+        search_record(search, PASS_SPILLING, forms[i].move, forms[i].body, &forms[i].figures, &forms[i] == taken);
         if (&forms[i] != taken)
             body_free(forms[i].body);
     }
@@ -291,12 +292,6 @@ static Attempt attempt_next(const Spilling *spilling)
     return (Attempt){.of_capped = least && least->of_capped, .limit = (least ? least : lowest)->limit - STEP};
 }
 
-static const char *demotion_describe(const Search *search, const Demotion *demotion)
-{
-    return arena_printf(search->passes.arena, "%u value%s in %u slot%s of shared memory", demotion->values,
-                        plural(demotion->values), demotion->slots, plural(demotion->slots));
-}
-
 /* Lets the judge begin with the forms that are tried in any case. */
 static void forms_prepare(const Spilling *spilling)
 {
@@ -317,12 +312,12 @@ static void forms_prepare(const Spilling *spilling)
         later.attempts[later.attempt_count++] = attempt;
     }
 }
-/* The form that is tried next, what it is, and the attempt that it comes from (NULL: the assembler's own spills, which
- * come first, because the assembler needs these). NULL: there is none. */
-static Body *form_next(Spilling *spilling, bool is_first, const char **what, Attempt **attempt)
+/* The form that is tried next, the move that makes it, and the attempt that it comes from (NULL: the assembler's own
+ * spills, which come first, because the assembler needs these). NULL: there is none. */
+static Body *form_next(Spilling *spilling, bool is_first, Move *move, Attempt **attempt)
 {
     *attempt = NULL;
-    *what = "spills in shared memory";
+    *move = move_of(MOVE_SPILLS, 0);
     if (is_first && spilling->takes_pragma)
         return pragma_make(spilling);
     Demotion demotion;
@@ -331,7 +326,7 @@ static Body *form_next(Spilling *spilling, bool is_first, const char **what, Att
     **attempt = next;
     Body *body = demotion_make(spilling, &next, &demotion);
     (*attempt)->values = demotion.values;
-    *what = demotion_describe(spilling->search, &demotion);
+    *move = (Move){MOVE_DEMOTE, demotion.values, .slots = demotion.slots};
     return body;
 }
 
@@ -343,11 +338,11 @@ static void forms_try(Search *search, Spilling *spilling)
     bool is_done = false;
     forms_prepare(spilling);
     for (unsigned i = 0; i < spilling->forms && !is_done && !search_is_over(search); i++) {
-        const char *what;
+        Move move;
         Attempt *attempt;
-        Body *body = form_next(spilling, !i, &what, &attempt);
+        Body *body = form_next(spilling, !i, &move, &attempt);
         Form *form = &forms[count];
-        if (!body || !form_measure(search, body, what, form))
+        if (!body || !form_measure(search, body, move, form))
             continue;
         count++;
         is_done = form->pays && !figures_spills(&form->figures);

@@ -149,8 +149,7 @@ static bool form_take(Fewest *fewest, FrontForm *form)
         return false;
     fewest->front.below = registers;
     fewest->taken = form;
-    search_record(search, PASS_BOUNDS, arena_printf(search->passes.arena, "the fewest so far: %u", registers),
-                  form->body, &form->figures, true);
+    search_record(search, PASS_BOUNDS, move_of(MOVE_FEWEST, registers), form->body, &form->figures, true);
     return true;
 }
 
@@ -200,9 +199,9 @@ static Body *form_capped(Search *search, const Body *form, unsigned target, Figu
         body->tuning.maxnreg = cap_of(target);
     search->record.tried[PASS_BOUNDS]++;
     *figures = search_measure(search, body);
-    const char *what = arena_printf(search->passes.arena, body->tuning.maxnreg ? ".maxnreg %u" : "target %u",
-                                    body->tuning.maxnreg ? body->tuning.maxnreg : target);
-    search_record(search, PASS_BOUNDS, what, body, figures, false);
+    const unsigned cap = body->tuning.maxnreg;
+    search_record(search, PASS_BOUNDS, cap ? move_of(MOVE_CAP, cap) : move_of(MOVE_TARGET, target), body, figures,
+                  false);
     if (figures->known)
         return body;
     body_free(body);

@@ -284,30 +284,29 @@ bool search_accepts(const Search *search, const Figures *figures)
            (!figures->serialized || search->result->before.serialized);
 }
 
-static void candidate_dump(const Search *search, PassId pass, const char *what, const Body *body,
-                           const Figures *figures)
+static void step_dump(const Search *search, PassId pass, const RegistersStep *step, const Body *body)
 {
-    if (!search->passes.options->dumped[pass])
+    const PassOptions *options = search->passes.options;
+    if (!options->dumped[pass])
         return;
-    Arena *scratch = arena_new();
+    Buf words = {0};
     Body *printed = body_clone(body); /* what is assembled: no phis */
     if (printed->ssa)
         body_from_ssa(printed);
-    pass_dump(&search->passes, pass, printed,
-              arena_printf(scratch, "%s: %u register%s, %llu byte%s spilled, %llu instruction%s", what,
-                           figures->registers, plural(figures->registers), (unsigned long long)figures_spills(figures),
-                           plural(figures_spills(figures)), (unsigned long long)figures->instructions,
-                           plural(figures->instructions)));
+    if (options->print_step)
+        options->print_step(step, &words);
+    pass_dump(&search->passes, pass, printed, buf_text(&words));
     body_free(printed);
-    arena_free(scratch);
+    buf_free(&words);
 }
 
-void search_record(Search *search, PassId pass, const char *what, const Body *body, const Figures *figures, bool kept)
+void search_record(Search *search, PassId pass, Move move, const Body *body, const Figures *figures, bool kept)
 {
-    VEC_PUSH(search->passes.arena, search->record.steps, (RegistersStep){what, *figures, kept});
+    const RegistersStep step = {move, *figures, kept};
+    VEC_PUSH(search->passes.arena, search->record.steps, step);
     search->record.kept[pass] += kept;
     if (kept)
-        candidate_dump(search, pass, what, body, figures);
+        step_dump(search, pass, &step, body);
 }
 
 void search_set_best(Search *search, Body *body, const Figures *figures)
@@ -352,7 +351,7 @@ static bool is_better(const Search *search, const Figures *figures, bool objecte
            (search->best.is_objected && !objected && reaches_target(search, figures));
 }
 
-bool search_consider(Search *search, PassId pass, const Body *body, const char *what, uint64_t slack, bool silent)
+bool search_consider(Search *search, PassId pass, const Body *body, Move move, uint64_t slack, bool silent)
 {
     if (search_is_over(search))
         return false;
@@ -378,16 +377,15 @@ bool search_consider(Search *search, PassId pass, const Body *body, const char *
         taken = figures_spills(&figures) < figures_spills(&search->current) + slack;
     if (taken)
         set_current(search, (SearchForm){.body = body_clone(body), .figures = figures});
-    if (objected || expensive)
-        what = arena_printf(search->passes.arena, "%s, not worth its price", what);
+    move.is_objected = objected || expensive;
     if (best || !silent)
-        search_record(search, pass, what, body, &figures, best);
+        search_record(search, pass, move, body, &figures, best);
     return taken;
 }
 
-bool candidate_propose(Search *search, PassId pass, Candidate *candidate, unsigned changes, const char *what)
+bool candidate_propose(Search *search, PassId pass, Candidate *candidate, Move move)
 {
-    bool taken = changes && search_consider(search, pass, candidate->body, what, 0, false);
+    bool taken = move.count && search_consider(search, pass, candidate->body, move, 0, false);
     candidate_free(candidate);
     return taken;
 }

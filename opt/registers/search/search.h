@@ -124,8 +124,8 @@ Candidate candidate_new(const Search *search);
 void candidate_free(Candidate *candidate);
 /* Runs a pass that is not of the search on the candidate; whether it changed anything. */
 bool candidate_run(const Search *search, Candidate *candidate, PassId pass);
-/* Frees the candidate, after search_consider without slack if 'changes' are in it. */
-bool candidate_propose(Search *search, PassId pass, Candidate *candidate, unsigned changes, const char *what);
+/* Frees the candidate, after search_consider without slack if the move counts something. */
+bool candidate_propose(Search *search, PassId pass, Candidate *candidate, Move move);
 
 /* Registers above the target. */
 unsigned search_excess(const Search *search, const Figures *figures);
@@ -159,8 +159,8 @@ uint64_t search_growth_allowed(const Search *search);
 bool search_is_too_long(const Search *search);
 /* Whether it assembled, has not grown too far, and is not serialized where the input is not. */
 bool search_accepts(const Search *search, const Figures *figures);
-/* Adds a line to the report ('what' must live as long), and dumps a form that was kept. */
-void search_record(Search *search, PassId pass, const char *what, const Body *body, const Figures *figures, bool kept);
+/* Adds a line to the report, and dumps a form that was kept. */
+void search_record(Search *search, PassId pass, Move move, const Body *body, const Figures *figures, bool kept);
 /* Makes the body, which is taken over, the best form; it is worth its price as far as is known. */
 void search_set_best(Search *search, Body *body, const Figures *figures);
 
@@ -169,7 +169,7 @@ void search_set_best(Search *search, Body *body, const Figures *figures);
  * becomes the best form only; the search goes on without it. A guided search drops it. With 'slack' a form that spills
  * fewer than 'slack' bytes more becomes the current one too (1: one that is as good). 'silent': only success is
  * recorded. True if it became the current one. */
-bool search_consider(Search *search, PassId pass, const Body *body, const char *what, uint64_t slack, bool silent);
+bool search_consider(Search *search, PassId pass, const Body *body, Move move, uint64_t slack, bool silent);
 /* Runs a pass on the current form; false if it is switched off, the search is at its end, or nothing became current. */
 bool search_run(Search *search, PassId pass, SearchStage stage, unsigned assemblies, Budget budget);
 /* Makes the best form the current one again: a walk may end at a worse one. */

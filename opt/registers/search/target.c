@@ -26,8 +26,7 @@ bool search_bounds(Search *search)
     search->record.tried[PASS_BOUNDS]++;
     Figures figures = search_measure(search, body);
     bool better = search_accepts(search, &figures) && search_compare(search, &figures, &search->best.figures) < 0;
-    search_record(search, PASS_BOUNDS, arena_printf(search->passes.arena, ".maxntid %u", block_size_total(block)), body,
-                  &figures, better);
+    search_record(search, PASS_BOUNDS, move_of(MOVE_BLOCK, block_size_total(block)), body, &figures, better);
     if (better)
         search_set_best(search, body, &figures);
     else
@@ -162,8 +161,8 @@ void capped_start(Search *search, const Body *input, unsigned target)
         search->target.capped = (Prediction){0};
         search->record.tried[PASS_BOUNDS]++;
         result->capped = search_measure(search, search->best.body);
-        search_record(search, PASS_BOUNDS, arena_printf(search->passes.arena, ".maxnreg %u", cap), search->best.body,
-                      &result->capped, result->capped.known);
+        search_record(search, PASS_BOUNDS, move_of(MOVE_CAP, cap), search->best.body, &result->capped,
+                      result->capped.known);
         if (result->capped.known || search->request->goal != GOAL_COUNT)
             break;
     }
