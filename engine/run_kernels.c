@@ -169,10 +169,12 @@ static void warn_refusals(Run *run, const KernelReport *report)
                      result->registers_refusal);
     } else if (report->request.reduce && report->request.registers.goal == GOAL_COUNT &&
                result->registers != OUTCOME_NOT_ASKED && !result->reduction.reached) {
+        Buf words = {0};
+        explanation_print(&result->reduction, run->report.source, &words);
         diag_warning(&run->diag, result->kernel->span, "kernel '%s' does not reach %u register%s%s%s", name,
                      report->request.registers.target, plural(report->request.registers.target),
-                     result->reduction.explanation ? ": " : "",
-                     result->reduction.explanation ? result->reduction.explanation : "");
+                     words.length ? ": " : "", buf_text(&words));
+        buf_free(&words);
     }
 }
 

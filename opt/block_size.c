@@ -37,14 +37,13 @@ unsigned block_size_total(const BlockSize *block)
     return total <= UINT32_MAX ? (unsigned)total : 0;
 }
 
-unsigned block_size_total_assumed(const BlockSize *block, unsigned launched, const char **note)
+unsigned block_size_total_assumed(const BlockSize *block, unsigned launched, ThreadsOrigin *origin)
 {
     unsigned total = block_size_total(block);
-    *note = "";
     if (!total)
-        *note = launched ? " (in the launch)" : " (assumed: use -block)";
-    else if (block->origin == BLOCK_BOUNDED)
-        *note = " (the most that .maxntid allows)";
+        *origin = launched ? THREADS_LAUNCHED : THREADS_ASSUMED;
+    else
+        *origin = block->origin == BLOCK_BOUNDED ? THREADS_BOUNDED : THREADS_KNOWN;
     return total ? total : launched ? launched : ASSUMED_THREADS;
 }
 

@@ -25,9 +25,15 @@ BlockSize block_size_resolve(const Tuning *tuning, const unsigned given[3]);
 BlockSize block_size_exact(const BlockSize *block);
 /* Threads of a block; 0: unknown. */
 unsigned block_size_total(const BlockSize *block);
-/* The same for occupancy; if it is unknown, that of the launch that is counted (0: none is), or a common size.
- * *note says how far to trust it, in parentheses after a space, or is "". */
-unsigned block_size_total_assumed(const BlockSize *block, unsigned launched, const char **note);
+/* The sources of a number of threads. */
+typedef enum ThreadsOrigin {
+    THREADS_KNOWN,
+    THREADS_LAUNCHED, /* in the launch that is counted; others may have other blocks */
+    THREADS_ASSUMED,  /* a common size */
+    THREADS_BOUNDED,  /* the most that .maxntid allows */
+} ThreadsOrigin;
+/* The same for occupancy; if it is unknown, that of the launch that is counted (0: none is), or a common size. */
+unsigned block_size_total_assumed(const BlockSize *block, unsigned launched, ThreadsOrigin *origin);
 /* The size after coarsening, whose 'tuning' the coarsened kernel has. */
 BlockSize block_size_coarsened(const BlockSize *block, const unsigned factor[3], const Tuning *tuning);
 /* Declares it as .maxntid, with as many numbers as it needs. */

@@ -96,14 +96,6 @@ Demands demands_find(const Function *kernel)
     return visit.demands;
 }
 
-/* "'setmaxnreg.inc.sync.aligned.u32' on line 13" */
-static const char *place(Arena *arena, const Demands *demands, const Inst *inst)
-{
-    const Source *source = demands->module->source;
-    return arena_printf(arena, "'%s' on line %u", inst_spelling(arena, inst),
-                        source ? source_position(source, inst->span.begin).line : 0);
-}
-
 /* With no fewer at launch than any setmaxnreg names, no warp ever needs registers of others, and none lets go of more
  * than it has. */
 unsigned demands_fewest_registers(const Demands *demands, const Figures *input)
@@ -114,48 +106,42 @@ unsigned demands_fewest_registers(const Demands *demands, const Figures *input)
     return fits ? demands->pool_most : input->registers;
 }
 
-const char *demands_fix_registers(Arena *arena, const Demands *demands, const Figures *input)
+DemandObjection demands_fix_registers(const Demands *demands, const Figures *input)
 {
     if (!demands->pool || demands_fewest_registers(demands, input) < input->registers)
-        return NULL;
-    if (!demands->pool_is_given)
-        return arena_printf(arena,
-                            "%s has no effect, because no directive limits the registers at launch; with a limit, it "
-                            "could wait forever for registers that the block does not have",
-                            place(arena, demands, demands->pool));
-    return arena_printf(arena,
-                        "%s sets %u registers for each thread, out of those that the block is launched with; if "
-                        "it were launched with fewer than %u, a warp could wait for them forever",
-                        place(arena, demands, demands->pool), demands->pool_most, input->registers);
+        return (DemandObjection){.kind = DEMAND_MET};
+    return (DemandObjection){.kind = demands->pool_is_given ? DEMAND_POOL_FIXED : DEMAND_POOL_IGNORED,
+                             .module = demands->module,
+                             .inst = demands->pool,
+                             .before = input->registers,
+                             .pool_most = demands->pool_most};
 }
 
-/* Why the number of blocks on an SM must not change as it does; NULL if it may. */
-static const char *residency_objection(Arena *arena, const Demands *demands, const Residency *residency,
-                                       const Figures *input, const Figures *form)
+/* Whether the number of blocks on an SM must not change as it does. */
+static DemandObjection residency_objection(const Demands *demands, const Residency *residency, const Figures *input,
+                                           const Figures *form)
 {
-    ResidencyChange change;
-    const char *reason = NULL;
-    if ((demands->waits || demands->has_clusters) && residency_falls(residency, input, form, &change))
-        reason = demands->has_clusters ? "its clusters need their blocks on SMs at the same time"
-                                       : arena_printf(arena, "%s may wait for another block, which then must be on an "
-                                                      "SM, too", place(arena, demands, demands->waits));
-    else if (demands->tensor && residency_rises(residency, input, form, &change))
-        reason = arena_printf(arena, "%s may wait for tensor memory that other blocks of the SM have",
-                              place(arena, demands, demands->tensor));
-    return reason ? arena_printf(arena, "an SM would hold %u blocks of %u threads instead of %u, and %s", change.after,
-                                 change.threads, change.before, reason)
-                  : NULL;
+    DemandObjection objection = {.module = demands->module};
+    if ((demands->waits || demands->has_clusters) && residency_falls(residency, input, form, &objection.change)) {
+        objection.kind = demands->has_clusters ? DEMAND_CLUSTERS : DEMAND_BLOCKS;
+        objection.inst = demands->has_clusters ? NULL : demands->waits;
+    } else if (demands->tensor && residency_rises(residency, input, form, &objection.change)) {
+        objection.kind = DEMAND_TENSOR;
+        objection.inst = demands->tensor;
+    }
+    return objection;
 }
 
-const char *demands_objection(Arena *arena, const Demands *demands, const Residency *residency, const Figures *input,
-                              const Figures *form)
+DemandObjection demands_objection(const Demands *demands, const Residency *residency, const Figures *input,
+                                  const Figures *form)
 {
     bool is_same = form->registers == input->registers;
     if (demands->pool && !is_same &&
         (form->registers > input->registers || form->registers < demands_fewest_registers(demands, input)))
-        return arena_printf(arena,
-                            "with %u registers at launch instead of %u, %s could wait forever for registers that the "
-                            "block does not have",
-                            form->registers, input->registers, place(arena, demands, demands->pool));
-    return residency_objection(arena, demands, residency, input, form);
+        return (DemandObjection){.kind = DEMAND_POOL,
+                                 .module = demands->module,
+                                 .inst = demands->pool,
+                                 .registers = form->registers,
+                                 .before = input->registers};
+    return residency_objection(demands, residency, input, form);
 }

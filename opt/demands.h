@@ -23,11 +23,30 @@ Demands demands_find(const Function *kernel);
 
 /* The fewest registers that a form may have, given the input's; the input's own where all forms must have those. */
 unsigned demands_fewest_registers(const Demands *demands, const Figures *input);
-/* Why registers stay as they are, in the arena: no form may have fewer than the input, or more.  NULL: some may. */
-const char *demands_fix_registers(Arena *arena, const Demands *demands, const Figures *input);
-/* Why a form with these figures may wait for ever, or not be launched, where the input is not, in the arena; NULL if it
- * may not. */
-const char *demands_objection(Arena *arena, const Demands *demands, const Residency *residency, const Figures *input,
-                              const Figures *form);
+
+/* Why a form may wait for ever, or not be launched, where the input is not. */
+typedef enum DemandKind {
+    DEMAND_MET,
+    DEMAND_POOL_IGNORED, /* setmaxnreg has no effect: no directive limits the registers, and with one it could wait */
+    DEMAND_POOL_FIXED,   /* setmaxnreg names as many as the input has at launch, or more */
+    DEMAND_POOL,         /* setmaxnreg, with other registers at launch */
+    DEMAND_CLUSTERS,     /* need their blocks on SMs at the same time, of which an SM would hold fewer */
+    DEMAND_BLOCKS,       /* an instruction may wait for another block, of which an SM would hold fewer */
+    DEMAND_TENSOR,       /* an allocation may wait for other blocks, of which an SM would hold more */
+} DemandKind;
+
+typedef struct DemandObjection {
+    DemandKind kind;
+    const Module *module;
+    const Inst *inst;           /* that waits; NULL for clusters */
+    unsigned registers, before; /* at launch: the form's, and the input's */
+    unsigned pool_most;
+    ResidencyChange change;
+} DemandObjection;
+
+/* Why registers stay as they are: no form may have fewer than the input, or more. DEMAND_MET: some may. */
+DemandObjection demands_fix_registers(const Demands *demands, const Figures *input);
+DemandObjection demands_objection(const Demands *demands, const Residency *residency, const Figures *input,
+                                  const Figures *form);
 
 #endif

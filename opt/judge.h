@@ -16,6 +16,7 @@ typedef struct Figures {
     uint64_t stack, shared, constant;   /* bytes */
     uint64_t instructions;              /* of machine code */
     const char *message;
+    const struct DemandObjection *unmet; /* it is assembled, but not known because of this; NULL: it is not */
 } Figures;
 
 static inline uint64_t figures_spills(const Figures *figures) { return figures->spill_stores + figures->spill_loads; }

@@ -54,7 +54,7 @@ static Verdict judge_without_time(const Policy *policy, const JudgedForm *form, 
     return policy->needs_time ? VERDICT_UNKNOWN : VERDICT_TAKE;
 }
 
-Verdict policy_judge(const Policy *policy, const JudgedForm *form, const JudgedForm *than)
+static Verdict policy_judge(const Policy *policy, const JudgedForm *form, const JudgedForm *than)
 {
     const Prediction *after = form->prediction, *before = than->prediction;
     if (!predictions_compare(after, before))
@@ -75,6 +75,16 @@ Verdict policy_judge(const Policy *policy, const JudgedForm *form, const JudgedF
     if (policy->gain > 0 && before->cycles < policy->gain * after->cycles)
         return VERDICT_NO_GAIN;
     return VERDICT_TAKE;
+}
+
+Objection policy_objection(const Policy *policy, const JudgedForm *form, const JudgedForm *than)
+{
+    return (Objection){.verdict = policy_judge(policy, form, than),
+                       .registers = form->figures->registers,
+                       .instructions = form->figures->instructions,
+                       .instructions_before = than->figures->instructions,
+                       .form = *form->prediction,
+                       .than = *than->prediction};
 }
 
 bool policy_accepts(const Policy *policy, const Prediction *form, const Prediction *than)

@@ -50,7 +50,17 @@ typedef struct JudgedForm {
     const Prediction *prediction;
 } JudgedForm;
 
-Verdict policy_judge(const Policy *policy, const JudgedForm *form, const JudgedForm *than);
+/* Why a form is not worth taking, with the figures of both forms that the reason is about. */
+typedef struct Objection {
+    Verdict verdict; /* VERDICT_TAKE: it is worth taking */
+    unsigned registers;
+    uint64_t instructions, instructions_before; /* of machine code */
+    Prediction form, than;
+} Objection;
+/* Judges a form; both have figures. */
+Objection policy_objection(const Policy *policy, const JudgedForm *form, const JudgedForm *than);
+static inline bool objects(const Objection *objection) { return objection->verdict != VERDICT_TAKE; }
+
 /* The same for policies about predictions only: whether the form is worth taking. */
 bool policy_accepts(const Policy *policy, const Prediction *form, const Prediction *than);
 

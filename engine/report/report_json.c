@@ -211,7 +211,40 @@ static json_t *knobs_json(unsigned knobs)
     return words;
 }
 
-static json_t *registers_json(const KernelReport *kernel)
+static json_t *buf_json(Buf *words)
+{
+    json_t *text = json_text(buf_text(words));
+    buf_free(words);
+    return text;
+}
+
+static json_t *boundary_json(const RegistersBoundary *boundary, const Figures *before)
+{
+    Buf words = {0};
+    json_t *one = json_object();
+    boundary_print(boundary, before, &words);
+    json_object_set_new(one, "registers", json_integer(boundary->registers));
+    json_object_set_new(one, "blocks", json_integer(boundary->blocks));
+    json_object_set_new(one, "warps", json_integer(boundary->warps));
+    json_object_set_new(one, "figures", figures_json(&boundary->figures));
+    json_object_set_new(one, "speedup", boundary->speedup > 0 ? json_real(boundary->speedup) : json_null());
+    json_object_set_new(one, "chosen", json_boolean(boundary->is_chosen));
+    json_object_set_new(one, "verdict", buf_json(&words));
+    return one;
+}
+
+static json_t *step_json(const RegistersStep *step)
+{
+    Buf words = {0};
+    json_t *one = json_object();
+    move_print(&step->move, &words);
+    json_object_set_new(one, "what", buf_json(&words));
+    json_object_set_new(one, "kept", json_boolean(step->kept));
+    json_object_set_new(one, "figures", figures_json(&step->figures));
+    return one;
+}
+
+static json_t *registers_json(const Report *report, const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
     const RegistersResult *reduction = &result->reduction;
@@ -232,36 +265,20 @@ static json_t *registers_json(const KernelReport *kernel)
     }
     json_object_set_new(value, "target", reduction->target ? json_integer(reduction->target) : json_null());
     json_object_set_new(value, "reached", json_boolean(reduction->reached));
-    json_object_set_new(value, "explanation", json_text(reduction->explanation));
+    Buf words = {0};
+    explanation_print(reduction, report->source, &words);
+    json_object_set_new(value, "explanation", has_explanation(reduction) ? buf_json(&words) : json_null());
     json_object_set_new(value, "before", figures_json(&reduction->before));
     json_object_set_new(value, "capped", figures_json(&reduction->capped));
     json_object_set_new(value, "after", figures_json(&reduction->after));
     json_object_set_new(value, "assembler_options", knobs_json(knobs_of(result->kernel)));
     json_t *boundaries = json_array();
-    for (unsigned i = 0; i < reduction->boundary_count; i++) {
-        const RegistersBoundary *boundary = &reduction->boundaries[i];
-        json_t *one = json_object();
-        json_object_set_new(one, "registers", json_integer(boundary->registers));
-        json_object_set_new(one, "blocks", json_integer(boundary->blocks));
-        json_object_set_new(one, "warps", json_integer(boundary->warps));
-        json_object_set_new(one, "figures", figures_json(&boundary->figures));
-        json_object_set_new(one, "speedup", boundary->speedup > 0 ? json_real(boundary->speedup) : json_null());
-        json_object_set_new(one, "chosen", json_boolean(boundary->is_chosen));
-        json_object_set_new(one, "verdict", json_text(boundary->verdict));
-        json_array_append_new(boundaries, one);
-    }
+    for (unsigned i = 0; i < reduction->boundary_count; i++)
+        json_array_append_new(boundaries, boundary_json(&reduction->boundaries[i], &reduction->before));
     json_object_set_new(value, "boundaries", boundaries);
     json_t *steps = json_array();
-    for (unsigned i = 0; i < reduction->step_count; i++) {
-        json_t *step = json_object();
-        Buf words = {0};
-        move_print(&reduction->steps[i].move, &words);
-        json_object_set_new(step, "what", json_text(buf_text(&words)));
-        buf_free(&words);
-        json_object_set_new(step, "kept", json_boolean(reduction->steps[i].kept));
-        json_object_set_new(step, "figures", figures_json(&reduction->steps[i].figures));
-        json_array_append_new(steps, step);
-    }
+    for (unsigned i = 0; i < reduction->step_count; i++)
+        json_array_append_new(steps, step_json(&reduction->steps[i]));
     json_object_set_new(value, "steps", steps);
     return value;
 }
@@ -293,7 +310,7 @@ static json_t *kernel_json(const Report *report, const KernelReport *kernel)
                         json_integer(source_position(report->source, kernel->result.kernel->span.begin).line));
     json_object_set_new(value, "coarsening", coarsening_json(report, kernel));
     json_object_set_new(value, "unroll_jam", jams_json(report, kernel));
-    json_object_set_new(value, "registers", registers_json(kernel));
+    json_object_set_new(value, "registers", registers_json(report, kernel));
     json_object_set_new(value, "cost", cost_comparison_json(kernel));
     json_object_set_new(value, "before", standing_json(&kernel->before));
     json_object_set_new(value, "after", standing_json(&kernel->after));

@@ -3,6 +3,7 @@
 #include "engine/report/report.h"
 #include "engine/report/report_trials.h"
 #include "engine/report/summary.h"
+#include "engine/report/verdicts.h"
 #include "options/options.h"
 
 #include <string.h>
@@ -283,15 +284,16 @@ static void print_registers(Buf *out, const Report *report, const KernelReport *
         buf_printf(out, "  registers: the fewest for at most %g%% more time", kernel->request.registers.price);
     else
         buf_printf(out, "  registers: %u requested", kernel->request.registers.target);
-    if (reduction->explanation)
-        buf_printf(out, ": %s", reduction->explanation);
+    buf_puts(out, has_explanation(reduction) ? ": " : "");
+    explanation_print(reduction, report->source, out);
     buf_puts(out, "\n");
     for (unsigned i = 0; i < reduction->boundary_count; i++) {
         const RegistersBoundary *boundary = &reduction->boundaries[i];
-        buf_printf(out, "    %s %u register%s, %u block%s and %u warp%s on an SM: %s\n",
+        buf_printf(out, "    %s %u register%s, %u block%s and %u warp%s on an SM: ",
                    boundary->is_chosen ? "chosen" : "      ", boundary->registers, plural(boundary->registers),
-                   boundary->blocks, plural(boundary->blocks), boundary->warps, plural(boundary->warps),
-                   boundary->verdict);
+                   boundary->blocks, plural(boundary->blocks), boundary->warps, plural(boundary->warps));
+        boundary_print(boundary, &reduction->before, out);
+        buf_puts(out, "\n");
     }
     if (reduction->capped.known) {
         buf_puts(out, "    capped, unchanged code: ");

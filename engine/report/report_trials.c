@@ -69,8 +69,10 @@ void register_figures_print(const Figures *figures, Buf *out)
     if (figures->known)
         buf_printf(out, "%u registers, %llu bytes spilled, %llu instructions", figures->registers,
                    (unsigned long long)figures_spills(figures), (unsigned long long)figures->instructions);
-    else
-        buf_printf(out, "not assembled: %s", figures->message ? figures->message : "no reason given");
+    if (figures->known)
+        return;
+    buf_puts(out, "not assembled: ");
+    unknown_figures_print(figures, "no reason given", out);
 }
 
 void register_steps_print(const RegistersResult *reduction, bool all, Buf *out)

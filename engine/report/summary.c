@@ -1,4 +1,5 @@
 #include "engine/report/summary.h"
+#include "engine/report/verdicts.h"
 
 #include <string.h>
 
@@ -144,8 +145,10 @@ static void print_search(Buf *out, const KernelReport *kernel)
         return;
     } else if (is_count && !result->reduction.reached) {
         buf_printf(out, " (%u not reached)", kernel->request.registers.target);
-    } else if (result->registers == OUTCOME_UNCHANGED && result->reduction.explanation) {
-        buf_printf(out, " (%s)", result->reduction.explanation);
+    } else if (result->registers == OUTCOME_UNCHANGED && has_explanation(&result->reduction)) {
+        buf_puts(out, " (");
+        explanation_print(&result->reduction, result->kernel->module->source, out);
+        buf_puts(out, ")");
     }
 }
 

@@ -11,4 +11,13 @@ void move_print(const Move *move, Buf *out);
 /* The same with the figures: the heading of a dump. */
 void step_print(const RegistersStep *step, Buf *out);
 
+/* verdicts.c: what the register search came to, and why not further; nothing if it was not asked for. 'source' is the
+ * kernel's. */
+void explanation_print(const RegistersResult *result, const Source *source, Buf *out);
+bool has_explanation(const RegistersResult *result);
+/* What is said of a boundary; 'before' are the input's figures. */
+void boundary_print(const RegistersBoundary *boundary, const Figures *before, Buf *out);
+/* Why figures are not known. */
+void unknown_figures_print(const Figures *figures, const char *without_reason, Buf *out);
+
 #endif

@@ -20,133 +20,88 @@ static Body *input_clone(const Body *body)
     return input;
 }
 
-/* "28 registers, 2752 bytes spilled (40 under the cap alone)" */
-static const char *figures_describe(Search *search, const Figures *figures)
+/* Why the target costs spills, or is missed. */
+static void obstacles_find(Search *search)
 {
-    const Figures *capped = &search->result->capped;
-    Arena *arena = search->passes.arena;
-    unsigned long long spilled = figures_spills(figures), under_cap = figures_spills(capped);
-    if (!spilled)
-        return arena_printf(arena, "%u register%s, nothing spilled", figures->registers, plural(figures->registers));
-    if (!capped->known || under_cap == spilled)
-        return arena_printf(arena, "%u register%s, %llu byte%s spilled", figures->registers, plural(figures->registers),
-                            spilled, plural(spilled));
-    return arena_printf(arena, "%u register%s, %llu byte%s spilled (%llu under the cap alone)", figures->registers,
-                        plural(figures->registers), spilled, plural(spilled), under_cap);
-}
-
-/* "; 65 registers are needed at the head of the loop on line 87 ...", where that is more than the target; else "". */
-static const char *needed_describe(Search *search)
-{
+    RegistersExplanation *explanation = &search->result->explanation;
     Body *body = body_clone(search->input);
     body_to_ssa(body);
     Analyses *analyses = analyses_new(body);
     const RegistersNeeded needed = registers_needed(body, analyses);
-    const char *text = "";
-    if (needed.registers > search->target.registers) {
-        Arena *arena = search->passes.arena;
-        const char *line = "";
-        if (needed.span.end > needed.span.begin)
-            line = arena_printf(arena, " on line %u",
-                                source_position(body->module->source, needed.span.begin).line);
-        text = arena_printf(arena, "; %u register%s are needed at the %s%s, however code is ordered or recomputed",
-                            needed.registers, plural(needed.registers), needed.is_loop ? "head of the loop" : "barrier",
-                            line);
-    }
+    if (needed.registers > search->target.registers)
+        explanation->needed = needed;
+    explanation->obstacle = spilling_obstacle(search);
     analyses_free(analyses);
     body_free(body);
-    return text;
-}
-
-/* Why the target costs spills, or is missed. */
-static const char *obstacles_describe(Search *search)
-{
-    const char *needed = needed_describe(search), *obstacle = spilling_obstacle(search);
-    return obstacle ? arena_printf(search->passes.arena, "%s; no value can go to shared memory: %s", needed, obstacle)
-                    : needed;
 }
 
 static void target_explain(Search *search)
 {
     RegistersResult *result = search->result;
-    Arena *arena = search->passes.arena;
     const Figures *after = &result->after, *dropped = &search->target.dropped;
-    unsigned target = search->target.registers;
-    result->reached = after->known && after->registers <= target;
-    const char *found = figures_describe(search, after);
-    if (result->reached)
-        result->explanation =
-            figures_spills(after) ? arena_printf(arena, "%s%s", found, obstacles_describe(search)) : found;
-    else if (dropped->known)
-        result->explanation = arena_printf(
-            arena,
-            "%s; a form with %u register%s and %llu byte%s spilled was found, but not used, because it has %llu "
-            "instruction%s and more than %llu would be %s%s",
-            found, dropped->registers, plural(dropped->registers), (unsigned long long)figures_spills(dropped),
-            plural(figures_spills(dropped)), (unsigned long long)dropped->instructions, plural(dropped->instructions),
-            (unsigned long long)search->target.most_instructions, "over 1/16 more than the kernel has without a search",
-            obstacles_describe(search));
-    else
-        result->explanation =
-            arena_printf(arena, "%s; no form with %u was found in %u %s%s%s", found, target, search->spent.used,
-                         plural_of(search->spent.used, "assembly", "assemblies"),
-                         target < LOWEST_CAP ? "; assemblers accept no cap below 24" : "", obstacles_describe(search));
+    result->reached = after->known && after->registers <= search->target.registers;
+    result->explanation.outcome = result->reached ? REGISTERS_REACHED
+                                  : dropped->known ? REGISTERS_DROPPED
+                                                   : REGISTERS_MISSED;
+    result->explanation.found = *after;
+    result->explanation.other = *dropped;
+    result->explanation.most_instructions = search->target.most_instructions;
+    result->explanation.assemblies = search->spent.used;
+    if (!result->reached || figures_spills(after))
+        obstacles_find(search);
 }
 
 /* Why the target was not reached, although 'spilling' does. */
-static void spills_explain(Search *search, const Figures *spilling, const char *objection)
+static void spills_explain(Search *search, const Figures *spilling)
 {
     RegistersResult *result = search->result;
     result->reached = false;
-    result->explanation = arena_printf(
-        search->passes.arena, "%s; %u register%s would cost %llu byte%s of spills (-spill allows them)%s",
-        objection         ? objection
-        : result->changed ? arena_printf(search->passes.arena, "%u register%s, the fewest found without more spills",
-                                         result->after.registers, plural(result->after.registers))
-                          : "no count below the input's was found without more spills",
-        spilling->registers, plural(spilling->registers), (unsigned long long)figures_spills(spilling),
-        plural(figures_spills(spilling)), obstacles_describe(search));
+    result->explanation.outcome = result->changed ? REGISTERS_UNSPILLED : REGISTERS_NO_LOWER;
+    result->explanation.found = result->after;
+    result->explanation.other = *spilling;
+    obstacles_find(search);
 }
 
 /* If the best form is not worth its price, takes the input under the cap, if that is better than without. */
-static void take_capped(Search *search, PassContext *context, const char *objection)
+static void take_capped(Search *search, PassContext *context)
 {
     RegistersResult *result = search->result;
-    if (search_compare(search, &result->capped, &result->before) >= 0 ||
-        figures_spills(&result->capped) > figures_spills(&result->before)) {
-        nothing_changed(search, context, objection);
+    const Figures *capped = &result->capped;
+    if (search_compare(search, capped, &result->before) >= 0 ||
+        figures_spills(capped) > figures_spills(&result->before)) {
+        nothing_changed(search, context, REGISTERS_OBJECTED);
         return;
     }
     Prediction before = search_predict(search, search->input, &result->before), alone = search_predict_capped(search);
-    if (price_objection(search, &before, &alone, &result->capped)) {
-        nothing_changed(search, context, objection);
+    const Objection objection = price_objection(search, &before, &alone, capped);
+    if (objects(&objection)) {
+        nothing_changed(search, context, REGISTERS_OBJECTED);
         return;
     }
-    search_set_best(search, input_capped(search), &result->capped);
+    search_set_best(search, input_capped(search), capped);
     best_take(search, context);
-    result->explanation = arena_printf(search->passes.arena, "%s; the cap alone gives %u", objection,
-                                       result->after.registers);
+    result->explanation.outcome = REGISTERS_CAP_ALONE;
+    result->explanation.found = result->after;
 }
 
-/* Takes the input under the cap for the best form where it is predicted to be so much faster that its spills pay.  The
- * reason, or NULL. */
-static const char *prefer_capped(Search *search)
+/* Takes the input under the cap for the best form where it is predicted to be so much faster that its spills pay. The
+ * explanation, or none. */
+static RegistersExplanation prefer_capped(Search *search)
 {
-    const Figures *capped = &search->result->capped, *best = &search->best.figures;
-    if (!search->target.cap || search_excess(search, capped) || figures_spills(capped) <= figures_spills(best) ||
+    const RegistersExplanation none = {.outcome = REGISTERS_NOTHING};
+    const Figures *capped = &search->result->capped, best = search->best.figures;
+    if (!search->target.cap || search_excess(search, capped) || figures_spills(capped) <= figures_spills(&best) ||
         (!search->request->spill && adds_spills(search, capped)))
-        return NULL;
-    Prediction ours = search_predict(search, search->best.body, best), alone = search_predict_capped(search);
+        return none;
+    Prediction ours = search_predict(search, search->best.body, &best), alone = search_predict_capped(search);
     const Policy policy = {.needs_time = true, .gain = threshold(THRESHOLD_SPILLING_GAIN)};
     if (!policy_accepts(&policy, &alone, &ours))
-        return NULL;
-    const char *reason = arena_printf(search->passes.arena,
-                                      "%s; a form with %llu byte%s spilled was found, but not used: it is predicted to "
-                                      "be slower (%.3fx)",
-                                      figures_describe(search, capped), (unsigned long long)figures_spills(best),
-                                      plural(figures_spills(best)), alone.cycles / ours.cycles);
+        return none;
     search_set_best(search, input_capped(search), capped);
-    return reason;
+    return (RegistersExplanation){.outcome = REGISTERS_CAP_IS_FASTER,
+                                  .found = *capped,
+                                  .other = best,
+                                  .speedup = alone.cycles / ours.cycles};
 }
 
 /* Whether the form under a cap of 'count' registers keeps it without more spills than the input has; the form is then
@@ -205,43 +160,39 @@ static void target_fixed(Search *search, const Body *input, PassContext *context
     if (result->before.registers <= target && !figures_spills(&result->before)) {
         result->reached = true;
         result->capped = result->before;
-        nothing_changed(search, context,
-                        arena_printf(search->passes.arena, "the input fits with %u register%s",
-                                     result->before.registers, plural(result->before.registers)));
+        nothing_changed(search, context, REGISTERS_FITS);
         return;
     }
     capped_start(search, input, target);
     if (!result->capped.known) {
-        nothing_changed(search, context,
-                        arena_printf(search->passes.arena, "the input cannot be used under the cap: %s",
-                                     result->capped.message ? result->capped.message : "no reason given"));
+        nothing_changed(search, context, REGISTERS_CAP_REJECTED);
         return;
     }
     target_search(search, search->request->spill ? budget : budget_keep(budget, budget.effort / 4));
-    const char *objection = NULL, *preferred = NULL;
-    Figures spilling = search->best.figures;
-    bool refrains = !search->request->spill && adds_spills(search, &spilling);
+    RegistersExplanation preferred = {.outcome = REGISTERS_NOTHING};
+    const Figures spilling = search->best.figures;
+    const bool may_spill = search->request->spill, refrains = !may_spill && adds_spills(search, &spilling);
     if (refrains)
         lowest_without_spills(search, input, budget);
-    if (refrains && !search->best.body)
-        nothing_changed(search, context, NULL);
-    else if (search_compare(search, &search->best.figures, &result->before) >= 0)
-        nothing_changed(search, context, NULL);
-    else if ((objection = time_objection(search, search->best.body, &search->best.figures)) != NULL &&
-             !search->request->spill)
-        take_capped(search, context, objection);
-    else {
+    const bool is_better =
+        search->best.body && search_compare(search, &search->best.figures, &result->before) < 0;
+    if (is_better)
+        result->explanation.objection = time_objection(search, search->best.body, &search->best.figures);
+    const bool is_objected = objects(&result->explanation.objection);
+    if (!is_better) {
+        nothing_changed(search, context, REGISTERS_NOTHING);
+    } else if (is_objected && !may_spill) {
+        take_capped(search, context);
+    } else {
         preferred = prefer_capped(search);
         best_take(search, context);
     }
     if (refrains)
-        spills_explain(search, &spilling, objection);
-    else if (!objection || search->request->spill)
+        spills_explain(search, &spilling);
+    else if (!is_objected || may_spill)
         target_explain(search);
-    if (preferred)
+    if (preferred.outcome != REGISTERS_NOTHING)
         result->explanation = preferred;
-    else if (objection && search->request->spill)
-        result->explanation = arena_printf(search->passes.arena, "%s, although %s", result->explanation, objection);
 }
 
 static bool has_own_spills(const Search *search)
@@ -273,16 +224,11 @@ static void own_spills_move(Search *search, const Body *input, PassContext *cont
     if (!search_run(search, PASS_SPILLING, STAGE_FINE, budget.effort, budget))
         return;
     best_take(search, context);
-    unsigned long long own = figures_spills(&result->before), left = figures_spills(&result->after);
-    result->explanation =
-        arena_printf(search->passes.arena,
-                     "%s; of %llu byte%s that it spills itself, %llu are left: the others are in "
-                     "shared memory",
-                     result->explanation ? result->explanation : "nothing else changes", own, plural(own), left);
+    result->explanation.moves_spills = true;
 }
 
 /* The registers stay as they are, and what the target was is only said. */
-static void target_keep(Search *search, PassContext *context, const char *reason)
+static void target_keep(Search *search, PassContext *context)
 {
     const RegistersRequest *request = search->request;
     RegistersResult *result = search->result;
@@ -291,7 +237,7 @@ static void target_keep(Search *search, PassContext *context, const char *reason
         result->target = request->target;
         result->reached = result->before.registers <= request->target;
     }
-    nothing_changed(search, context, reason);
+    nothing_changed(search, context, REGISTERS_FIXED);
 }
 
 /* Says so of passes that have no form for -d to print. */
@@ -320,16 +266,15 @@ void registers_reduce(PassContext *context, const RegistersRequest *request, Reg
     search.passes.analyses = NULL;
     search.passes.search = &search;
     Body *input = input_clone(context->body);
-    const char *fixed = NULL;
     search.input = input;
     result->before = search_measure(&search, input);
     const Budget all = {.effort = request->effort}, budget = {.effort = all.effort - own_spills_effort(&search)};
+    if (result->before.known)
+        result->explanation.demand = demands_fix_registers(&search.demands, &result->before);
     if (!result->before.known)
-        nothing_changed(&search, context,
-                        arena_printf(context->arena, "the input does not assemble: %s",
-                                     result->before.message ? result->before.message : "no reason given"));
-    else if ((fixed = demands_fix_registers(context->arena, &search.demands, &result->before)) != NULL)
-        target_keep(&search, context, fixed);
+        nothing_changed(&search, context, REGISTERS_NOT_ASSEMBLED);
+    else if (result->explanation.demand.kind != DEMAND_MET)
+        target_keep(&search, context);
     else if (request->goal == GOAL_AUTO)
         target_auto(&search, input, context, budget);
     else if (request->goal == GOAL_FEWEST)

@@ -3,7 +3,12 @@
 #define PTXOPT_OPT_REGISTERS_REGISTERS_H
 
 #include "opt/pass.h"
+#include "opt/demands.h"
+#include "opt/policy.h"
 #include "opt/registers/move.h"
+#include "opt/registers/search/needed.h"
+
+enum { LOWEST_CAP = 24 }; /* assemblers raise a lower .maxnreg to this, with a warning */
 
 /* The goal to which registers are lowered. */
 typedef enum RegistersGoal {
@@ -36,14 +41,88 @@ typedef struct RegistersStep {
     bool kept;
 } RegistersStep;
 
+/* The search's answer for a boundary. */
+typedef enum BoundaryVerdict {
+    BOUNDARY_NOT_TRIED,
+    BOUNDARY_REJECTED, /* the input does not assemble for it: figures.message */
+    BOUNDARY_MISSED,   /* the best form found has more registers: figures */
+    BOUNDARY_EXCEEDED, /* the same for more registers than the input has, */
+    BOUNDARY_UNUSED,   /* for which the assembler has no use, */
+    BOUNDARY_SPILLS_MORE, /* or spills more than for the input */
+    BOUNDARY_OBJECTED, /* by the policy: objection */
+    BOUNDARY_NO_GAIN,  /* it is predicted to be slower, though by no more than the model can tell */
+    BOUNDARY_HOPELESS, /* it costs spills, and even without them the warps gain too little: potential */
+    BOUNDARY_SPILLS,   /* it costs spills */
+    BOUNDARY_TOO_LONG, /* the code grows too much */
+    BOUNDARY_FITS,     /* it can be taken */
+} BoundaryVerdict;
+
 /* A register count at which more blocks fit than with the input's, or as many with more registers; and its price. */
 typedef struct RegistersBoundary {
     unsigned registers, blocks, warps; /* the last two of an SM */
     Figures figures;                   /* of the best form found; not known: none was looked for */
     double speedup;                    /* predicted, over the input; 0: unknown */
+    double potential; /* the speedup with the input's code and this boundary's warps; 0: unknown */
+    bool is_raise;    /* as many blocks as the input has, with more registers; the first one, if any */
     bool is_chosen;
-    const char *verdict;
+    BoundaryVerdict verdict;
+    Objection objection;
 } RegistersBoundary;
+
+/* Why no value can go to shared memory. */
+typedef enum SharedObstacle {
+    SHARED_FREE,          /* one can, or the pass is switched off */
+    SHARED_BLOCK_UNKNOWN, /* how many threads a block has */
+    SHARED_OPAQUE,        /* an instruction is unknown */
+    SHARED_CALLS,         /* it calls functions */
+    SHARED_ASYNCHRONOUS,  /* registers are written asynchronously */
+    SHARED_ASKED_FOR,     /* it asks how much shared memory it has */
+    SHARED_AT_LAUNCH,     /* how much is left is only known at launch */
+} SharedObstacle;
+
+/* The result of the search, or the obstacle; of the explanation, the members that it names are set. */
+typedef enum RegistersOutcome {
+    REGISTERS_NOTHING,
+    REGISTERS_NOT_ASSEMBLED, /* the input: result.before */
+    REGISTERS_FIXED,         /* demand: no form may have other registers */
+    REGISTERS_FITS,          /* the input fits: result.before */
+    REGISTERS_CAP_REJECTED,  /* the input under the cap: result.capped */
+    /* A fixed target. */
+    REGISTERS_REACHED,       /* by 'found' */
+    REGISTERS_DROPPED,       /* only by 'other', which has more than most_instructions */
+    REGISTERS_MISSED,        /* by every form, of which 'found' is the best */
+    REGISTERS_CAP_IS_FASTER, /* 'found' is the input under the cap, which is faster than 'other', with 'speedup' */
+    REGISTERS_OBJECTED,      /* the form found is not worth its price: objection */
+    REGISTERS_CAP_ALONE,     /* the same; 'found' is the input under the cap, which is */
+    REGISTERS_UNSPILLED,     /* 'other' would spill, 'found' is the lowest that does not */
+    REGISTERS_NO_LOWER,      /* the same, and there is no lower one */
+    /* GOAL_AUTO, with 'threads' in a block. */
+    REGISTERS_CUT,           /* demand: no boundary is low enough */
+    REGISTERS_NO_BOUNDARY,   /* fewer registers fit no other block */
+    REGISTERS_NO_GAIN,       /* no boundary is worth taking */
+    REGISTERS_BOUNDARY,      /* the chosen one is taken */
+    /* GOAL_FEWEST. */
+    REGISTERS_FEWEST,        /* 'found', predicted with 'speedup' (0: unknown) and 'growth' */
+    REGISTERS_TOO_DEAR,      /* none is worth its price: objection */
+    REGISTERS_NONE_FEWER,    /* no form has fewer */
+} RegistersOutcome;
+
+typedef struct RegistersExplanation {
+    RegistersOutcome outcome;
+    Figures found, other;
+    Objection objection; /* to the form that is taken although, or not taken because */
+    double speedup, growth;
+    unsigned assemblies; /* that were used */
+    uint64_t most_instructions;
+    RegistersNeeded needed;  /* by every form, if more than the target */
+    SharedObstacle obstacle; /* why spills cannot go to shared memory */
+    unsigned threads;        /* of a block */
+    ThreadsOrigin origin;    /* how far to trust that */
+    Occupancy now;           /* with the input */
+    DemandObjection demand;
+    bool moves_spills; /* nothing else is changed, but spills of the kernel's own are in shared memory: result.after */
+} RegistersExplanation;
+
 
 typedef struct RegistersResult {
     Figures before;  /* the input, without a cap other than its own .maxnreg */
@@ -56,7 +135,7 @@ typedef struct RegistersResult {
     unsigned boundary_count;
     RegistersStep *steps;
     unsigned step_count;
-    const char *explanation; /* a sentence or two on what was reached, or on the obstacle */
+    RegistersExplanation explanation;
 } RegistersResult;
 
 /* Searches for a form of context->body (SSA or not) that takes at most the target, and replaces the body by the best

@@ -53,7 +53,7 @@ static void values_demote(Body *body, const Launch *launch, Random *random)
                              .threads = block[0] * block[1] * block[2],
                              .is_line = block[1] == 1 && block[2] == 1 && random_below(random, 2)};
     Analyses *analyses = analyses_new(body);
-    if (!demote_obstacle(body, true))
+    if (demote_obstacle(body, true) == SHARED_FREE)
         demote_values(body, analyses, sm_limits_for(random_below(random, 2) ? "sm_90" : "sm_75"), &request);
     analyses_free(analyses);
 }

@@ -223,7 +223,10 @@ static void kernel_reduce(const Options *options, Assembler *assembler, const ch
         figures_print(&result.before);
         figures_print(&result.capped);
         figures_print(&result.after);
-        printf(" %3u calls %5.1f s (%4.1f assembling) %s\n", judge.calls, seconds, judge.seconds, result.explanation);
+        Buf words = {0};
+        explanation_print(&result, module->source, &words);
+        printf(" %3u calls %5.1f s (%4.1f assembling) %s\n", judge.calls, seconds, judge.seconds, buf_text(&words));
+        buf_free(&words);
         if (options->verbose)
             steps_print(&result);
         totals->kernels++;

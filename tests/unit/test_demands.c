@@ -1,4 +1,5 @@
 /* The demands of kernels at run time, and the forms that do not meet them. */
+#include "engine/report/verdicts.h"
 #include "tests/unit/test_registers_support.h"
 
 #include "opt/demands.h"
@@ -35,10 +36,28 @@ static Case start(const char *head, const char *directives, const char *code, un
     return test;
 }
 
+/* The words for an objection; NULL if there is none. */
+static const char *words(Case *test, DemandObjection objection)
+{
+    Buf text = {0};
+    if (objection.kind != DEMAND_MET)
+        unknown_figures_print(&(Figures){.unmet = &objection}, "", &text);
+    const char *copy = arena_strndup(test->module->arena, buf_text(&text), text.length);
+    buf_free(&text);
+    assert_true((objection.kind == DEMAND_MET) == !*copy);
+    return *copy ? copy : NULL;
+}
+
 static const char *objection(Case *test, unsigned registers, uint64_t shared)
 {
     const Figures form = {.known = true, .registers = registers, .shared = shared};
-    return demands_objection(test->module->arena, &test->demands, &test->residency, &test->input, &form);
+    return words(test, demands_objection(&test->demands, &test->residency, &test->input, &form));
+}
+
+/* The words for why no form may have other registers. */
+static const char *fixed(Case *test)
+{
+    return words(test, demands_fix_registers(&test->demands, &test->input));
 }
 
 static void end(Case *test)
@@ -80,7 +99,7 @@ static void registers_at_launch_stay_enough(void **state)
     (void)state;
     Case test = start(HEAD_90A, ".maxnreg 64", "setmaxnreg.dec.sync.aligned.u32 40;", 64);
     assert_int_equal(demands_fewest_registers(&test.demands, &test.input), 40);
-    assert_null(demands_fix_registers(test.module->arena, &test.demands, &test.input));
+    assert_null(fixed(&test));
     assert_null(objection(&test, 64, 0));
     assert_null(objection(&test, 40, 0));
     assert_non_null(strstr(objection(&test, 39, 0), "with 39 registers at launch instead of 64, 'setmaxnreg.dec.sync."
@@ -89,13 +108,13 @@ static void registers_at_launch_stay_enough(void **state)
     end(&test);
 
     test = start(HEAD_90A, ".maxnreg 64", "setmaxnreg.inc.sync.aligned.u32 64;", 64);
-    assert_non_null(strstr(demands_fix_registers(test.module->arena, &test.demands, &test.input), "fewer than 64"));
+    assert_non_null(strstr(fixed(&test), "fewer than 64"));
     assert_null(objection(&test, 64, 0));
     assert_non_null(objection(&test, 56, 0));
     end(&test);
 
     test = start(HEAD_90A, "", "setmaxnreg.dec.sync.aligned.u32 24;", 64);
-    assert_non_null(strstr(demands_fix_registers(test.module->arena, &test.demands, &test.input), "has no effect"));
+    assert_non_null(strstr(fixed(&test), "has no effect"));
     end(&test);
 }
 

@@ -129,8 +129,18 @@ static inline void case_run(Case *test)
     test->body = pass_take_body(&context);
     assert_false(test->body->ssa);
     assert_true(test->judge.repeats || test->judge.calls <= (test->request.effort > 2 ? test->request.effort : 2));
-    assert_non_null(test->result.explanation);
+    assert_true(has_explanation(&test->result));
     body_verify(test->body, "registers");
+}
+
+/* The words that explain the result. */
+static inline const char *explanation_text(const Case *test)
+{
+    Buf words = {0};
+    explanation_print(&test->result, test->module->source, &words);
+    const char *text = arena_strndup(test->arena, buf_text(&words), words.length);
+    buf_free(&words);
+    return text;
 }
 
 /* The words for a step. */

@@ -71,7 +71,7 @@ static void free_registers_are_taken_where_that_is_faster(void **state)
     assert_int_equal(test.result.boundary_count, 1);
     assert_true(test.result.boundaries[0].is_chosen);
     assert_int_equal(test.result.boundaries[0].blocks, BLOCKS);
-    assert_string_equal(test.result.explanation, "56 registers: with 32 threads per block an SM holds 32 blocks, as it "
+    assert_string_equal(explanation_text(&test), "56 registers: with 32 threads per block an SM holds 32 blocks, as it "
                                                  "does with 40 registers, for 10 more instructions; predicted 1.111x");
     case_end(&test);
 }
@@ -82,7 +82,7 @@ static void stays(Case *test, const char *reason)
     case_run(test);
     assert_false(test->result.changed);
     assert_int_equal(test->body->tuning.minnctapersm, 0);
-    assert_non_null(strstr(test->result.explanation, reason));
+    assert_non_null(strstr(explanation_text(test), reason));
     assert_false(test->result.boundaries[0].is_chosen);
     case_end(test);
 }
@@ -126,7 +126,7 @@ static void the_faster_of_more_and_fewer_is_taken(void **state)
         assert_int_equal(test.body->tuning.minnctapersm, cases[i].target == 72 ? 14 : 0);
         assert_int_equal(test.result.boundaries[0].registers, 72);
         if (!cases[i].target)
-            assert_non_null(strstr(test.result.explanation, "the next boundary, 64 registers"));
+            assert_non_null(strstr(explanation_text(&test), "the next boundary, 64 registers"));
         case_end(&test);
     }
 }
@@ -183,7 +183,7 @@ static void the_launch_gives_the_block_size(void **state)
     case_run(&test);
     assert_int_equal(test.result.target, 64);
     assert_int_equal(test.body->tuning.maxntid_count, 0);
-    assert_non_null(strstr(test.result.explanation, "with 64 threads per block (in the launch) an SM holds 16 blocks"));
+    assert_non_null(strstr(explanation_text(&test), "with 64 threads per block (in the launch) an SM holds 16 blocks"));
     case_end(&test);
 }
 

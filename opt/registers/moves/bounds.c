@@ -13,7 +13,7 @@ static bool is_objected(const PassContext *context, const Demands *demands, cons
                         const Figures *with)
 {
     const Residency residency = {.sm = context->sm, .block = context->block};
-    return demands_objection(context->arena, demands, &residency, without, with) != NULL;
+    return demands_objection(demands, &residency, without, with).kind != DEMAND_MET;
 }
 
 static bool does_harm(const PassContext *context, const Tuning *declared)

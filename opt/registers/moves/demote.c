@@ -72,31 +72,31 @@ bool demote_minds_shared_memory(const Body *body)
     return false;
 }
 
-static const char *inst_obstacle(const Inst *inst, bool dynamic_is_known)
+static SharedObstacle inst_obstacle(const Inst *inst, bool dynamic_is_known)
 {
     if (inst_is_opaque(inst))
-        return "an instruction is unknown";
+        return SHARED_OPAQUE;
     if (inst_is_call(inst))
-        return "it calls functions";
+        return SHARED_CALLS;
     Category category = form_category(inst->form);
     if (category == CATEGORY_WGMMA || category == CATEGORY_TCGEN05)
-        return "registers are written asynchronously";
+        return SHARED_ASYNCHRONOUS;
     if (reads_shared_size(inst))
-        return "it asks how much shared memory it has";
+        return SHARED_ASKED_FOR;
     if (!dynamic_is_known && inst_uses_dynamic_memory(inst))
-        return "how much is left is only known at launch (-dynamic-shared)";
-    return NULL;
+        return SHARED_AT_LAUNCH;
+    return SHARED_FREE;
 }
 
-const char *demote_obstacle(const Body *body, bool dynamic_is_known)
+SharedObstacle demote_obstacle(const Body *body, bool dynamic_is_known)
 {
     for (size_t b = 0; b < body->blocks.count; b++)
         for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next) {
-            const char *obstacle = inst_obstacle(inst, dynamic_is_known);
-            if (obstacle)
+            SharedObstacle obstacle = inst_obstacle(inst, dynamic_is_known);
+            if (obstacle != SHARED_FREE)
                 return obstacle;
         }
-    return NULL;
+    return SHARED_FREE;
 }
 
 static bool is_demotable(const Demoter *demoter, RegId value)

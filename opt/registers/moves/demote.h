@@ -4,6 +4,7 @@
 
 #include "analysis/analysis.h"
 #include "opt/block_size.h"
+#include "opt/registers/registers.h"
 #include "target/target.h"
 
 typedef struct DemoteRequest {
@@ -19,8 +20,8 @@ typedef struct Demotion {
     unsigned slots;  /* that they take; values that are never live at the same time share them */
 } Demotion;
 
-/* Why the body's values cannot be kept in shared memory, as the end of a sentence; NULL if they can. */
-const char *demote_obstacle(const Body *body, bool dynamic_is_known);
+/* Why the body's values cannot be kept in shared memory. */
+SharedObstacle demote_obstacle(const Body *body, bool dynamic_is_known);
 /* Whether the body accesses shared memory whose size is given at launch, beside which ptxas rejects its pragma for
  * spills in shared memory, or asks how much it has, which would be more with the pragma. */
 bool demote_minds_shared_memory(const Body *body);

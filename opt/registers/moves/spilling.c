@@ -357,7 +357,7 @@ static Spilling spilling_new(const Search *search, Budget budget)
     Spilling spilling = {.search = search, .sized = sized_clone(search, search->best.body)};
     spilling.request.threads = most_threads(&spilling.sized->tuning);
     spilling.request.is_line = is_line(&spilling.sized->tuning);
-    if (!demote_obstacle(spilling.sized, search->request->dynamic_shared > 0))
+    if (demote_obstacle(spilling.sized, search->request->dynamic_shared > 0) == SHARED_FREE)
         spilling.request.slots = free_slots(search, spilling.request.threads);
     bool is_capped = !search_compare(search, &search->result->capped, &search->best.figures);
     if (spilling.request.slots && search->target.cap && !is_capped) {
@@ -376,12 +376,12 @@ static bool can_spill(const Search *search)
            block_size_total(&search->passes.block);
 }
 
-const char *spilling_obstacle(const Search *search)
+SharedObstacle spilling_obstacle(const Search *search)
 {
     if (!pass_is_enabled(search->passes.options, PASS_SPILLING))
-        return NULL;
+        return SHARED_FREE;
     if (!block_size_total(&search->passes.block))
-        return "the block size is not known (-block)";
+        return SHARED_BLOCK_UNKNOWN;
     return demote_obstacle(search->input, search->request->dynamic_shared > 0);
 }
 

@@ -16,11 +16,9 @@ enum {
 
 typedef struct Option {
     RegistersBoundary *boundary;
-    bool is_raise; /* as many blocks as the input has, with more registers */
     Body *form; /* owned; NULL: none was found */
     Figures capped; /* of the input under this cap */
     Prediction prediction;
-    double potential; /* the speedup with the input's code and this boundary's warps; 0: unknown */
 } Option;
 
 typedef struct Boundaries {
@@ -32,21 +30,21 @@ typedef struct Boundaries {
     Prediction before;
     Option options[OPTIONS_MOST];
     unsigned count;
-    const char *cut; /* why lower boundaries are not looked at; NULL: all are */
+    DemandObjection cut; /* why lower boundaries are not looked at; DEMAND_MET: all are */
 } Boundaries;
 
 /* The options with fewer registers than the input: all but the first, where that is to raise them. */
 static unsigned boundaries_below(const Boundaries *boundaries)
 {
-    return boundaries->count - (boundaries->count && boundaries->options[0].is_raise);
+    return boundaries->count - (boundaries->count && boundaries->options[0].boundary->is_raise);
 }
 
 /* Why a form cannot have so few registers. */
-static const char *cut_text(const Search *search, unsigned registers)
+static DemandObjection cut_find(const Search *search, unsigned registers)
 {
     const Figures *before = &search->result->before, lower = {.known = true, .registers = registers};
     const Residency residency = {.sm = search->passes.sm, .block = search->passes.block};
-    return demands_objection(search->passes.arena, &search->demands, &residency, before, &lower);
+    return demands_objection(&search->demands, &residency, before, &lower);
 }
 
 static void boundaries_list(Boundaries *boundaries)
@@ -58,7 +56,7 @@ static void boundaries_list(Boundaries *boundaries)
     for (unsigned i = 0; i < list.count && boundaries_below(boundaries) < LOWER_MOST; i++) {
         const Boundary *at = &list.items[i];
         if (at->registers < demands_fewest_registers(&search->demands, &result->before)) {
-            boundaries->cut = cut_text(search, at->registers);
+            boundaries->cut = cut_find(search, at->registers);
             break;
         }
         bool is_raise = at->blocks == boundaries->now.blocks && at->registers > result->before.registers &&
@@ -69,8 +67,8 @@ static void boundaries_list(Boundaries *boundaries)
             continue;
         RegistersBoundary *boundary = &result->boundaries[boundaries->count];
         *boundary = (RegistersBoundary){
-            .registers = at->registers, .blocks = at->blocks, .warps = at->warps, .verdict = "not tried"};
-        boundaries->options[boundaries->count++] = (Option){.boundary = boundary, .is_raise = is_raise};
+            .registers = at->registers, .blocks = at->blocks, .warps = at->warps, .is_raise = is_raise};
+        boundaries->options[boundaries->count++] = (Option){.boundary = boundary};
     }
     result->boundary_count = boundaries->count;
 }
@@ -78,7 +76,7 @@ static void boundaries_list(Boundaries *boundaries)
 /* The input's code for the option; the caller frees it. */
 static Body *option_input(const Boundaries *boundaries, const Option *option)
 {
-    if (option->is_raise)
+    if (option->boundary->is_raise)
         return raise_make(boundaries->search, boundaries->input, option->boundary->blocks);
     Body *body = body_clone(boundaries->input);
     unsigned cap = option->boundary->registers;
@@ -107,28 +105,8 @@ static void potentials_predict(Boundaries *boundaries)
         Figures figures = result->before;
         figures.registers = option->boundary->registers;
         Prediction best = search_predict(boundaries->search, boundaries->input, &figures);
-        option->potential = best.known && best.cycles > 0 ? boundaries->before.cycles / best.cycles : 0;
+        option->boundary->potential = best.known && best.cycles > 0 ? boundaries->before.cycles / best.cycles : 0;
     }
-}
-
-/* "6 more instructions", "8 bytes of spills and 6 fewer instructions"; NULL: no price. */
-static const char *price_text(const Boundaries *boundaries, const Option *option)
-{
-    const Figures *before = &boundaries->search->result->before, *after = &option->boundary->figures;
-    Arena *arena = boundaries->search->passes.arena;
-    uint64_t were = figures_spills(before), are = figures_spills(after), spills = are > were ? are - were : 0;
-    const char *instructions = NULL, *bytes = NULL;
-    if (after->instructions > before->instructions)
-        instructions = arena_printf(arena, "%llu more instructions",
-                                    (unsigned long long)(after->instructions - before->instructions));
-    else if (after->instructions < before->instructions)
-        instructions = arena_printf(arena, "%llu fewer instructions",
-                                    (unsigned long long)(before->instructions - after->instructions));
-    if (spills)
-        bytes = arena_printf(arena, "%llu byte%s of spills", (unsigned long long)spills, plural(spills));
-    return bytes && instructions ? arena_printf(arena, "%s and %s", bytes, instructions)
-           : bytes               ? bytes
-                                 : instructions;
 }
 
 /* Whether the best form so far is under the boundary and costs no more spills than the input has. */
@@ -149,13 +127,6 @@ static void option_predict(const Boundaries *boundaries, Option *option)
     boundary->speedup = comparable ? before->cycles / after.cycles : 0;
 }
 
-/* Why the input is not used with a directive. */
-static const char *not_used(const Search *search, const char *directive, const Figures *figures)
-{
-    return arena_printf(search->passes.arena, "the input cannot be used %s: %s", directive,
-                        figures->message ? figures->message : "it does not assemble");
-}
-
 static void raise_try(const Boundaries *boundaries, Option *option)
 {
     Search *search = boundaries->search;
@@ -165,7 +136,7 @@ static void raise_try(const Boundaries *boundaries, Option *option)
     boundary->figures = search_measure(search, form);
     option->capped = search->result->before;
     if (!boundary->figures.known) {
-        boundary->verdict = not_used(search, "with .minnctapersm", &boundary->figures);
+        boundary->verdict = BOUNDARY_REJECTED;
         body_free(form);
         return;
     }
@@ -178,7 +149,7 @@ static void option_try(Boundaries *boundaries, Option *option, bool may_search, 
 {
     Search *search = boundaries->search;
     RegistersBoundary *boundary = option->boundary;
-    if (option->is_raise) {
+    if (option->boundary->is_raise) {
         raise_try(boundaries, option);
         return;
     }
@@ -188,17 +159,14 @@ static void option_try(Boundaries *boundaries, Option *option, bool may_search, 
     boundary->figures = search->best.figures;
     option->capped = search->result->capped;
     if (!boundary->figures.known || search_excess(search, &boundary->figures)) {
-        boundary->verdict = boundary->figures.known
-                                ? arena_printf(search->passes.arena, "not reached: %u registers at best",
-                                               boundary->figures.registers)
-                                : not_used(search, "under the cap", &boundary->figures);
+        boundary->verdict = boundary->figures.known ? BOUNDARY_MISSED : BOUNDARY_REJECTED;
         return;
     }
     option->form = body_clone(search->best.body);
     if (option->form->ssa)
         body_from_ssa(option->form);
     bool spills = figures_spills(&boundary->figures) > figures_spills(&search->result->before);
-    if (spills && option->potential < threshold(THRESHOLD_SPILLING_GAIN))
+    if (spills && boundary->potential < threshold(THRESHOLD_SPILLING_GAIN))
         return; /* no prediction could make it worth that */
     option_predict(boundaries, option);
 }
@@ -206,57 +174,45 @@ static void option_try(Boundaries *boundaries, Option *option, bool may_search, 
 /* Whether the option could gain enough, with the input's own code, for a search. */
 static bool is_promising(const Option *option)
 {
-    return option->potential >= threshold(THRESHOLD_SEARCH_POTENTIAL);
+    return option->boundary->potential >= threshold(THRESHOLD_SEARCH_POTENTIAL);
 }
 
-/* Why the option cannot be chosen; NULL if it can. */
-static const char *option_objection(const Boundaries *boundaries, const Option *option)
+/* Whether the option can be chosen, or why not. */
+static BoundaryVerdict option_judge(const Boundaries *boundaries, const Option *option)
 {
-    Search *search = boundaries->search;
-    const Figures *before = &search->result->before, *after = &option->boundary->figures;
+    const Search *search = boundaries->search;
+    RegistersBoundary *boundary = option->boundary;
+    const Figures *before = &search->result->before, *after = &boundary->figures;
     if (!option->form)
-        return option->boundary->verdict;
-    if (option->is_raise)
-        return raise_objection(search, option->boundary, &boundaries->before, &option->prediction);
-    const char *objection = price_objection(search, &boundaries->before, &option->prediction, after);
+        return boundary->verdict;
+    if (boundary->is_raise)
+        return raise_judge(search, boundary, &boundaries->before, &option->prediction);
     bool spills = figures_spills(after) > figures_spills(before);
     bool grows = after->instructions > search->target.most_instructions;
-    bool worth_it = option->boundary->speedup >= threshold(THRESHOLD_SPILLING_GAIN);
-    if (objection)
-        return objection;
+    boundary->objection = price_objection(search, &boundaries->before, &option->prediction, after);
+    if (objects(&boundary->objection))
+        return BOUNDARY_OBJECTED;
     /* A target that the user did not ask for may not even be slower by less than the model can tell. */
-    if (option->boundary->speedup > 0 && option->boundary->speedup < threshold(THRESHOLD_NOT_SLOWER))
-        return arena_printf(search->passes.arena, "nothing is gained: it is predicted %.3fx",
-                            option->boundary->speedup);
-    if (spills && option->potential > 0 && !is_promising(option))
-        return arena_printf(search->passes.arena,
-                            "the cap alone costs %llu byte%s of spills, and even at no cost the "
-                            "warps are predicted to give only %.3fx",
-                            (unsigned long long)figures_spills(after), plural(figures_spills(after)),
-                            option->potential);
-    if (spills && !worth_it)
-        return arena_printf(search->passes.arena, "it costs %llu byte%s of spills at best",
-                            (unsigned long long)figures_spills(after), plural(figures_spills(after)));
-    return grows && !option->boundary->speedup ? "the code grows too much" : NULL;
+    if (boundary->speedup > 0 && boundary->speedup < threshold(THRESHOLD_NOT_SLOWER))
+        return BOUNDARY_NO_GAIN;
+    if (spills && boundary->potential > 0 && !is_promising(option))
+        return BOUNDARY_HOPELESS;
+    if (spills && boundary->speedup < threshold(THRESHOLD_SPILLING_GAIN))
+        return BOUNDARY_SPILLS;
+    return grows && !boundary->speedup ? BOUNDARY_TOO_LONG : BOUNDARY_FITS;
 }
 
 /* Sets the verdicts; the option to be taken, or NULL. */
 static Option *option_choose(Boundaries *boundaries)
 {
-    Arena *arena = boundaries->search->passes.arena;
     Option *best = NULL;
     for (unsigned i = 0; i < boundaries->count; i++) {
         Option *option = &boundaries->options[i];
-        const char *objection = option_objection(boundaries, option), *price = price_text(boundaries, option);
-        const char *gain = option->boundary->speedup > 0
-                               ? arena_printf(arena, ", predicted %.3fx", option->boundary->speedup)
-                               : "";
-        option->boundary->verdict =
-            objection ? objection : arena_printf(arena, "%s%s", price ? price : "no more instructions", gain);
-        if (objection)
+        RegistersBoundary *boundary = option->boundary;
+        boundary->verdict = option_judge(boundaries, option);
+        if (boundary->verdict != BOUNDARY_FITS)
             continue;
-        bool faster = best && option->boundary->speedup * threshold(THRESHOLD_NOT_SLOWER) > best->boundary->speedup;
-        if (!best || faster)
+        if (!best || boundary->speedup * threshold(THRESHOLD_NOT_SLOWER) > best->boundary->speedup)
             best = option;
     }
     return best;
@@ -265,8 +221,8 @@ static Option *option_choose(Boundaries *boundaries)
 static int compare_potential(const void *a, const void *b)
 {
     const Option *x = *(Option *const *)a, *y = *(Option *const *)b;
-    if (x->potential != y->potential)
-        return x->potential > y->potential ? -1 : 1;
+    if (x->boundary->potential != y->boundary->potential)
+        return x->boundary->potential > y->boundary->potential ? -1 : 1;
     return x->boundary->registers > y->boundary->registers ? -1 : x->boundary->registers < y->boundary->registers;
 }
 
@@ -283,83 +239,47 @@ static void options_try(Boundaries *boundaries, Budget budget)
     qsort(ranked, boundaries->count, sizeof *ranked, compare_potential);
     for (unsigned i = 0; i < boundaries->count; i++) {
         Option *option = ranked[i];
-        bool is_known = option->potential > 0;
+        const double potential = option->boundary->potential;
         /* Lower boundaries of unknown worth are only taken where they are free. */
-        bool may_search = is_known ? is_promising(option) && option->potential > best : i == 0;
+        bool may_search = potential > 0 ? is_promising(option) && potential > best : i == 0;
         may_search &= searched < SEARCHED_MOST && !budget_is_spent(search, budget);
         bool is_next_known = i + 1 < boundaries->count && is_promising(ranked[i + 1]);
         bool is_shared = may_search && is_next_known && !searched;
         searched += may_search;
         option_try(boundaries, option, may_search,
                    is_shared ? budget_keep(budget, budget_left(search, budget) / 2) : budget);
-        if (option->form && !option_objection(boundaries, option) && option->boundary->speedup > best)
+        if (option_judge(boundaries, option) == BOUNDARY_FITS && option->boundary->speedup > best)
             best = option->boundary->speedup;
     }
 }
 
-static const char *nothing_to_gain(const Boundaries *boundaries, const char *note)
-{
-    const Search *search = boundaries->search;
-    const Occupancy *now = &boundaries->now;
-    Arena *arena = search->passes.arena;
-    const unsigned below = boundaries_below(boundaries);
-    const char *above = "";
-    if (boundaries->count > below)
-        above = arena_printf(arena, "; the %u that are free are not used: %s",
-                             boundaries->options[0].boundary->registers, boundaries->options[0].boundary->verdict);
-    if (!below && boundaries->cut)
-        return boundaries->cut;
-    if (!below)
-        return arena_printf(arena,
-                            "with %u thread%s per block%s an SM holds %u block%s, limited by %s; using fewer "
-                            "than %u register%s would not add one%s",
-                            boundaries->threads, plural(boundaries->threads), note, now->blocks, plural(now->blocks),
-                            occupancy_limits_name(now->limits), search->result->before.registers,
-                            plural(search->result->before.registers), above);
-    const RegistersBoundary *next = boundaries->options[boundaries->count - below].boundary;
-    return arena_printf(arena, "the next boundary, %u register%s with %u thread%s per block%s, is not used: %s%s%s",
-                        next->registers, plural(next->registers), boundaries->threads, plural(boundaries->threads),
-                        note, next->verdict, below > 1 ? "; lower ones are not, either" : "", above);
-}
-
-/* "5 blocks instead of 4", or "16 blocks, as it does with 40 registers". */
-static const char *blocks_text(const Boundaries *boundaries, const Option *option)
-{
-    Arena *arena = boundaries->search->passes.arena;
-    if (option->is_raise)
-        return arena_printf(arena, "%u block%s, as it does with %u register%s", boundaries->now.blocks,
-                            plural(boundaries->now.blocks), boundaries->search->result->before.registers,
-                            plural(boundaries->search->result->before.registers));
-    return arena_printf(arena, "%u block%s instead of %u", option->boundary->blocks, plural(option->boundary->blocks),
-                        boundaries->now.blocks);
-}
-
-static void option_take(Boundaries *boundaries, const Option *option, PassContext *context, const char *note)
+static void option_take(const Boundaries *boundaries, const Option *option, PassContext *context)
 {
     Search *search = boundaries->search;
     RegistersResult *result = search->result;
-    const RegistersBoundary *boundary = option->boundary;
-    const char *price = price_text(boundaries, option);
     option->boundary->is_chosen = true;
-    result->target = boundary->registers;
+    result->target = option->boundary->registers;
     result->capped = option->capped;
-    search_set_best(search, body_clone(option->form), &boundary->figures);
+    search_set_best(search, body_clone(option->form), &option->boundary->figures);
     best_take(search, context);
     result->reached = true;
-    result->explanation = arena_printf(
-        search->passes.arena, "%u register%s: with %u thread%s per block%s an SM holds %s%s%s%s",
-        result->after.registers, plural(result->after.registers), boundaries->threads, plural(boundaries->threads),
-        note, blocks_text(boundaries, option), price ? ", for " : "", price ? price : "",
-        boundary->speedup > 0 ? arena_printf(search->passes.arena, "; predicted %.3fx", boundary->speedup) : "");
+    result->explanation.outcome = REGISTERS_BOUNDARY;
+}
+
+/* Nothing is taken; why not. */
+static RegistersOutcome nothing_to_gain(const Boundaries *boundaries)
+{
+    if (boundaries_below(boundaries))
+        return REGISTERS_NO_GAIN;
+    return boundaries->cut.kind != DEMAND_MET ? REGISTERS_CUT : REGISTERS_NO_BOUNDARY;
 }
 
 void target_auto(Search *search, const Body *input, PassContext *context, Budget budget)
 {
     RegistersResult *result = search->result;
-    const char *note;
     Boundaries boundaries = {.search = search, .input = input};
     boundaries.threads =
-        block_size_total_assumed(&search->passes.block, search->request->launch_threads, &note);
+        block_size_total_assumed(&search->passes.block, search->request->launch_threads, &result->explanation.origin);
     boundaries.shared = result->before.shared + search->request->dynamic_shared;
     boundaries.now = sm_occupancy(search->passes.sm, boundaries.threads, result->before.registers,
                                        boundaries.shared);
@@ -372,11 +292,14 @@ void target_auto(Search *search, const Body *input, PassContext *context, Budget
         potentials_predict(&boundaries);
         options_try(&boundaries, budget);
     }
-    Option *best = option_choose(&boundaries);
+    result->explanation.threads = boundaries.threads;
+    result->explanation.now = boundaries.now;
+    result->explanation.demand = boundaries.cut;
+    const Option *best = option_choose(&boundaries);
     if (best)
-        option_take(&boundaries, best, context, note);
+        option_take(&boundaries, best, context);
     else
-        nothing_changed(search, context, nothing_to_gain(&boundaries, note));
+        nothing_changed(search, context, nothing_to_gain(&boundaries));
     for (unsigned i = 0; i < boundaries.count; i++)
         body_free(boundaries.options[i].form);
 }

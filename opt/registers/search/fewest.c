@@ -21,9 +21,9 @@ enum {
 typedef struct FrontForm {
     Body *body; /* owned, not in SSA form; NULL: none has this many registers */
     Figures figures;
-    bool judged;           /* and then: */
-    const char *objection; /* NULL: it is worth its price */
-    const char *gain;      /* in words */
+    bool judged;     /* and then: */
+    Objection objection;
+    double speedup, growth; /* predicted: of the kernel, and how many times the instructions; 0: unknown */
 } FrontForm;
 
 typedef struct Fewest Fewest;
@@ -88,40 +88,6 @@ static Policy price_policy(const Search *search)
                     .executed = growth_allowed(search, LONGER_IN_ALL)};
 }
 
-/* Why a form is not worth its price; NULL: it is. */
-static const char *verdict_text(const Fewest *fewest, const FrontForm *form, Verdict verdict, const Prediction *after)
-{
-    const Prediction *before = &fewest->before;
-    const Figures *input = &fewest->search->result->before;
-    const char *does = "execute", *what;
-    double growth;
-    switch (verdict) {
-    case VERDICT_TAKE: return NULL;
-    case VERDICT_TOO_LONG:
-        growth = (double)form->figures.instructions / (double)input->instructions;
-        does = "take", what = "more instructions, of which nobody knows the time";
-        break;
-    case VERDICT_SLOWER:
-        growth = after->cycles / before->cycles;
-        does = "take", what = "longer";
-        break;
-    case VERDICT_LONGER_PATH:
-        growth = path_growth(after, before);
-        does = "let each warp wait", what = "longer";
-        break;
-    case VERDICT_LONGER_LOOPS:
-        growth = growth_in_loops(after, before);
-        what = "more instructions in loops";
-        break;
-    default:
-        require(verdict == VERDICT_LONGER);
-        growth = growth_in_all(after, before);
-        what = "more instructions";
-    }
-    return arena_printf(fewest->search->passes.arena, "%u register%s would %s %.1f%% %s", form->figures.registers,
-                        plural(form->figures.registers), does, 100 * (growth - 1), what);
-}
-
 /* Compares the form's predicted time with the input's; where they cannot be compared, the instructions of the code. */
 static void form_judge(const Fewest *fewest, FrontForm *form)
 {
@@ -130,12 +96,11 @@ static void form_judge(const Fewest *fewest, FrontForm *form)
     const Policy policy = price_policy(search);
     const JudgedForm judged = {&form->figures, &after}, input = {&search->result->before, before};
     form->judged = true;
-    form->gain = "";
-    form->objection = verdict_text(fewest, form, policy_judge(&policy, &judged, &input), &after);
-    if (predictions_compare(before, &after))
-        form->gain = arena_printf(search->passes.arena, ", predicted %.3fx, with %.3f times the instructions",
-                                  before->cycles / after.cycles,
-                                  growth_in_all(&after, before));
+    form->objection = policy_objection(&policy, &judged, &input);
+    if (!predictions_compare(before, &after))
+        return;
+    form->speedup = before->cycles / after.cycles;
+    form->growth = growth_in_all(&after, before);
 }
 
 /* Takes the form if it is worth its price; then only fewer registers are of interest. */
@@ -145,7 +110,7 @@ static bool form_take(Fewest *fewest, FrontForm *form)
     unsigned registers = form->figures.registers;
     if (!form->judged)
         form_judge(fewest, form);
-    if (form->objection)
+    if (objects(&form->objection))
         return false;
     fewest->front.below = registers;
     fewest->taken = form;
@@ -161,9 +126,9 @@ static bool front_objects(SearchObserver *observer, const Body *body, const Figu
         return false; /* it is only on the way */
     FrontForm form = form_new(body, figures), *place = &front->forms[figures->registers];
     form_judge(front->fewest, &form);
-    if (form.objection || figures->registers >= front->below) {
+    if (objects(&form.objection) || figures->registers >= front->below) {
         body_free(form.body);
-        return form.objection != NULL;
+        return objects(&form.objection);
     }
     body_free(place->body);
     *place = form;
@@ -267,11 +232,11 @@ static void targets_try(Fewest *fewest, Budget budget)
 }
 
 /* Why there are not fewer; NULL if no lower form was found. */
-static const char *lower_objection(const Fewest *fewest)
+static const Objection *lower_objection(const Fewest *fewest)
 {
     for (unsigned registers = fewest->front.below; registers-- > 0;)
-        if (fewest->front.forms[registers].objection)
-            return fewest->front.forms[registers].objection;
+        if (objects(&fewest->front.forms[registers].objection))
+            return &fewest->front.forms[registers].objection;
     return NULL;
 }
 
@@ -279,24 +244,24 @@ static void fewest_conclude(Fewest *fewest, PassContext *context)
 {
     Search *search = fewest->search;
     RegistersResult *result = search->result;
-    Arena *arena = search->passes.arena;
+    RegistersExplanation *explanation = &result->explanation;
     const FrontForm *form = fewest->taken;
-    const char *objection = lower_objection(fewest);
+    const Objection *objection = lower_objection(fewest);
+    if (objection)
+        explanation->objection = *objection;
+    explanation->assemblies = search->spent.used;
     if (!form) {
-        nothing_changed(search, context,
-                        objection ? objection
-                                  : arena_printf(arena, "no form with fewer than %u was found in %u %s",
-                                                 result->before.registers, search->spent.used,
-                                                 plural_of(search->spent.used, "assembly", "assemblies")));
+        nothing_changed(search, context, objection ? REGISTERS_TOO_DEAR : REGISTERS_NONE_FEWER);
         return;
     }
     search_set_best(search, body_clone(form->body), &form->figures);
     best_take(search, context);
     result->target = result->after.registers;
     result->reached = true;
-    result->explanation = arena_printf(arena, "%u register%s instead of %u%s%s%s", result->after.registers,
-                                       plural(result->after.registers), result->before.registers, form->gain,
-                                       objection ? "; " : "", objection ? objection : "");
+    explanation->outcome = REGISTERS_FEWEST;
+    explanation->found = result->after;
+    explanation->speedup = form->speedup;
+    explanation->growth = form->growth;
 }
 
 void target_fewest(Search *search, const Body *input, PassContext *context, Budget budget)

@@ -22,31 +22,20 @@ Body *raise_make(const Search *search, const Body *input, unsigned blocks)
     return body;
 }
 
-const char *raise_objection(const Search *search, const RegistersBoundary *boundary, const Prediction *before,
+BoundaryVerdict raise_judge(const Search *search, RegistersBoundary *boundary, const Prediction *before,
                             const Prediction *after)
 {
-    Arena *arena = search->passes.arena;
     const Figures *input = &search->result->before, *form = &boundary->figures;
     if (form->registers > boundary->registers)
-        return arena_printf(arena, "the assembler takes %u", form->registers);
+        return BOUNDARY_EXCEEDED;
     if (figures_spills(form) > figures_spills(input))
-        return arena_printf(arena, "the assembler spills %llu byte%s then",
-                            (unsigned long long)(figures_spills(form) - figures_spills(input)),
-                            plural((figures_spills(form) - figures_spills(input))));
+        return BOUNDARY_SPILLS_MORE;
     if (form->registers == input->registers && form->instructions == input->instructions)
-        return "the assembler has no use for more";
+        return BOUNDARY_UNUSED;
     const Policy policy = {.needs_time = true,
                            .path = threshold(THRESHOLD_PATH_ALIKE),
                            .gain = threshold(THRESHOLD_RAISE_GAIN)};
-    const JudgedForm raised = {.prediction = after}, than = {.prediction = before};
-    switch (policy_judge(&policy, &raised, &than)) {
-    case VERDICT_UNKNOWN: return "nobody knows the time";
-    case VERDICT_LONGER_PATH:
-        return arena_printf(arena, "with %u a warp takes %.2f times as long", form->registers,
-                            after->path / before->path);
-    case VERDICT_NO_GAIN:
-        return arena_printf(arena, "with %u nothing is gained: it is predicted %.3fx", form->registers,
-                            boundary->speedup);
-    default: return NULL;
-    }
+    const JudgedForm raised = {form, after}, than = {input, before};
+    boundary->objection = policy_objection(&policy, &raised, &than);
+    return objects(&boundary->objection) ? BOUNDARY_OBJECTED : BOUNDARY_FITS;
 }

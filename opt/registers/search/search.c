@@ -199,11 +199,13 @@ static void demands_check(const Search *search, Figures *figures)
         .sm = passes->sm, .block = passes->block, .dynamic_shared = search->request->dynamic_shared};
     if (!figures->known || !input->known)
         return;
-    const char *objection = demands_objection(passes->arena, &search->demands, &residency, input, figures);
-    if (objection) {
-        figures->known = false;
-        figures->message = objection;
-    }
+    const DemandObjection objection = demands_objection(&search->demands, &residency, input, figures);
+    if (objection.kind == DEMAND_MET)
+        return;
+    DemandObjection *unmet = arena_alloc(passes->arena, sizeof *unmet);
+    *unmet = objection;
+    figures->known = false;
+    figures->unmet = unmet;
 }
 
 Figures search_measure(Search *search, const Body *body)
@@ -314,7 +316,17 @@ void search_set_best(Search *search, Body *body, const Figures *figures)
     search_put_best(search, (SearchForm){.body = body, .figures = *figures});
 }
 
-const char *time_objection(Search *search, const Body *form, const Figures *figures)
+Objection price_objection(const Search *search, const Prediction *before, const Prediction *after,
+                          const Figures *figures)
+{
+    const Policy policy = {.idle = threshold(THRESHOLD_IDLE_LONGER),
+                           .time = threshold(THRESHOLD_TIME_ALIKE),
+                           .path = threshold(THRESHOLD_PATH_ALIKE)};
+    const JudgedForm form = {figures, after}, input = {&search->result->before, before};
+    return policy_objection(&policy, &form, &input);
+}
+
+Objection time_objection(Search *search, const Body *form, const Figures *figures)
 {
     Prediction before = search_predict(search, search->input, &search->result->before);
     Prediction after = search_predict(search, form, figures);
@@ -325,8 +337,10 @@ const char *time_objection(Search *search, const Body *form, const Figures *figu
  * user says what price is. */
 static bool is_objected(Search *search, const Body *body, const Figures *figures)
 {
-    return search->request->goal != GOAL_FEWEST && reaches_target(search, figures) &&
-           time_objection(search, body, figures) != NULL;
+    if (search->request->goal == GOAL_FEWEST || !reaches_target(search, figures))
+        return false;
+    const Objection objection = time_objection(search, body, figures);
+    return objects(&objection);
 }
 
 /* Whether the form spills more than the input under the cap, as a launch executes it: fewer bytes may be spilled in

@@ -175,15 +175,14 @@ bool search_run(Search *search, PassId pass, SearchStage stage, unsigned assembl
 /* Makes the best form the current one again: a walk may end at a worse one. */
 void search_restore(Search *search);
 
-/* Why a form is not worth its price by predicted time, against the input without a cap; NULL if it is, or if no times
- * are predicted. */
-const char *time_objection(Search *search, const Body *form, const Figures *figures);
-/* price.c: the same with predictions at hand. */
-const char *price_objection(Search *search, const Prediction *before, const Prediction *after, const Figures *figures);
+/* Whether a form is worth its price by predicted time, against the input without a cap; it is if no times are
+ * predicted. */
+Objection time_objection(Search *search, const Body *form, const Figures *figures);
+/* The same with predictions at hand. */
+Objection price_objection(const Search *search, const Prediction *before, const Prediction *after,
+                          const Figures *figures);
 
 /* target.c */
-
-enum { LOWEST_CAP = 24 }; /* assemblers raise a lower .maxnreg to this, with a warning */
 
 /* The .maxnreg for this many registers. */
 unsigned cap_of(unsigned target);
@@ -196,7 +195,7 @@ void target_search(Search *search, Budget budget);
 /* The best form becomes the context's. */
 void best_take(Search *search, PassContext *context);
 /* The context's body stays as it is. */
-void nothing_changed(Search *search, PassContext *context, const char *explanation);
+void nothing_changed(Search *search, PassContext *context, RegistersOutcome outcome);
 /* Proposes the block's size as .maxntid, for the best form; true if it is better. */
 bool search_bounds(Search *search);
 
@@ -205,8 +204,8 @@ bool search_bounds(Search *search);
 bool raise_is_possible(const Search *search, const Body *input);
 /* A copy of the input that says so; the caller frees it. */
 Body *raise_make(const Search *search, const Body *input, unsigned blocks);
-/* Why that form, the boundary's, is not worth taking; NULL if it is. */
-const char *raise_objection(const Search *search, const RegistersBoundary *boundary, const Prediction *before,
+/* Judges that form, the boundary's; sets its objection if that is the verdict. */
+BoundaryVerdict raise_judge(const Search *search, RegistersBoundary *boundary, const Prediction *before,
                             const Prediction *after);
 /* auto.c: looks for the best boundary: below the input's registers, or, without losing a block, above. */
 void target_auto(Search *search, const Body *input, PassContext *context, Budget budget);
@@ -216,9 +215,8 @@ void target_fewest(Search *search, const Body *input, PassContext *context, Budg
 /* spilling.c: what its pass may assemble for the best form, in assemblies of the input; 0: it cannot propose
  * anything. */
 unsigned spilling_effort(const Search *search, Budget budget);
-/* Why its pass can keep no value of the input in shared memory, as the end of a sentence; NULL if it can, or is
- * switched off. */
-const char *spilling_obstacle(const Search *search);
+/* Why its pass can keep no value of the input in shared memory. */
+SharedObstacle spilling_obstacle(const Search *search);
 /* knobs.c: the same. */
 unsigned knobs_effort(const Search *search);
 /* nounroll.c: the least that its pass needs for the current form, in assemblies of the input; 0: it has nothing to

@@ -130,7 +130,10 @@ static void spills_move(Search *search, unsigned assemblies, Budget budget)
     SearchForm objected = search_take_best(search);
     search_put_best(search, search_mark(search));
     search_run(search, PASS_SPILLING, STAGE_FINE, assemblies, budget);
-    if (search_is_reached(search) && !time_objection(search, search->best.body, &search->best.figures))
+    const bool is_reached = search_is_reached(search);
+    const Objection objection =
+        is_reached ? time_objection(search, search->best.body, &search->best.figures) : (Objection){0};
+    if (is_reached && !objects(&objection))
         search_form_free(&objected);
     else
         search_put_best(search, objected);
@@ -188,11 +191,11 @@ void best_take(Search *search, PassContext *context)
     result->changed = true;
 }
 
-void nothing_changed(Search *search, PassContext *context, const char *explanation)
+void nothing_changed(Search *search, PassContext *context, RegistersOutcome outcome)
 {
     if (context->body->ssa)
         body_from_ssa(context->body);
     analyses_invalidate(context->analyses, ANALYSES_ALL);
     search->result->after = search->result->before;
-    search->result->explanation = explanation;
+    search->result->explanation.outcome = outcome;
 }
