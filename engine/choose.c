@@ -9,6 +9,7 @@
 #include "engine/judge/machine_cost.h"
 #include "engine/pays.h"
 #include "engine/progress.h"
+#include "engine/report/verdicts.h"
 
 enum { LARGEST_FACTOR = 16, KINDS = 2, WARP = 32, PARENTS = 2 };
 enum { FEWEST_COUNTED = 6, MOST_COUNTED = 24, MOST_CONFIRMED = 6, COUNTED_INSTRUCTIONS = 10000000 };
@@ -465,11 +466,11 @@ static bool weigh(Choice *choice, Candidate *candidate)
             trial->verdict = arena_printf(choice->arena, "not compared: interrupted (estimated %s)", estimate);
         return false;
     }
-    const char *objection =
-        kernel_objection(choice->arena, &candidate->result, choice->options->sm,
-                         choice->request->dynamic_shared, &choice->bases.of[0].before.figures, figures);
-    if (objection) {
-        trial->verdict = objection;
+    const DemandObjection objection =
+        kernel_objection(&candidate->result, choice->options->sm, choice->request->dynamic_shared,
+                         &choice->bases.of[0].before.figures, figures);
+    if (objection.kind != DEMAND_MET) {
+        trial->verdict = demand_text(choice->arena, &objection);
         return false;
     }
     uint64_t before = figures_spills(&choice->bases.of[0].before.figures), after = figures_spills(figures);

@@ -329,6 +329,7 @@ static void run_kernel(Run *run, KernelReport *kernel)
     progress_phase(&run->progress, kernel->request.reduce ? "fewer registers" : "assembling",
                    kernel->request.reduce ? options_search_seconds(run->options) : HUGE_VAL);
     pipeline_run(run->arena, result->kernel, &kernel->request, &pipeline, result);
+    refusal_word(run->arena, &result->refusal);
     search_end(run, kernel);
     progress_phase(&run->progress, "predicting times", HUGE_VAL);
     predict_costs(run, kernel);

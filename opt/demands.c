@@ -145,3 +145,10 @@ DemandObjection demands_objection(const Demands *demands, const Residency *resid
                                  .before = input->registers};
     return residency_objection(demands, residency, input, form);
 }
+
+const DemandObjection *demand_copy(Arena *arena, const DemandObjection *objection)
+{
+    DemandObjection *copy = arena_alloc(arena, sizeof *copy);
+    *copy = *objection;
+    return copy;
+}

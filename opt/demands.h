@@ -33,12 +33,15 @@ typedef enum DemandKind {
     DEMAND_CLUSTERS,     /* need their blocks on SMs at the same time, of which an SM would hold fewer */
     DEMAND_BLOCKS,       /* an instruction may wait for another block, of which an SM would hold fewer */
     DEMAND_TENSOR,       /* an allocation may wait for other blocks, of which an SM would hold more */
+    DEMAND_LOOP,         /* a loop may wait for another block through the read at 'read', as coarsening found */
 } DemandKind;
 
 typedef struct DemandObjection {
     DemandKind kind;
     const Module *module;
-    const Inst *inst;           /* that waits; NULL for clusters */
+    const Inst *inst;           /* that waits; NULL for clusters, and for a loop: */
+    Span read;
+    bool is_coarse;             /* the change counts threads of the original */
     unsigned registers, before; /* at launch: the form's, and the input's */
     unsigned pool_most;
     ResidencyChange change;
@@ -48,5 +51,7 @@ typedef struct DemandObjection {
 DemandObjection demands_fix_registers(const Demands *demands, const Figures *input);
 DemandObjection demands_objection(const Demands *demands, const Residency *residency, const Figures *input,
                                   const Figures *form);
+/* A copy in the arena. */
+const DemandObjection *demand_copy(Arena *arena, const DemandObjection *objection);
 
 #endif

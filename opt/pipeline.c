@@ -204,33 +204,29 @@ static void conclude(PassContext *context, const PipelineOptions *options, Kerne
     result->after = measure(options, &form);
 }
 
-const char *kernel_objection(Arena *arena, const KernelResult *result, const SmLimits *sm, uint64_t dynamic_shared,
-                             const Figures *before, const Figures *after)
+DemandObjection kernel_objection(const KernelResult *result, const SmLimits *sm, uint64_t dynamic_shared,
+                                 const Figures *before, const Figures *after)
 {
+    const DemandObjection none = {.kind = DEMAND_MET};
     const Residency residency = {.sm = sm,
                                  .block = result->block_before,
                                  .change = kernel_launch_change(result),
                                  .whole_warps = result->contract.whole_warps,
                                  .dynamic_shared = dynamic_shared};
     const Legality *legality = &result->legality;
-    const Source *source = result->kernel->module->source;
-    ResidencyChange change;
+    DemandObjection objection = {.module = result->kernel->module, .read = legality->waiting, .is_coarse = true};
     if (result->coarsening != OUTCOME_DONE || !before->known || !after->known)
-        return NULL;
+        return none;
     bool has_clusters = demands_find(result->kernel).has_clusters;
-    if ((!legality->waits && !has_clusters) || !residency_falls(&residency, before, after, &change))
-        return NULL;
-    const char *reason = "its clusters need their blocks on SMs at the same time";
-    if (!has_clusters)
-        reason = arena_printf(arena, "a loop may wait for another of them, through the read on line %u",
-                              source ? source_position(source, legality->waiting.begin).line : 0);
-    return arena_printf(arena, "an SM would hold %u blocks of %u original threads instead of %u, and %s", change.after,
-                        change.threads, change.before, reason);
+    objection.kind = has_clusters ? DEMAND_CLUSTERS : DEMAND_LOOP;
+    return (legality->waits || has_clusters) && residency_falls(&residency, before, after, &objection.change)
+               ? objection
+               : none;
 }
 
 /* The same with the judge's figures, which are asked for only where they matter. */
-static const char *coarsening_objection(Arena *arena, const KernelResult *result, const KernelRequest *request,
-                                        const PipelineOptions *options)
+static DemandObjection coarsening_objection(const KernelResult *result, const KernelRequest *request,
+                                            const PipelineOptions *options)
 {
     const Judge *judge = options->judge;
     const FunctionForm input = {.function = result->kernel}, form = kernel_form(result);
@@ -238,13 +234,13 @@ static const char *coarsening_objection(Arena *arena, const KernelResult *result
     bool matters = result->coarsening == OUTCOME_DONE && judge && options->sm &&
                    (result->legality.waits || demands_find(result->kernel).has_clusters);
     if (!matters || !judge->measure(judge->context, &input, &before) || !judge->measure(judge->context, &form, &after))
-        return NULL;
-    return kernel_objection(arena, result, options->sm, request->dynamic_shared, &before, &after);
+        return (DemandObjection){.kind = DEMAND_MET};
+    return kernel_objection(result, options->sm, request->dynamic_shared, &before, &after);
 }
 
 /* The kernel without coarsening, after coarsening turned out to be objectionable. */
 static void run_plain(Arena *arena, const KernelRequest *request, const PipelineOptions *options, KernelResult *result,
-                      const char *objection)
+                      const DemandObjection *objection)
 {
     const Legality legality = result->legality;
     KernelRequest plain = *request;
@@ -253,7 +249,7 @@ static void run_plain(Arena *arena, const KernelRequest *request, const Pipeline
     pipeline_run(arena, result->kernel, &plain, options, result);
     result->coarsening = OUTCOME_REFUSED;
     result->refusal = (Refusal){
-        .reason = objection, .has_span = legality.waiting.end > 0, .span = legality.waiting};
+        .demand = objection, .has_span = legality.waiting.end > 0, .span = legality.waiting};
     result->legality = legality;
     result->legality.state[LEGAL_LAUNCH] = LEGALITY_FAILED;
 }
@@ -334,9 +330,9 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     result->unadapted = context.unadapted;
     conclude(&context, options, result);
     pass_context_free(&context);
-    const char *objection = coarsening_objection(arena, result, request, options);
-    if (objection)
-        run_plain(arena, request, options, result, objection);
+    const DemandObjection objection = coarsening_objection(result, request, options);
+    if (objection.kind != DEMAND_MET)
+        run_plain(arena, request, options, result, demand_copy(arena, &objection));
 }
 
 void kernel_discard(KernelResult *result)

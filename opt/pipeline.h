@@ -54,10 +54,10 @@ typedef struct KernelResult {
 } KernelResult;
 
 /* Why the coarsened form cannot be used, given the bytes of dynamic shared memory of an original block and the
- * assembler's figures for the input and for the form, in the arena: where blocks wait for one another, or form
- * clusters, an SM has to hold as many of them as before.  NULL: it can. */
-const char *kernel_objection(Arena *arena, const KernelResult *result, const SmLimits *sm, uint64_t dynamic_shared,
-                             const Figures *before, const Figures *after);
+ * assembler's figures for the input and for the form: where blocks wait for one another, or form clusters, an SM has to
+ * hold as many of them as before. */
+DemandObjection kernel_objection(const KernelResult *result, const SmLimits *sm, uint64_t dynamic_shared,
+                                 const Figures *before, const Figures *after);
 /* Whether iterations of some loop were put side by side. */
 bool kernel_is_jammed(const KernelResult *result);
 /* Whether the kernel's code is changed: its result has a body until it is installed. */

@@ -1,29 +1,37 @@
 /* The words for what the register search decided. */
 #include "engine/report/verdicts.h"
 
+static unsigned line_of(const DemandObjection *objection, Span span)
+{
+    const Source *source = objection->module->source;
+    return source ? source_position(source, span.begin).line : 0;
+}
+
 /* "'setmaxnreg.inc.sync.aligned.u32' on line 13" */
 static void place_print(const DemandObjection *objection, Buf *out)
 {
-    const Source *source = objection->module->source;
     Arena *scratch = arena_new();
     buf_printf(out, "'%s' on line %u", inst_spelling(scratch, objection->inst),
-               source ? source_position(source, objection->inst->span.begin).line : 0);
+               line_of(objection, objection->inst->span));
     arena_free(scratch);
 }
 
 static void residency_print(const DemandObjection *objection, Buf *out)
 {
     const ResidencyChange *change = &objection->change;
-    buf_printf(out, "an SM would hold %u blocks of %u threads instead of %u, and ", change->after, change->threads,
-               change->before);
+    buf_printf(out, "an SM would hold %u blocks of %u %sthreads instead of %u, and ", change->after, change->threads,
+               objection->is_coarse ? "original " : "", change->before);
     if (objection->kind == DEMAND_CLUSTERS) {
         buf_puts(out, "its clusters need their blocks on SMs at the same time");
-        return;
+    } else if (objection->kind == DEMAND_LOOP) {
+        buf_printf(out, "a loop may wait for another of them, through the read on line %u",
+                   line_of(objection, objection->read));
+    } else {
+        place_print(objection, out);
+        buf_puts(out, objection->kind == DEMAND_BLOCKS
+                          ? " may wait for another block, which then must be on an SM, too"
+                          : " may wait for tensor memory that other blocks of the SM have");
     }
-    place_print(objection, out);
-    buf_puts(out, objection->kind == DEMAND_BLOCKS
-                      ? " may wait for another block, which then must be on an SM, too"
-                      : " may wait for tensor memory that other blocks of the SM have");
 }
 
 static void demand_print(const DemandObjection *objection, Buf *out)
@@ -48,8 +56,24 @@ static void demand_print(const DemandObjection *objection, Buf *out)
         break;
     case DEMAND_CLUSTERS:
     case DEMAND_BLOCKS:
+    case DEMAND_LOOP:
     case DEMAND_TENSOR: residency_print(objection, out); break;
     }
+}
+
+const char *demand_text(Arena *arena, const DemandObjection *objection)
+{
+    Buf words = {0};
+    demand_print(objection, &words);
+    const char *text = arena_strndup(arena, buf_text(&words), words.length);
+    buf_free(&words);
+    return text;
+}
+
+void refusal_word(Arena *arena, Refusal *refusal)
+{
+    if (!refusal->reason && refusal->demand)
+        refusal->reason = demand_text(arena, refusal->demand);
 }
 
 void unknown_figures_print(const Figures *figures, const char *without_reason, Buf *out)

@@ -17,6 +17,10 @@ void explanation_print(const RegistersResult *result, const Source *source, Buf 
 bool has_explanation(const RegistersResult *result);
 /* What is said of a boundary; 'before' are the input's figures. */
 void boundary_print(const RegistersBoundary *boundary, const Figures *before, Buf *out);
+/* Why a form may wait for ever. */
+const char *demand_text(Arena *arena, const DemandObjection *objection);
+/* Sets the reason, in the arena, if there is one that is not worded yet. */
+void refusal_word(Arena *arena, Refusal *refusal);
 /* Why figures are not known. */
 void unknown_figures_print(const Figures *figures, const char *without_reason, Buf *out);
 

@@ -5,7 +5,8 @@
 #include "ir/ir.h"
 
 typedef struct Refusal {
-    const char *reason; /* a sentence without its full stop */
+    const char *reason; /* a sentence without its full stop; NULL: there is no refusal, or: */
+    const struct DemandObjection *demand; /* the reason as a fact, which the engine words (refusal_word) */
     Span span;          /* of the instruction that causes it; 0,0 if there is none */
     bool has_span;
 } Refusal;

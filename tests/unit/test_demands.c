@@ -39,13 +39,7 @@ static Case start(const char *head, const char *directives, const char *code, un
 /* The words for an objection; NULL if there is none. */
 static const char *words(Case *test, DemandObjection objection)
 {
-    Buf text = {0};
-    if (objection.kind != DEMAND_MET)
-        unknown_figures_print(&(Figures){.unmet = &objection}, "", &text);
-    const char *copy = arena_strndup(test->module->arena, buf_text(&text), text.length);
-    buf_free(&text);
-    assert_true((objection.kind == DEMAND_MET) == !*copy);
-    return *copy ? copy : NULL;
+    return objection.kind == DEMAND_MET ? NULL : demand_text(test->module->arena, &objection);
 }
 
 static const char *objection(Case *test, unsigned registers, uint64_t shared)

@@ -202,10 +202,8 @@ static void demands_check(const Search *search, Figures *figures)
     const DemandObjection objection = demands_objection(&search->demands, &residency, input, figures);
     if (objection.kind == DEMAND_MET)
         return;
-    DemandObjection *unmet = arena_alloc(passes->arena, sizeof *unmet);
-    *unmet = objection;
     figures->known = false;
-    figures->unmet = unmet;
+    figures->unmet = demand_copy(passes->arena, &objection);
 }
 
 Figures search_measure(Search *search, const Body *body)
