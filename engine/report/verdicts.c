@@ -307,7 +307,7 @@ static void assemblies_print(unsigned assemblies, Buf *out)
     buf_printf(out, "%u %s", assemblies, plural_of(assemblies, "assembly", "assemblies"));
 }
 
-/* What came of a fixed target that forms were found for. */
+/* The outcome for a fixed target for which forms were found. */
 static void target_print(const RegistersResult *result, const Source *source, Buf *out)
 {
     const RegistersExplanation *explanation = &result->explanation;

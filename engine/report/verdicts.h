@@ -11,11 +11,11 @@ void move_print(const Move *move, Buf *out);
 /* The same with the figures: the heading of a dump. */
 void step_print(const RegistersStep *step, Buf *out);
 
-/* verdicts.c: what the register search came to, and why not further; nothing if it was not asked for. 'source' is the
- * kernel's. */
+/* verdicts.c: the result of the register search, and the obstacle to a better one; nothing if it was not asked for.
+ * 'source' is the kernel's. */
 void explanation_print(const RegistersResult *result, const Source *source, Buf *out);
 bool has_explanation(const RegistersResult *result);
-/* What is said of a boundary; 'before' are the input's figures. */
+/* The search's answer for a boundary; 'before' are the input's figures. */
 void boundary_print(const RegistersBoundary *boundary, const Figures *before, Buf *out);
 /* Why a form may wait for ever. */
 const char *demand_text(Arena *arena, const DemandObjection *objection);
