@@ -5,7 +5,7 @@
 #include "ir/ir.h"
 #include "support/support.h"
 
-/* Where a value is made. */
+/* The place that makes a value. */
 typedef struct ValueDef {
     Block *block;  /* NULL: the value is undefined */
     Inst *inst;    /* NULL: a phi */

@@ -8,7 +8,7 @@
 
 #include "ir/body.h"
 
-/* What a reference does to its register. */
+/* True if the reference reads, or writes, its register. */
 static inline bool ref_reads(const RegRef *ref) { return ref->reg != REG_NONE && ref->role != REF_DEF; }
 static inline bool ref_writes(const RegRef *ref)
 {
@@ -70,8 +70,8 @@ RegId inst_result(const Inst *inst);
  * "shfl.sync.up.b32 d|p, ..." and "vadd.u32.u32.u32 d.b0, ...". */
 RegId inst_destination(const Inst *inst);
 
-/* The special register that it reads; NULL if it reads none.  Of an instruction that the table knows it is the only
- * one, of another one the first. */
+/* The special register that it reads; NULL if it reads none. An instruction that the table
+ * knows reads one at most; of another one it is the first. */
 const Sreg *inst_sreg(const Inst *inst);
 /* The function that a call names; NULL if it is an indirect call, or no call. */
 Function *inst_callee(const Inst *inst);

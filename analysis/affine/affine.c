@@ -177,7 +177,7 @@ static bool eval_load(const Inst *inst, unsigned bits, Sum *sum)
     return true;
 }
 
-/* What is known of a source: of sums, their bounds and their alignment. */
+/* The bounds of a source: those of its sum, with its alignment, if it is one. */
 static Bounds source_bounds(const Evaluator *evaluator, const Inst *inst, const ComputeSource *source)
 {
     Sum sum;

@@ -1,6 +1,6 @@
 /* Barriers that flags guard, under conditions that differ between threads: random code of branches and loops,
- * coarsened, must compute the same with all outcomes of the flags. Where a barrier can be reached, conditions that
- * decide on it hold for all threads or for none, as CUDA asks for; one that differs always decides on other code. */
+ * coarsened, must compute the same with all outcomes of the flags. Conditions that decide on a barrier that can
+ * be reached hold for all threads or for none, as CUDA requires; one that differs always decides on other code. */
 #include "coarsened.h"
 
 #include "emulator/emulator.h"

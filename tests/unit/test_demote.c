@@ -181,8 +181,8 @@ static void stores_add(Buf *text)
         buf_printf(text, "st.global.u32 [%%a], %u;\n", k);
 }
 
-/* Where paths meet, one value is used for the last time by the first instruction, before which another, a phi, begins:
- * they do not share a slot. A third is defined on one of the paths only. */
+/* The first instruction after paths meet is the last use of one value, and another, a phi, begins before it: they
+ * do not share a slot. A third is defined on one of the paths only. */
 static void values_that_meet_do_not_share(void **state)
 {
     (void)state;

@@ -154,7 +154,7 @@ static void two_way_branches_are_found(void **state)
     release(body->module);
 }
 
-/* Whether the first instruction is an operation whose result has so many bits, on such sources. */
+/* True if the first instruction is an operation on such sources, with a result of that width. */
 static bool matches(const char *instructions, ComputeOp op, unsigned bits, const char *sources)
 {
     Body *body = body_of(instructions);

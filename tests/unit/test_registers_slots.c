@@ -92,7 +92,7 @@ static void threads_of_all_shapes_have_their_own_places(void **state)
     }
 }
 
-/* What a kernel declares and what its launch gives it are at most 48 KiB together, without being asked for more. */
+/* Static and dynamic shared memory are at most 48 KiB together, unless a program requests more. */
 static void slots_leave_what_launches_need(void **state)
 {
     (void)state;
