@@ -29,7 +29,7 @@ static void assert_moved(const Case *test)
     assert_int_equal(figures_spills(&test->result.after), 0);
     assert_int_equal(test->body->tuning.maxnreg, OWN_CAP);
     assert_int_equal(test->body->blocks.data[0]->pragmas.count, 1);
-    assert_non_null(strstr(test->result.explanation, "of 120 bytes that it spills itself, 0 are left"));
+    assert_non_null(strstr(explanation_text(test), "of 120 bytes that it spills itself, 0 are left"));
 }
 
 static void assert_stays(const Case *test)
