@@ -191,7 +191,7 @@ static bool program_check(uint64_t seed)
     buf_text(&m.text);
     Module *original = module_from(m.text.data), *changed = module_from(m.text.data);
     Body *body = body_from(changed);
-    const CoarsenRequest request = {.factor = {seed % 2 ? 2 : 4, 1, 1},
+    const CoarsenRequest request = {.shape = {.threads = {seed % 2 ? 2 : 4, 1, 1}},
                                     .guards = GUARDS_SEQUENTIAL,
                                     .block = block_size_resolve(&body->tuning, (const unsigned[3]){THREADS, 1, 1})};
     LaunchContract contract;
