@@ -37,6 +37,7 @@ typedef struct Choice {
     Bases rough; /* estimated, to decide which forms are counted */
     Bases bases; /* counted if there is a launch, to rank forms */
     Bases exact; /* by machine instructions, to confirm the best; set up on first use */
+    bool launch_decides; /* the original stays beside the form */
     bool is_block_known; /* otherwise, several sizes are assumed */
     bool reads_block_index[3]; /* along x, y, z; if not, merged blocks would repeat the same work */
     CoarsenTrial *trials;
@@ -74,7 +75,7 @@ static void set_bases(Choice *choice, const ChoiceContext *context, const BlockS
     const Launch *launch = choice_launch(context, choice->kernel->name);
     choice->is_block_known = launch || block_size_total(block);
     choice->bases = bases_new(choice->arena, choice->options->sm, &context->device, choice->kernel, launch, block,
-                              choice->request->dynamic_shared, context->launch_decides);
+                              choice->request->dynamic_shared, choice->launch_decides);
     for (unsigned i = 0; i < choice->bases.count; i++)
         choice->bases.of[i].basis.stop = context->judge ? context->judge->interrupted : NULL;
 }
@@ -200,6 +201,7 @@ static bool make_form_as_is(Choice *choice, CoarsenTrial *trial)
 /* The same; blocks that the launch's grid does not let be merged into fewer are merged with the grid kept. */
 static bool make_form(Choice *choice, CoarsenTrial *trial)
 {
+    trial->fits_seldom = trial->shrinks_grid && choice->launch_decides && !choice->bases.of[0].basis.launch;
     const bool is_made = make_form_as_is(choice, trial);
     if (is_made || !trial->shrinks_grid || !choice->bases.of[0].basis.launch)
         return is_made;
@@ -354,7 +356,9 @@ static bool is_worthwhile(const Choice *choice, const Candidate *candidate)
 static double worth(const Candidate *candidate)
 {
     const double doubt = threshold(THRESHOLD_COARSEN_GAIN) / threshold(THRESHOLD_COARSEN_DOUBTFUL);
-    return candidate->trial->speedup * (candidate->is_narrow ? doubt : 1) /
+    const double fits = candidate->trial->fits_seldom ? threshold(THRESHOLD_COARSEN_FITS) : 1;
+    const double speedup = 1 + fits * (candidate->trial->speedup - 1);
+    return speedup * (candidate->is_narrow ? doubt : 1) /
            (is_product(&candidate->trial->shape) ? threshold(THRESHOLD_COARSEN_PRODUCT) : 1);
 }
 
@@ -738,6 +742,7 @@ static FactorChoice decide(const Choice *choice, const Candidate *best, bool is_
     FactorChoice chosen = stay(choice, arena_printf(choice->arena, "%s, predicted (%s) to be %s", name, basis,
                                                     best->trial->verdict));
     chosen.request = trial_request(choice, best->trial);
+    chosen.speedup = best->trial->speedup;
     return chosen;
 }
 
@@ -794,7 +799,7 @@ static FactorChoice choose(Choice *choice, const ChoiceContext *context)
     weigh_all(choice);
     const Candidate *best = thriftiest(choice, fastest_with_boundary(choice, fastest(choice)));
     FactorChoice made = decide(choice, best, is_any_sound);
-    if (made.request.coarsen && context->launch_decides && !choice->bases.of[0].basis.launch)
+    if (made.request.coarsen && choice->launch_decides && !choice->bases.of[0].basis.launch)
         made.pays_from = candidate_pays_from(choice, best);
     for (unsigned i = 0; i < choice->candidate_count; i++)
         kernel_discard(&choice->candidates[i].result);
@@ -812,6 +817,7 @@ FactorChoice choose_factor(Arena *arena, Function *kernel, const KernelRequest *
                      .quiet = pipeline_quiet(options),
                      .judge = context->judge,
                      .progress = context->progress,
+                     .launch_decides = context->launch_decides,
                      .plain_speedup = 1};
     const char *obstacle = "there is no assembler, which choosing a factor needs";
     require(!request->coarsen);

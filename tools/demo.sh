@@ -11,9 +11,9 @@ out="${BUILD:-build}/demo"
 arch=sm_90
 # what is shown : folder of the corpus : kernel : options
 cases=(
-    "coarsening:vectoradd:vectoradd_exact:-coarsen auto"
-    "coarsening:matmul_naive:matmul_naive:-coarsen auto"
-    "coarsening:reduce:reduce_sum:-coarsen auto"
+    "coarsening:vectoradd:vectoradd_exact:-coarsen auto -keep-original"
+    "coarsening:matmul_naive:matmul_naive:-coarsen auto -keep-original"
+    "coarsening:reduce:reduce_sum:-coarsen auto -keep-original"
     "registers:mriq:mriq_fast:-target-regs auto"
     "nothing:mandelbrot:mandelbrot:-coarsen auto"
     "refused:spinlock:spinlock:-coarsen 2"

@@ -90,6 +90,7 @@ static Factor resource_factor(const FormCost *before, const FormCost *after, Res
     case RESOURCE_ISSUE: return (Factor){profile_executed(x), profile_executed(y), "the instructions"};
     case RESOURCE_LATENCY:
         return (Factor){before->time.demand[resource], after->time.demand[resource], "the latency that is exposed"};
+    case RESOURCE_LAUNCH: return (Factor){x->blocks, y->blocks, "the blocks to start"};
     default:
         return (Factor){before->time.demand[resource], after->time.demand[resource],
                         resource == RESOURCE_INTEGER ? "the integer instructions" : "the arithmetic"};

@@ -15,6 +15,7 @@ typedef struct CoarsenTrial {
     Stride stride;
     GuardForm guards;
     bool shrinks_grid;   /* where blocks are merged: fewer are launched */
+    bool fits_seldom;    /* launches whose grids that does not fit run the original, and grids are not known */
     bool sound;          /* false: refused, or not tried at all */
     bool is_compared;    /* assembled, and its time is that of the machine code */
     double speedup;      /* predicted; 0: unknown */
@@ -29,6 +30,7 @@ typedef struct CoarsenTrial {
 typedef struct FactorChoice {
     KernelRequest request; /* the kernel's, with the chosen coarsening, or with none, or refused with the reason */
     const char *words;     /* the outcome */
+    double speedup;        /* predicted; 0: nothing was chosen */
     unsigned pays_from;    /* threads of the original launch for each SM; launches of fewer run the original */
     CoarsenTrial *trials;
     unsigned trial_count;

@@ -196,6 +196,7 @@ static void print_done(Buf *out, const KernelReport *kernel)
         buf_printf(out, ", and %s blocks of the grid", factor_text(shape->blocks, factor));
     buf_puts(out, "; launch it with ");
     launch_words_print(contract, out);
+    pays_print(&kernel->choice, out);
     buf_putc(out, '\n');
     for (unsigned i = 0; i < kernel->condition_count; i++)
         buf_printf(out, "    provided that %s\n", kernel->conditions[i]);

@@ -161,8 +161,16 @@ static void print_gain(Buf *out, const KernelReport *kernel)
 {
     if (kernel->has_cost)
         buf_printf(out, ", predicted %.2fx", cost_speedup(&kernel->cost_before, &kernel->cost_after));
+    else if (kernel->result.coarsening == OUTCOME_DONE && kernel->choice.speedup > 0)
+        buf_printf(out, ", estimated %.2fx in large launches", kernel->choice.speedup);
     else if (is_changed(&kernel->result) && !kernel->has_basis)
         buf_puts(out, ", gain unknown without a block size (-block)");
+}
+
+void pays_print(const FactorChoice *choice, Buf *out)
+{
+    if (choice->pays_from)
+        buf_printf(out, "; launches of fewer than %u threads for each SM run the original", choice->pays_from);
 }
 
 static void print_launch(Buf *out, const KernelResult *result)
@@ -188,6 +196,8 @@ static void print_kernel(Buf *out, const KernelReport *kernel)
     print_search(out, kernel);
     print_gain(out, kernel);
     print_launch(out, result);
+    if (result->coarsening == OUTCOME_DONE)
+        pays_print(&kernel->choice, out);
 }
 
 /* The kernels' C++ names without parameters, unless two would then be the same. */
