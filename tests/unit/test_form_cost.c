@@ -15,8 +15,9 @@ static FormCost cost_of(Profile *profile, double instructions, unsigned warps, R
     FormCost cost = {.known = true, .profile = profile};
     cost.time = (Time){.known = true, .binding = binding, .resident_warps = warps, .cycles = instructions};
     cost.time.demand[RESOURCE_ISSUE] = instructions;
-    cost.time.demand[RESOURCE_LATENCY] = 100;
-    cost.time.demand[binding] = cost.time.demand[binding] > instructions ? cost.time.demand[binding] : instructions;
+    cost.time.demand[RESOURCE_LATENCY] = cost.time.demand[RESOURCE_L2] = 100;
+    if (binding != RESOURCE_ISSUE)
+        cost.time.demand[binding] = 2 * instructions;
     return cost;
 }
 
@@ -37,6 +38,8 @@ static void losses_have_reasons(void **state)
     /* Warps that wait: as few warps are, unless each of them has even more to do. */
     assert_non_null(strstr(verdict(arena, 110, 16, RESOURCE_LATENCY), "16 warps on an SM instead of 64"));
     assert_null(strstr(verdict(arena, 500, 16, RESOURCE_LATENCY), "warps on an SM"));
+    /* What misses L1 is to blame, although warps are lost, too. */
+    assert_non_null(strstr(verdict(arena, 110, 48, RESOURCE_L2), "times the sectors that miss L1"));
     arena_free(arena);
 }
 
