@@ -38,7 +38,7 @@ static void losses_have_reasons(void **state)
     /* Warps that wait: as few warps are, unless each of them has even more to do. */
     assert_non_null(strstr(verdict(arena, 110, 16, RESOURCE_LATENCY), "16 warps on an SM instead of 64"));
     assert_null(strstr(verdict(arena, 500, 16, RESOURCE_LATENCY), "warps on an SM"));
-    /* What misses L1 is to blame, although warps are lost, too. */
+    /* Traffic beyond L1 is to blame, although warps are lost, too. */
     assert_non_null(strstr(verdict(arena, 110, 48, RESOURCE_L2), "times the sectors that miss L1"));
     arena_free(arena);
 }
