@@ -391,6 +391,7 @@ static void test_fields(void **state)
     assert_true(options_coarsen_for(&line.options, "other")->is_auto && options_jam_auto(&line.options));
     assert_false(options_coarsen_for(&line.options, "k")->is_auto);
     assert_int_equal(options_registers_for(&line.options, "k")->target, 40);
+    line_free(&line);
     line = line_read("-spill -keep-original -missing-ok in.ptx");
     assert_true(line.options.spill && line.options.keep_original && line.options.missing_ok);
     assert_false(line.options.summary || line.options.canonical || line.options.knobs);
