@@ -70,7 +70,7 @@ typedef struct Wheel {
 
 /* wheels[0] to the one whose package is NULL. */
 extern const Wheel assembler_wheels[];
-/* The folder with a user's own files of ptxopt, in the arena; NULL if there is no home folder. */
+/* The folder for a user's ptxopt files, in the arena; NULL without a home folder. */
 const char *assembler_user_folder(Arena *arena);
 /* True if the files of all wheels, in these versions, are in 'folder'/cuda. */
 bool assembler_is_fetched(Arena *arena, const char *folder);

@@ -177,7 +177,7 @@ extern const Program ptxas_program;   /* ptxas.c */
 
 /* assembler.c, for many.c */
 
-/* The interval at which a waiting caller is told that there is no result yet; also for worker.c. */
+/* The interval at which waiting callers are notified; also for worker.c. */
 enum { WAITING_MS = 200 };
 
 /* Notifies the callback, if any, that the caller waits for a run, or that one is done. */

@@ -354,7 +354,7 @@ bool assembly_read(Arena *arena, const char *arch, const void *bytes, size_t siz
     *result = (Assembly){.failure = ASSEMBLY_UNREADABLE, .log = ""};
     if (!arch_parse(arch, &wanted) || !architecture_find(wanted.number) || cubin_read(arena, bytes, size, &cubin))
         return false;
-    resources_read(arena, wanted, "", "", &cubin, result); /* its only complaint is that there is no log */
+    resources_read(arena, wanted, "", "", &cubin, result); /* it fails only for want of a log */
     for (size_t i = 0; i < result->resource_count; i++)
         if (result->resources[i].is_entry && !result->resources[i].registers)
             return false;

@@ -46,13 +46,11 @@ static double least_present(const Estimate *estimate)
 /* The instructions of a warp of an idle block, relative to the mean warp of the launch. */
 static double idle_length(const Estimate *estimate, const Profile *profile, double least)
 {
-    double idle = 0, all = 0;
+    double idle = 0;
     for (size_t i = 0, b = 0; b < estimate->body->blocks.count; b++)
-        for (const Inst *inst = estimate->body->blocks.data[b]->first; inst; inst = inst->next, i++) {
-            all += profile->instructions[i].warps;
+        for (const Inst *inst = estimate->body->blocks.data[b]->first; inst; inst = inst->next, i++)
             idle += estimate->present[b] > least ? profile->instructions[i].warps : 0;
-        }
-    return all > 0 ? idle / all : 0;
+    return idle > 0 ? idle / profile->warp_instructions : 0;
 }
 
 /* If blocks have been merged, one of 'group' consecutive blocks does the work of all. */

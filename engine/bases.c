@@ -1,6 +1,6 @@
 #include "engine/bases.h"
 
-#include <string.h>
+#include "engine/judge/machine_cost.h"
 
 enum { USUAL_SIZES = 3, DIMENSIONS = 3, AVERAGE_SIZE = 1 };
 
@@ -11,8 +11,9 @@ static const unsigned usual_blocks[DIMENSIONS][USUAL_SIZES][3] = {
     {{8, 8, 4}, {32, 4, 2}, {8, 8, 8}},
 };
 
-/* A launch that a build cannot rule out, although most are larger, and most loops longer or shorter. */
 typedef enum GridSize { GRID_LARGE, GRID_AT_ONCE, GRID_SMALL } GridSize;
+
+/* A launch that a build cannot rule out, although most are larger, and most loops longer or shorter. */
 typedef struct Scenario {
     const char *where;
     GridSize grid;
@@ -22,11 +23,11 @@ typedef struct Scenario {
 static const Scenario scenarios[] = {
     {"where the grid has one block for each SM", GRID_SMALL, 0},
     {"where all blocks of the grid run at once", GRID_AT_ONCE, 0},
-    {"where loops make 2 trips", GRID_SMALL, 2},
-    {"where loops make 256 trips", GRID_SMALL, 256},
+    {"where loops make 2 trips", GRID_SMALL, SHORT_LOOP},
+    {"where loops make 256 trips", GRID_SMALL, LONG_LOOP},
 }, scenarios_of_loops[] = {
-    {"where loops make 2 trips", GRID_LARGE, 2},
-    {"where loops make 256 trips", GRID_LARGE, 256},
+    {"where loops make 2 trips", GRID_LARGE, SHORT_LOOP},
+    {"where loops make 256 trips", GRID_LARGE, LONG_LOOP},
 };
 
 void kernel_axes(const Function *kernel, unsigned role, bool axes[3])
@@ -57,6 +58,7 @@ static void add_scenario(Bases *bases, const CostBasis *usual, const Scenario *s
     if (scenario->grid != GRID_LARGE)
         added->basis.blocks = scenario->grid == GRID_SMALL ? usual->device.multiprocessors : places;
     added->basis.trips = scenario->trips;
+    added->is_elsewhere = true;
     added->where = scenario->where;
 }
 
@@ -75,6 +77,15 @@ Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Fu
     for (size_t i = 0; !launch && i < count; i++)
         add_scenario(&bases, &usual, &others[i]);
     return bases;
+}
+
+bool basis_compare(const Basis *basis, AssemblerJudge *judge, const MeasuredForm *form, FormCost *before,
+                   FormCost *after)
+{
+    *before = basis->before;
+    *after = machine_cost(judge, &basis->basis, &form->form, form->figures, &form->change, NULL);
+    costs_align(&basis->basis, before, after);
+    return before->known && after->known;
 }
 
 void bases_drop_alike(Bases *bases)

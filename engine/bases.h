@@ -3,7 +3,10 @@
 #ifndef PTXOPT_ENGINE_BASES_H
 #define PTXOPT_ENGINE_BASES_H
 
-#include "engine/judge/form_cost.h"
+#include "engine/judge/judge.h"
+
+/* The numbers of trips of a loop that is short, and of one that is long, where they are not known. */
+enum { SHORT_LOOP = 2, LONG_LOOP = 256 };
 
 /* Three usual block sizes, and launches that are less favourable to coarsening. */
 enum { MOST_BASES = 3 + 4 };
@@ -11,10 +14,16 @@ enum { MOST_BASES = 3 + 4 };
 typedef struct Basis {
     CostBasis basis;
     FormCost before;   /* of the input */
-    /* NULL: the form is to gain here. Else a launch that a build cannot rule out, in which the form must not lose:
-     * "where the grid has one block for each SM". */
-    const char *where;
+    bool is_elsewhere; /* the form is not to gain here, but must not lose: a build cannot rule the launch out */
+    const char *where; /* then which launch that is: "where the grid has one block for each SM" */
 } Basis;
+
+/* A form that has been assembled. */
+typedef struct MeasuredForm {
+    FunctionForm form;
+    const Figures *figures;
+    LaunchChange change;
+} MeasuredForm;
 
 typedef struct Bases {
     Basis of[MOST_BASES]; /* those in which forms must gain come first */
@@ -30,6 +39,11 @@ Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Fu
 /* Drops launches that differ only in the lengths of loops if the input has no loop of unknown length, which is known
  * once of[0].before is. */
 void bases_drop_alike(Bases *bases);
+
+/* The costs of the input and of the form on the basis, made comparable; machine instructions are counted by 'judge'
+ * (NULL: PTX instructions). False if one of them is unknown. */
+bool basis_compare(const Basis *basis, AssemblerJudge *judge, const MeasuredForm *form, FormCost *before,
+                   FormCost *after);
 
 /* Sets the axes along which the kernel reads the special registers of the role (SREG_ROLE_CTAID ...). */
 void kernel_axes(const Function *kernel, unsigned role, bool axes[3]);

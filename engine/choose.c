@@ -80,6 +80,12 @@ static void set_bases(Choice *choice, const ChoiceContext *context, const BlockS
         choice->bases.of[i].basis.stop = context->judge ? context->judge->interrupted : NULL;
 }
 
+/* The launch that is counted; NULL: launches are assumed. */
+static const Launch *launch_of(const Choice *choice)
+{
+    return choice->bases.of[0].basis.launch;
+}
+
 /* Whether there is enough to merge on every basis: blocks that the factors divide, and a grid that is as large. */
 static bool fits(const Choice *choice, const Shape *shape)
 {
@@ -96,38 +102,31 @@ static bool fits(const Choice *choice, const Shape *shape)
     return true;
 }
 
-/* The costs of the input and of a form on a basis, comparable; false, with the verdict, if a time is unknown. */
-static bool costs_on(const Choice *choice, const Candidate *candidate, const Basis *basis, AssemblerJudge *judge,
-                     const Figures *figures, FormCost *before, FormCost *after)
+static MeasuredForm measured_form(const Candidate *candidate, const Figures *figures)
 {
-    const FunctionForm form = kernel_form(&candidate->result);
-    const LaunchChange change = contract_change(&candidate->result.contract);
-    *before = basis->before;
-    *after = machine_cost(judge, &basis->basis, &form, figures, &change, NULL);
-    if (!after->known || !before->known) {
-        candidate->trial->verdict =
-            arena_printf(choice->arena, "rejected: %s", after->error ? after->error : "unknown");
-        return false;
-    }
-    costs_align(&basis->basis, before, after);
-    return true;
+    return (MeasuredForm){.form = kernel_form(&candidate->result),
+                          .figures = figures,
+                          .change = contract_change(&candidate->result.contract)};
 }
 
 /* Compares a form with the input on every basis; the lowest speedup of those in which it must gain decides. Machine
- * instructions are counted by 'judge' (NULL: PTX instructions), and the form may lose nowhere, by more than 'most_lost'
- * allows. False, with the verdict, if a time is unknown or a launch forbids the form. */
+ * instructions are counted by 'judge' (NULL: PTX instructions), and everywhere else the speedup must be at least the
+ * threshold 'least_elsewhere'. False, with the verdict, if a time is unknown or a launch forbids the form. */
 static bool candidate_compare(const Choice *choice, Candidate *candidate, const Bases *bases, AssemblerJudge *judge,
                               const Figures *figures, Threshold least_elsewhere)
 {
     CoarsenTrial *trial = candidate->trial;
+    const MeasuredForm form = measured_form(candidate, figures);
     trial->is_forbidden = false;
     for (unsigned i = 0; i < bases->count; i++) {
         const Basis *basis = &bases->of[i];
         FormCost before, after;
-        if (!costs_on(choice, candidate, basis, judge, figures, &before, &after))
+        if (!basis_compare(basis, judge, &form, &before, &after)) {
+            trial->verdict = arena_printf(choice->arena, "rejected: %s", after.error ? after.error : "unknown");
             return false;
+        }
         const double speedup = cost_speedup(&before, &after);
-        if (basis->where && speedup < threshold(least_elsewhere)) {
+        if (basis->is_elsewhere && speedup < threshold(least_elsewhere)) {
             trial->is_forbidden = true;
             trial->elsewhere = speedup;
             trial->where = basis->where;
@@ -135,7 +134,7 @@ static bool candidate_compare(const Choice *choice, Candidate *candidate, const 
                                           basis->where, trial->verdict);
             return false;
         }
-        if (!basis->where && (!i || speedup < trial->speedup)) {
+        if (!basis->is_elsewhere && (!i || speedup < trial->speedup)) {
             trial->speedup = speedup;
             trial->verdict = cost_verdict(choice->arena, &before, &after);
         }
@@ -164,7 +163,7 @@ static KernelRequest trial_request(const Choice *choice, const CoarsenTrial *tri
     request.coarsening.stride = trial->stride;
     request.coarsening.guards = trial->guards;
     request.coarsening.shrinks_grid = trial->shrinks_grid;
-    if (choice->bases.of[0].basis.launch)
+    if (launch_of(choice))
         memcpy(request.block, choice->bases.of[0].basis.block, sizeof request.block);
     return request;
 }
@@ -201,9 +200,9 @@ static bool make_form_as_is(Choice *choice, CoarsenTrial *trial)
 /* The same; blocks that the launch's grid does not let be merged into fewer are merged with the grid kept. */
 static bool make_form(Choice *choice, CoarsenTrial *trial)
 {
-    trial->fits_seldom = trial->shrinks_grid && choice->launch_decides && !choice->bases.of[0].basis.launch;
+    trial->fits_seldom = trial->shrinks_grid && choice->launch_decides && !launch_of(choice);
     const bool is_made = make_form_as_is(choice, trial);
-    if (is_made || !trial->shrinks_grid || !choice->bases.of[0].basis.launch)
+    if (is_made || !trial->shrinks_grid || !launch_of(choice))
         return is_made;
     trial->shrinks_grid = false;
     return make_form_as_is(choice, trial);
@@ -407,7 +406,7 @@ static unsigned most_weighed(const Choice *choice)
         return choice->candidate_count;
     if (choice->weighed_count) /* products */
         return FEWEST_COUNTED;
-    if (!choice->bases.of[0].basis.launch || each * MOST_COUNTED <= COUNTED_INSTRUCTIONS)
+    if (!launch_of(choice) || each * MOST_COUNTED <= COUNTED_INSTRUCTIONS)
         return MOST_COUNTED;
     unsigned affordable = (unsigned)(COUNTED_INSTRUCTIONS / each);
     return affordable < FEWEST_COUNTED ? FEWEST_COUNTED : affordable;
@@ -583,13 +582,12 @@ static double searched_speedup(Choice *choice, const KernelRequest *request, con
     options.level = options.level < SEARCH_LEVEL ? options.level : SEARCH_LEVEL;
     choice->judge->basis = &exact->basis;
     pipeline_run(choice->arena, choice->kernel, request, &options, &result);
-    if (result.registers == OUTCOME_DONE && result.reduction.after.known && exact->before.known) {
-        const FunctionForm form = kernel_form(&result);
-        const LaunchChange change = kernel_launch_change(&result);
-        FormCost before = exact->before;
-        FormCost cost = machine_cost(choice->judge, &exact->basis, &form, &result.reduction.after, &change, NULL);
-        costs_align(&exact->basis, &before, &cost);
-        if (cost.known) {
+    if (result.registers == OUTCOME_DONE && result.reduction.after.known) {
+        const MeasuredForm form = {.form = kernel_form(&result),
+                                   .figures = &result.reduction.after,
+                                   .change = kernel_launch_change(&result)};
+        FormCost before, cost;
+        if (basis_compare(exact, choice->judge, &form, &before, &cost)) {
             speedup = cost_speedup(&before, &cost);
             *verdict =
                 arena_printf(choice->arena, "%s, with %u register%s", cost_verdict(choice->arena, &before, &cost),
@@ -646,7 +644,7 @@ static Candidate *fastest_with_boundary(Choice *choice, Candidate *best)
 static const Candidate *thriftiest(const Choice *choice, const Candidate *best)
 {
     const Candidate *found = best;
-    for (unsigned i = 0; best && !choice->bases.of[0].basis.launch && i < choice->candidate_count; i++) {
+    for (unsigned i = 0; best && !launch_of(choice) && i < choice->candidate_count; i++) {
         const Candidate *candidate = &choice->candidates[i];
         unsigned merged = shape_replicas(&candidate->trial->shape), least = shape_replicas(&found->trial->shape);
         bool is_alike = worth(candidate) * threshold(THRESHOLD_COARSEN_ALIKE) >= worth(best);
@@ -725,7 +723,7 @@ static const char *forbiddance(const Choice *choice, const CoarsenTrial *trial)
 static FactorChoice decide(const Choice *choice, const Candidate *best, bool is_any_sound)
 {
     const CoarsenTrial *forbidden;
-    const char *basis = choice->bases.of[0].basis.launch ? "counted" : "estimated";
+    const char *basis = launch_of(choice) ? "counted" : "estimated";
     const char *none = choice->trial_count ? "not coarsened: no factor is sound and spills no more than the input"
                                            : "not coarsened: the block size is not divisible by 2, and there are no "
                                              "blocks to merge";
@@ -774,16 +772,6 @@ static const char *weigh_input(Choice *choice)
     return NULL;
 }
 
-static unsigned candidate_pays_from(const Choice *choice, const Candidate *candidate)
-{
-    const Basis *usual = &choice->bases.of[choice->bases.usual];
-    const PaidForm input = {.form = {.function = choice->kernel}, .figures = &usual->before.figures};
-    const PaidForm form = {.form = kernel_form(&candidate->result),
-                           .figures = &candidate->figures,
-                           .change = contract_change(&candidate->result.contract)};
-    return pays_from(choice->judge, &usual->basis, &input, &form);
-}
-
 static FactorChoice choose(Choice *choice, const ChoiceContext *context)
 {
     /* Two strides and two forms of guards; then blocks of what is merged already. */
@@ -799,8 +787,11 @@ static FactorChoice choose(Choice *choice, const ChoiceContext *context)
     weigh_all(choice);
     const Candidate *best = thriftiest(choice, fastest_with_boundary(choice, fastest(choice)));
     FactorChoice made = decide(choice, best, is_any_sound);
-    if (made.request.coarsen && choice->launch_decides && !choice->bases.of[0].basis.launch)
-        made.pays_from = candidate_pays_from(choice, best);
+    if (made.request.coarsen && choice->launch_decides && !launch_of(choice)) {
+        const FunctionForm input = {.function = choice->kernel};
+        const MeasuredForm form = measured_form(best, &best->figures);
+        made.pays_from = pays_from(choice->judge, &choice->bases.of[choice->bases.usual], &input, &form);
+    }
     for (unsigned i = 0; i < choice->candidate_count; i++)
         kernel_discard(&choice->candidates[i].result);
     return made;

@@ -5,36 +5,31 @@
 /* The grids that are asked about: this many blocks for each SM, and half as many, ... */
 enum { MOST_BLOCKS = 64 };
 
-static const double lengths[] = {0, 2, 256};
+/* The lengths of loops: as they are usually assumed, and only then others. */
+static const double lengths[] = {0, SHORT_LOOP, LONG_LOOP};
 
-static double speedup_on(AssemblerJudge *judge, const CostBasis *basis, const PaidForm *input, const PaidForm *form)
+static bool pays_with(AssemblerJudge *judge, const Basis *usual, double blocks, const FunctionForm *input,
+                      const MeasuredForm *form)
 {
-    FormCost before = machine_cost(judge, basis, &input->form, input->figures, NULL, NULL);
-    FormCost after = machine_cost(judge, basis, &form->form, form->figures, &form->change, NULL);
-    if (!before.known || !after.known)
-        return 0;
-    costs_align(basis, &before, &after);
-    return cost_speedup(&before, &after);
-}
-
-static bool pays_with(AssemblerJudge *judge, const CostBasis *usual, double blocks, const PaidForm *input,
-                      const PaidForm *form)
-{
-    for (size_t i = 0; i < COUNT_OF(lengths); i++) {
-        CostBasis basis = *usual;
-        basis.blocks = blocks * usual->device.multiprocessors;
-        basis.trips = lengths[i];
-        if (speedup_on(judge, &basis, input, form) < threshold(THRESHOLD_COARSEN_ELSEWHERE))
+    const size_t asked = usual->before.profile->assumes_trips ? COUNT_OF(lengths) : 1;
+    for (size_t i = 0; i < asked; i++) {
+        Basis basis = *usual;
+        FormCost before, after;
+        basis.basis.blocks = blocks * usual->basis.device.multiprocessors;
+        basis.basis.trips = lengths[i];
+        basis.before = machine_cost(judge, &basis.basis, input, &usual->before.figures, NULL, NULL);
+        if (!basis_compare(&basis, judge, form, &before, &after) ||
+            cost_speedup(&before, &after) < threshold(THRESHOLD_COARSEN_ELSEWHERE))
             return false;
     }
     return true;
 }
 
-unsigned pays_from(AssemblerJudge *judge, const CostBasis *usual, const PaidForm *input, const PaidForm *form)
+unsigned pays_from(AssemblerJudge *judge, const Basis *usual, const FunctionForm *input, const MeasuredForm *form)
 {
-    const unsigned threads = usual->block[0] * usual->block[1] * usual->block[2];
+    const unsigned *block = usual->basis.block;
     unsigned least = 2 * MOST_BLOCKS;
     while (least > 1 && pays_with(judge, usual, least / 2, input, form))
         least /= 2;
-    return least > 1 ? least * threads : 0;
+    return least > 1 ? least * block[0] * block[1] * block[2] : 0;
 }

@@ -273,6 +273,7 @@ static void prefer_loops_alone(Run *run, KernelReport *kernel, const KernelReque
                                         kernel->choice.words, with->cycles / alone.cycles);
     for (unsigned i = 0; i < kernel->choice.trial_count; i++)
         kernel->choice.trials[i].chosen = false;
+    kernel->choice.speedup = 0;
     kernel->choice.pays_from = 0;
     kernel->request = *plain;
     kernel->loops_choice = alone;

@@ -85,13 +85,16 @@ static char *name_join(const char *before, const char *kernel, const char *after
     return name;
 }
 
-/* The size of a variable of the module or library; 0 if there is none. */
-static size_t find_variable(const Driver *driver, void *module, void *library, const char *name, uint64_t *address)
+/* The size of the module's or library's variable that belongs to the kernel; 0 if there is none. */
+static size_t find_variable(const Driver *driver, void *module, void *library, const char *prefix, const char *kernel,
+                            uint64_t *address)
 {
     size_t size = 0;
+    char *name = name_join(prefix, kernel, "");
     int error = module && driver->module_global         ? driver->module_global(address, &size, module, name)
                 : library && driver->library_get_global ? driver->library_get_global(address, &size, library, name)
                                                         : 1;
+    free(name);
     return error ? 0 : size;
 }
 
@@ -116,9 +119,7 @@ static bool copy_words(const Driver *driver, Contract *contract, uint64_t addres
 static void read_pays(const Driver *driver, void *module, void *library, Contract *contract)
 {
     uint64_t address = 0;
-    char *name = name_join("__ptxopt_pays_", contract->kernel, "");
-    size_t size = find_variable(driver, module, library, name, &address);
-    free(name);
+    size_t size = find_variable(driver, module, library, "__ptxopt_pays_", contract->kernel, &address);
     if (size != sizeof contract->pays || !copy_variable(driver, contract->pays, address, size))
         memset(contract->pays, 0, sizeof contract->pays);
 }
@@ -136,9 +137,7 @@ static void *find_form(const Driver *driver, void *module, void *library, const 
 static void read_beside(const Driver *driver, void *module, void *library, Contract *contract)
 {
     uint64_t address = 0;
-    char *name = name_join("__ptxopt_beside_", contract->kernel, "");
-    size_t size = find_variable(driver, module, library, name, &address);
-    free(name);
+    size_t size = find_variable(driver, module, library, "__ptxopt_beside_", contract->kernel, &address);
     void *coarsened = size ? find_form(driver, module, library, contract, "__ptxopt_coarsened") : NULL;
     if (!coarsened || !copy_words(driver, contract, address, size))
         return;
@@ -152,9 +151,7 @@ static void read_beside(const Driver *driver, void *module, void *library, Contr
 static bool read_coarsened(const Driver *driver, void *module, void *library, Contract *contract)
 {
     uint64_t address = 0;
-    char *name = name_join("__ptxopt_launch_", contract->kernel, "");
-    size_t size = find_variable(driver, module, library, name, &address);
-    free(name);
+    size_t size = find_variable(driver, module, library, "__ptxopt_launch_", contract->kernel, &address);
     if (!size)
         return false;
     if (!copy_words(driver, contract, address, size))
@@ -290,8 +287,13 @@ static void shape_put(const LaunchShape *shape, unsigned grid[3], unsigned block
     *shared = (unsigned)shape->shared;
 }
 
+/* False, with the reason, if the launch is to run the original. */
 static bool shape_adapt(const Contract *contract, LaunchShape *shape, char *why, size_t why_size)
 {
+    if (!pays(contract, shape->grid, shape->block)) {
+        snprintf(why, why_size, "it would be slower");
+        return false;
+    }
     return ptxopt_launch_adapt_grid(contract->words, shape->grid, shape->block, &shape->shared, why, why_size);
 }
 
@@ -313,7 +315,7 @@ void *launch_decide(Contract *contract, unsigned grid[3], unsigned block[3], uns
     LaunchShape adapted = shape_of(grid, block, *shared);
     if (!contract || !contract->is_coarsened)
         return NULL;
-    bool fits = pays(contract, grid, block) && shape_adapt(contract, &adapted, why, sizeof why);
+    bool fits = shape_adapt(contract, &adapted, why, sizeof why);
     if (fits && !grow_shared(contract, adapted.shared)) {
         fits = false;
         snprintf(why, sizeof why, "it needs %zu bytes of dynamic shared memory, which the driver refuses",
@@ -413,7 +415,7 @@ void *query_launch(const Contract *contract, unsigned grid[3], unsigned block[3]
     LaunchShape adapted = shape_of(grid, block, *shared);
     if (!contract || !contract->is_coarsened)
         return NULL;
-    bool fits = pays(contract, grid, block) && shape_adapt(contract, &adapted, why, sizeof why);
+    bool fits = shape_adapt(contract, &adapted, why, sizeof why);
     if (fits)
         shape_put(&adapted, grid, block, shared);
     return form_of(contract, fits);

@@ -5,6 +5,7 @@
 #include "parsed.h"
 
 #include "emulator/emulator.h"
+#include "engine/pays.h"
 #include "opt/opt.h"
 
 #include <string.h>
@@ -215,10 +216,23 @@ static void conditions_in_words(void **state)
     check_conditions(&contract, "grid.z is a multiple of 3", NULL);
 }
 
+/* The words by which a launch is decided are those that ptxopt writes. */
+static void launches_are_decided(void **state)
+{
+    (void)state;
+    const uint32_t pays[PTXOPT_PAYS_WORDS] = {PAYS_MAGIC, PAYS_FORMAT, 384};
+    const unsigned grid[3] = {6, 1, 1}, more[3] = {6, 2, 1}, block[3] = {128, 1, 1};
+    assert_int_equal(PAYS_MAGIC, PTXOPT_PAYS_MAGIC);
+    assert_true(ptxopt_launch_pays(pays, grid, block, 2));
+    assert_false(ptxopt_launch_pays(pays, grid, block, 3));
+    assert_true(ptxopt_launch_pays(pays, more, block, 3));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_header_agrees),
+        cmocka_unit_test(launches_are_decided),
         cmocka_unit_test(other_formats_are_refused),
         cmocka_unit_test(symbols),
         cmocka_unit_test(conditions_in_words),
