@@ -275,6 +275,7 @@ ORACLE_TESTS := $(filter $(OUT)/tests/test_oracle_% $(OUT)/tests/test_evaluate,$
 $(UNIT_TESTS): LIBRARIES += -lcmocka
 $(ORACLE_TESTS): LIBRARIES += -lmpfr -lgmp
 $(ORACLE_TESTS): $(OUT)/liboracle.a
+$(OUT)/tests/test_contracts: $(OUT)/runtime/contracts.o
 $(UNIT_TESTS): $(OUT)/tests/%: $(OUT)/tests/unit/%.o $(OUT)/libptxopt.a
 	$(link)
 

@@ -219,21 +219,23 @@ int other_set(const Driver *driver, const Contract *contract, int attribute, int
     return driver->kernel_set ? driver->kernel_set(attribute, value, contract->other, device) : 0;
 }
 
+enum { MOST_DEVICES = 64 };      /* whose multiprocessors are remembered */
 enum { MULTIPROCESSORS = 16 };    /* CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT */
 enum { MOST_DYNAMIC_SHARED = 8 }; /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
 
-/* The multiprocessors of the current device; 0 if unknown. They are read once, as devices of one program are usually
- * alike. */
+/* The multiprocessors of the current device; 0 if unknown. They are asked for once for each device. */
 static unsigned multiprocessors(const Driver *driver)
 {
-    static int known;
-    int device = 0, count = __atomic_load_n(&known, __ATOMIC_RELAXED);
-    if (count)
-        return (unsigned)count;
-    if (!driver->current_device || !driver->device_attribute || driver->current_device(&device) ||
-        driver->device_attribute(&count, MULTIPROCESSORS, device) || count < 0)
+    static int known[MOST_DEVICES];
+    int device = 0, count = 0;
+    if (!driver->current_device || !driver->device_attribute || driver->current_device(&device) || device < 0)
         return 0;
-    __atomic_store_n(&known, count, __ATOMIC_RELAXED);
+    if (device < MOST_DEVICES && (count = __atomic_load_n(&known[device], __ATOMIC_RELAXED)))
+        return (unsigned)count;
+    if (driver->device_attribute(&count, MULTIPROCESSORS, device) || count < 0)
+        return 0;
+    if (device < MOST_DEVICES)
+        __atomic_store_n(&known[device], count, __ATOMIC_RELAXED);
     return (unsigned)count;
 }
 
