@@ -41,8 +41,8 @@ step = $(if $(V),,$(info $()  $(1) $@))
 .SUFFIXES:
 .DELETE_ON_ERROR:
 
-FOLDERS := support ir lexer parser analysis target opt emit assembler sass emulator cost options engine library cli \
-    wrappers
+FOLDERS := support ir lexer parser analysis target opt emit assembler sass emulator cost options engine view library \
+    cli wrappers
 
 # Generated C is made once, in build/, and shared by all variants; objects and programs are in $(OUT).
 GEN := build
@@ -84,7 +84,7 @@ GENERATORS := $(wildcard ir/table/generator/*.c)
 SOURCES := $(filter-out $(GENERATORS),$(sort $(shell find $(FOLDERS) -name '*.c')))
 GENERATED_SOURCES := lexer/ptx_lexer.c parser/ptx_parser.c
 GENERATED_HEADERS := $(addprefix $(GEN)/,lexer/ptx_lexer.h parser/ptx_parser.h) \
-    $(addprefix $(GEN)/ir/table/,ops_enum.h ops_tables.inc ops_run.inc)
+    $(addprefix $(GEN)/ir/table/,ops_enum.h ops_tables.inc ops_run.inc) $(GEN)/view/page.inc
 
 SOURCE_OBJECTS := $(SOURCES:%.c=$(OUT)/%.o)
 GENERATED_OBJECTS := $(GENERATED_SOURCES:%.c=$(OUT)/%.o)
@@ -165,6 +165,12 @@ TEST_SOURCES := $(wildcard $(addprefix tests/,unit/*.c oracle/*.c tools/*.c gpu/
 TEST_OBJECTS := $(TEST_SOURCES:%.c=$(OUT)/%.o)
 EMULATED_OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard emulated/*.c)))
 TOOL_OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(wildcard tools/*.c))
+
+# The page of "ptxopt view", line by line as strings.
+$(GEN)/view/page.inc: view/page.html
+	@mkdir -p $(@D)
+	$(call step,GEN)
+	$(Q)sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n",/' $< >$@.new && mv $@.new $@
 
 # On a fresh tree the generated headers are made first; afterwards the dependency files say who needs which.
 define compile

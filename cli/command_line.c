@@ -81,6 +81,6 @@ OptionsOutcome command_line_parse(Arena *arena, int argc, char *const *argv, con
         file_count++;
     }
     if (file_count > 2)
-        files[1] = NULL;
+        files[0] = files[1] = NULL;
     return *error ? OPTIONS_WRONG : OPTIONS_RUN;
 }

@@ -1,4 +1,4 @@
-/* Shared by the command lines of "ptxopt run" and "ptxopt cost": the command's name, options, two files. */
+/* Shared by the command lines of "ptxopt run", "ptxopt cost" and "ptxopt view": the command's name, options, files. */
 #ifndef PTXOPT_CLI_COMMAND_LINE_H
 #define PTXOPT_CLI_COMMAND_LINE_H
 
@@ -26,9 +26,9 @@ typedef struct CommandLine {
     void *options;
 } CommandLine;
 
-/* Reads argv, argv[1] being the command's name, without changing it.  files[] receives the two words that are not
- * options; if there are fewer or more, files[1] is NULL, which is for the caller to complain about.  Otherwise as
- * options_parse(). */
+/* Reads argv, argv[1] being the command's name, without changing it. files[] receives the words that are not options,
+ * up to two, NULL for those that are missing; if there are more, both are NULL. Too many and too few are for the caller
+ * to complain about. Otherwise as options_parse(). */
 OptionsOutcome command_line_parse(Arena *arena, int argc, char *const *argv, const CommandLine *line,
                                   const char *files[2], const char **error);
 

@@ -76,4 +76,22 @@ typedef struct CostOptions {
 /* The same for "ptxopt cost". */
 OptionsOutcome cost_options_parse(Arena *arena, int argc, char *const *argv, CostOptions *options, const char **error);
 
+/* ptxopt view [options] FILE */
+typedef struct ViewOptions {
+    const char *input;
+    const char *before;      /* a file with the kernel before a change; NULL: none */
+    const char *kernel;      /* NULL: the only one */
+    const char *arch;        /* NULL: the module's .target */
+    const char *launch;      /* NULL: nothing is counted */
+    unsigned block[3];       /* zeros: as the module or the launch says */
+    uint64_t dynamic_shared; /* bytes */
+    CommandOutput output;
+    bool assembler_given, assembler_none;
+    AssemblerKind assembler;
+    uint64_t width; /* columns; 0: the terminal's */
+} ViewOptions;
+
+/* The same for "ptxopt view". */
+OptionsOutcome view_options_parse(Arena *arena, int argc, char *const *argv, ViewOptions *options, const char **error);
+
 #endif

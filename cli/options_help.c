@@ -90,3 +90,21 @@ const char *cost_options_help(Arena *arena)
              "kernel, or an SM cannot hold one of its blocks.\n");
     return take_text(arena, &text);
 }
+
+const char *view_options_help(Arena *arena)
+{
+    Buf text = {0};
+    buf_puts(&text, command_usage(arena, "view"));
+    buf_puts(&text,
+             "\n"
+             "Shows the machine code of a kernel with the state of each register at each instruction, the\n"
+             "place where most are live, the values that are only kept there, and the registers that must\n"
+             "be saved until one more block fits on an SM. Machine code alone has no PTX lines.\n"
+             "\n");
+    option_rows_print_help(view_options_table(), &text);
+    buf_puts(&text,
+             "\n"
+             "Exit status: 0 done; 1 a file is wrong, or nvdisasm or the assembler is missing; 2 the usage\n"
+             "is wrong.\n");
+    return take_text(arena, &text);
+}

@@ -135,6 +135,9 @@ void options_print_help(Buf *out);
 /* The values of single options, for those who read them elsewhere: each returns what is wrong with the text, or NULL,
  * or whether it is one. */
 
+/* -block: X or X,Y or X,Y,Z from 'at' on, which may be a part of the text. */
+const char *block_read(Arena *arena, const char *text, const char *at, unsigned threads[3]);
+
 /* -assembler, for all commands. */
 const char *assembler_choice_read(Arena *arena, const char *word, bool *none, AssemblerKind *kind);
 /* Its words, in the order of help. */

@@ -295,33 +295,38 @@ void options_read_target_regs(Reader *reader, const char *text)
     VEC_PUSH(reader->arena, reader->options->registers, option);
 }
 
-void options_read_block(Reader *reader, const char *text)
+const char *block_read(Arena *arena, const char *text, const char *at, unsigned threads[3])
 {
-    BlockOption option = {.threads = {1, 1, 1}};
-    const char *at;
-    if (!split_kernel(reader, "-block", text, &option.kernel, &at))
-        return;
+    uint64_t total = 1;
+    memcpy(threads, (const unsigned[3]){1, 1, 1}, 3 * sizeof *threads);
     for (unsigned dimension = 0;; dimension++) {
-        if (dimension == 3 || !read_number(&at, &option.threads[dimension]) || (*at && *at != ',')) {
-            options_fail(reader, "-block %s: expected X or X,Y or X,Y,Z threads, optionally after 'KERNEL:'", text);
-            return;
-        }
+        if (dimension == 3 || !read_number(&at, &threads[dimension]) || (*at && *at != ','))
+            return arena_printf(arena, "-block %s: expected X or X,Y or X,Y,Z threads, optionally after 'KERNEL:'",
+                                text);
         unsigned largest = dimension == 2 ? LARGEST_BLOCK_Z : LARGEST_BLOCK;
-        if (option.threads[dimension] < 1 || option.threads[dimension] > largest) {
-            options_fail(reader, "-block %s: a block has from 1 to %u threads along %c", text, largest,
-                         "xyz"[dimension]);
-            return;
-        }
+        if (threads[dimension] < 1 || threads[dimension] > largest)
+            return arena_printf(arena, "-block %s: a block has from 1 to %u threads along %c", text, largest,
+                                "xyz"[dimension]);
+        total *= threads[dimension];
         if (*at++ == 0)
             break;
     }
-    uint64_t threads = (uint64_t)option.threads[0] * option.threads[1] * option.threads[2];
-    if (threads > LARGEST_BLOCK) {
-        options_fail(reader, "-block %s: that is %llu threads, but a block has at most %d", text,
-                     (unsigned long long)threads, LARGEST_BLOCK);
+    return total <= LARGEST_BLOCK ? NULL
+                                  : arena_printf(arena, "-block %s: that is %llu threads, but a block has at most %d",
+                                                 text, (unsigned long long)total, LARGEST_BLOCK);
+}
+
+void options_read_block(Reader *reader, const char *text)
+{
+    BlockOption option = {0};
+    const char *at;
+    if (!split_kernel(reader, "-block", text, &option.kernel, &at))
         return;
-    }
-    VEC_PUSH(reader->arena, reader->options->blocks, option);
+    const char *error = block_read(reader->arena, text, at, option.threads);
+    if (error)
+        options_fail(reader, "%s", error);
+    else
+        VEC_PUSH(reader->arena, reader->options->blocks, option);
 }
 
 void options_read_shared(Reader *reader, const char *text)

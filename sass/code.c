@@ -339,6 +339,14 @@ SassCode *sass_code_read(Arena *arena, const void *cubin, size_t size, const cha
     return code;
 }
 
+Arch sass_arch(Arena *arena, const void *cubin, size_t size)
+{
+    Elf *elf = open_elf(arena, cubin, size);
+    Arch arch = elf ? cubin_arch(elf) : (Arch){0};
+    elf_end(elf);
+    return arch;
+}
+
 bool same_code(Arena *arena, const void *a, size_t a_size, const void *b, size_t b_size)
 {
     Elf *first = open_elf(arena, a, a_size), *second = open_elf(arena, b, b_size);

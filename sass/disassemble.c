@@ -34,12 +34,13 @@ static void name_unknown(SassCode *code, SassInstruction *instruction)
     code->unknown--;
 }
 
-static void take_line(Arena *arena, SassCode *code, const SassFunction *function, const char *line)
+/* Gives the line's instruction, or NULL. */
+static SassInstruction *take_line(Arena *arena, SassCode *code, const SassFunction *function, const char *line)
 {
     const char *text;
     SassInstruction *instruction = line_instruction(code, function, line, &text);
     if (!instruction)
-        return;
+        return NULL;
     instruction->text = arena_strndup(arena, text, strcspn(text, ";\n"));
     for (char *end = (char *)instruction->text + strlen(instruction->text);
          end > instruction->text && end[-1] == ' ';)
@@ -49,6 +50,7 @@ static void take_line(Arena *arena, SassCode *code, const SassFunction *function
         instruction->live = (uint16_t)strtoul(live + 4, NULL, 10);
     if (strcmp(instruction->mnemonic, "?") == 0)
         name_unknown(code, instruction);
+    return instruction;
 }
 
 /* The first function of the section that a line names; NULL if it is not among the code. */
@@ -61,21 +63,36 @@ static const SassFunction *find_section(const SassCode *code, const char *name)
     return NULL;
 }
 
-const char *sass_code_disassemble(Arena *arena, SassCode *code, const Disassembler *disassembler,
-                                     const void *cubin, size_t size, bool live_registers)
+/* Reads what nvdisasm has printed; 'ranges' may be NULL. */
+static void take_text(Arena *arena, SassCode *code, SassRanges *ranges, const char *printed)
 {
     static const char section[] = "\t.section\t";
-    const char *const options[] = {"-c", live_registers ? "-lrm" : NULL, "count", NULL};
-    Buf printed = {0};
-    const char *message = disassembler_run(disassembler, arena, cubin, size, options, &printed);
+    RangeHeading *heading = ARENA_NEW(arena, RangeHeading);
     const SassFunction *function = NULL;
-    for (const char *line = buf_text(&printed); !message && *line;) {
+    for (const char *line = printed; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        SassInstruction *instruction = NULL;
         if (strncmp(line, section, sizeof section - 1) == 0)
             function = find_section(code, line + sizeof section - 1);
         else if (function)
-            take_line(arena, code, function, line);
-        line += strcspn(line, "\n");
-        line += *line == '\n';
+            instruction = take_line(arena, code, function, line);
+        if (ranges && instruction)
+            ranges_take(ranges, heading, (uint32_t)(instruction - code->instructions), line);
+        else if (ranges)
+            range_heading_take(heading, line);
+    }
+}
+
+const char *sass_code_disassemble(Arena *arena, SassCode *code, const Disassembler *disassembler, const void *cubin,
+                                  size_t size, SassLife life)
+{
+    const char *const mode = life == LIFE_RANGES ? "narrow" : "count";
+    const char *const options[] = {"-c", life == LIFE_NONE ? NULL : "-lrm", mode, NULL};
+    Buf printed = {0};
+    const char *message = disassembler_run(disassembler, arena, cubin, size, options, &printed);
+    if (!message) {
+        SassRanges *ranges = life == LIFE_RANGES ? ranges_new(arena, code, buf_text(&printed)) : NULL;
+        take_text(arena, code, ranges, buf_text(&printed));
+        code->ranges = ranges;
     }
     buf_free(&printed);
     return message;

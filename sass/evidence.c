@@ -98,7 +98,7 @@ static bool says_more(const Evidence *a, const Evidence *b)
     return most_copies(a) < most_copies(b);
 }
 
-bool is_spill(const SassInstruction *machine, const Inst *inst)
+bool sass_is_spill(const SassInstruction *machine, const Inst *inst)
 {
     Space space = machine->class == MACHINE_LOCAL ? SPACE_LOCAL : SPACE_SHARED;
     if ((machine->class != MACHINE_LOCAL && machine->class != MACHINE_SHARED) || !machine->bytes)
@@ -115,7 +115,7 @@ bool is_spill(const SassInstruction *machine, const Inst *inst)
 bool is_evidence(const SassInstruction *machine, const Inst *inst)
 {
     bool is_control = (inst->effects & EFFECT_CONTROL) != 0;
-    if (is_spill(machine, inst))
+    if (sass_is_spill(machine, inst))
         return false;
     Access access;
     if (machine->class == MACHINE_LOCAL)

@@ -447,7 +447,7 @@ static void add_totals(const Flow *flow, SassExecutions *result)
             result->looped += warps;
         result->by_class[instruction->class] += warps;
         const Inst *inst = instruction->ptx == MACHINE_NONE ? NULL : flow->map->lines.insts[instruction->ptx];
-        if (!is_spill(instruction, inst))
+        if (!sass_is_spill(instruction, inst))
             continue;
         if (instruction->class == MACHINE_SHARED) {
             result->shared_spills += warps;

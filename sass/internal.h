@@ -1,7 +1,8 @@
 /* The interface between the files of this folder; no other folder includes it.
  *
- * In the order of their calls, each file calling only those before it: decode.c; blocks.c; code.c; disassemble.c;
- * lines.c, line_table.c; map.c; ptx_counts.c; loops.c; ptx_loops.c; evidence.c; program.c; execute.c; list.c. */
+ * In the order of their calls, each file calling only those before it: decode.c; blocks.c; code.c; ranges.c;
+ * disassemble.c; lines.c, line_table.c; map.c; ptx_counts.c; loops.c; ptx_loops.c; evidence.c; program.c; execute.c;
+ * list.c. */
 #ifndef PTXOPT_SASS_INTERNAL_H
 #define PTXOPT_SASS_INTERNAL_H
 
@@ -33,6 +34,32 @@ typedef struct BranchTable {
 
 /* Divides the instructions of the functions into blocks and links them. */
 void sass_blocks(Arena *arena, SassCode *code, const BranchTable *tables, size_t table_count);
+
+/* ranges.c */
+
+enum { RANGE_ROWS = 4, RANGE_WIDTH = 2048 };
+
+/* A column of nvdisasm's table of life ranges. */
+typedef struct RangeColumn {
+    bool is_register; /* else blanks or a count */
+    uint8_t file;     /* SassFile */
+    uint8_t number;
+} RangeColumn;
+
+/* The heading of the table of a section. Starts as zeros. */
+typedef struct RangeHeading {
+    RangeColumn columns[RANGE_WIDTH];
+    uint32_t counts[SASS_FILE_COUNT]; /* of the widest table so far */
+    const char *rows[RANGE_ROWS];     /* of the text, the last ones; NULL: none */
+    size_t lengths[RANGE_ROWS];
+} RangeHeading;
+
+/* True if the line ends a heading. */
+bool range_heading_take(RangeHeading *heading, const char *line);
+/* Ranges for the code, wide enough for every table of nvdisasm's text; all registers are free. */
+SassRanges *ranges_new(Arena *arena, const SassCode *code, const char *printed);
+/* Takes the states of an instruction from its line. */
+void ranges_take(SassRanges *ranges, const RangeHeading *heading, uint32_t instruction, const char *line);
 
 /* line_table.c */
 
@@ -118,9 +145,6 @@ typedef struct Evidence {
 typedef VEC(Evidence) EvidenceVec;
 
 /* 'reached' says which blocks can be executed at all. */
-/* True if a machine instruction stores or loads a register in local or shared memory, which the PTX instruction that it
- * comes from, if any (NULL: none), does not access. */
-bool is_spill(const SassInstruction *machine, const Inst *inst);
 /* True if a machine instruction says anything about the PTX instruction that it comes from. */
 bool is_evidence(const SassInstruction *machine, const Inst *inst);
 /* Orders by shares; 0 if both name the same blocks with equally many copies in each. */

@@ -119,7 +119,7 @@ SassMap *sass_map(Arena *arena, const SassRequest *request, const char **error)
     }
     if (request->disassembler)
         map->no_text = sass_code_disassemble(arena, map->code, request->disassembler, map->cubin, map->cubin_size,
-                                                request->live_registers);
+                                             request->life);
     map->seconds = now() - begin;
     return map;
 }

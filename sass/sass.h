@@ -87,6 +87,32 @@ typedef struct SassFunction {
     uint32_t first, count;
 } SassFunction;
 
+/* Registers by their kind, in the order in which nvdisasm lists them. */
+typedef enum SassFile {
+    FILE_GENERAL,
+    FILE_PREDICATE,
+    FILE_UNIFORM,
+    FILE_UNIFORM_PREDICATE,
+    SASS_FILE_COUNT
+} SassFile;
+
+/* The state of a register at an instruction: Nugteren et al., "Analyzing CUDA's Compiler through the Visualization of
+ * Decoded GPU Binaries" (SCOPES 2010), figure 6. */
+typedef enum SassState {
+    REGISTER_FREE,
+    REGISTER_OCCUPIED, /* it keeps a value that is read later */
+    REGISTER_READ,
+    REGISTER_WRITTEN,
+    REGISTER_BOTH,
+} SassState;
+
+/* The life ranges of the registers. */
+typedef struct SassRanges {
+    uint32_t counts[SASS_FILE_COUNT];  /* of each file, the registers up to the highest that is used */
+    uint8_t *states[SASS_FILE_COUNT];  /* SassState: instruction * count + register */
+    uint16_t *live[SASS_FILE_COUNT];   /* by instruction: the registers that are not free */
+} SassRanges;
+
 typedef struct SassCode {
     Arch arch;
     SassInstruction *instructions; /* the kernel's, then those of the functions it may call; without padding */
@@ -96,16 +122,27 @@ typedef struct SassCode {
     SassFunction *functions; /* the kernel is the first */
     uint32_t function_count;
     uint32_t unknown; /* the number of instructions with an unknown opcode */
+    const SassRanges *ranges; /* NULL unless asked for */
 } SassCode;
 
 /* The code of a kernel and of the functions it may call, decoded. NULL with *error in the arena if the cubin cannot be
  * read or has no such kernel, or the architecture is older than sm_75. */
 SassCode *sass_code_read(Arena *arena, const void *cubin, size_t size, const char *kernel, const char **error);
 
-/* Adds nvdisasm's text to the instructions, names those that are not known, and, if asked, counts live registers. NULL
- * if done, else a message in the arena. */
+/* The architecture that a cubin is for; its number is 0 if the file is not a cubin. */
+Arch sass_arch(Arena *arena, const void *cubin, size_t size);
+
+/* The facts about registers that nvdisasm is asked for, beside the text. */
+typedef enum SassLife {
+    LIFE_NONE,
+    LIFE_COUNTS, /* SassInstruction.live */
+    LIFE_RANGES, /* also SassCode.ranges */
+} SassLife;
+
+/* Adds nvdisasm's text to the instructions, names those that are not known, and adds what is asked for about live
+ * registers. NULL if done, else a message in the arena. */
 const char *sass_code_disassemble(Arena *arena, SassCode *code, const Disassembler *disassembler,
-                                     const void *cubin, size_t size, bool live_registers);
+                                  const void *cubin, size_t size, SassLife life);
 
 /* The PTX instructions of a module in the order of its text, numbered from 0. */
 typedef struct PtxLines {
@@ -129,7 +166,7 @@ typedef struct SassRequest {
     const void *numbered;      /* the same for the numbered copy, SassMap.numbered */
     size_t numbered_size;
     const Disassembler *disassembler; /* adds text, if it works; NULL: none */
-    bool live_registers;              /* needs a disassembler */
+    SassLife life;                    /* needs a disassembler */
 } SassRequest;
 
 typedef struct SassMap {
@@ -152,6 +189,10 @@ typedef struct SassMap {
 /* Assembles the module, reads the kernel's code and finds the PTX instruction of each machine instruction. NULL with
  * *error in the arena if there is no code to read. */
 SassMap *sass_map(Arena *arena, const SassRequest *request, const char **error);
+
+/* True if a machine instruction stores or loads a register in local or shared memory, which the PTX instruction that it
+ * comes from, if any (NULL: none), does not access. */
+bool sass_is_spill(const SassInstruction *machine, const Inst *inst);
 
 /* The executions of a PTX instruction, over all warps. */
 typedef struct PtxCount {

@@ -106,6 +106,14 @@ static void add_runs(const SassCode *code, const SassExecutions *executions, Sas
     sm->run_count = code->block_count;
 }
 
+const SassExecutions *machine_executions(Arena *arena, const SassMap *map, const Profile *profile)
+{
+    if (!map->mapped)
+        return NULL;
+    SassExecutions *executions = sass_execute(arena, map, ptx_counts(arena, profile), profile->instruction_count);
+    return executions->residual > most_residual ? NULL : executions;
+}
+
 /* Adds the executed machine instructions to the profile; false if the machine code is not mapped to PTX. */
 static bool add_machine(AssemblerJudge *judge, Arena *scratch, const Function *kernel, Profile *profile, Arena *arena,
                         Buf *listing)
@@ -114,7 +122,7 @@ static bool add_machine(AssemblerJudge *judge, Arena *scratch, const Function *k
     SassRequest request = {.assembler = judge->assembler, .module = kernel->module, .kernel = kernel->name};
     if (listing) {
         request.disassembler = disassembler_find(scratch, &no_text);
-        request.live_registers = request.disassembler != NULL;
+        request.life = request.disassembler ? LIFE_COUNTS : LIFE_NONE;
     }
     const JudgeCubin made = assembler_judge_cubin(judge, kernel->module->source, kernel);
     request.cubin = made.data;
@@ -127,11 +135,8 @@ static bool add_machine(AssemblerJudge *judge, Arena *scratch, const Function *k
     request.assembly.opt_level = judge->opt_level;
     request.assembly.timeout_ms = judge->timeout_ms;
     SassMap *map = sass_map(scratch, &request, &error);
-    if (!map || !map->mapped)
-        return false;
-    const PtxCount *counts = ptx_counts(scratch, profile);
-    SassExecutions *executions = sass_execute(scratch, map, counts, profile->instruction_count);
-    if (executions->residual > most_residual)
+    const SassExecutions *executions = map ? machine_executions(scratch, map, profile) : NULL;
+    if (!executions)
         return false;
     SassProfile *sm = ARENA_NEW(arena, SassProfile);
     sm->instructions = executions->total;

@@ -126,7 +126,7 @@ static int list(Arena *arena, int count, char **arguments)
     request.assembler = assembler_open(arena, kind, arguments[1], &error);
     if (request.assembler && text)
         request.disassembler = disassembler_find(arena, &error);
-    request.live_registers = text;
+    request.life = text ? LIFE_COUNTS : LIFE_NONE;
     SassMap *map = !error ? sass_map(arena, &request, &error) : NULL;
     EmulatorResult *run = NULL;
     double seconds = 0;

@@ -12,7 +12,7 @@
 
 enum { OK = 0, FAILED = 1 };
 
-/* What the driver has and was asked. Variables and kernels are found by name in the one module or library. */
+/* The driver's objects, and what it was asked. Variables and kernels are found by name in the one module or library. */
 static struct {
     void *module, *library;
     const char *names[3]; /* of variables */
@@ -257,7 +257,7 @@ static void test_stops(void **state)
     assert_true(aborts(launch_odd));
 }
 
-/* Where the original is the program's kernel, what cannot be read is not used. */
+/* A contract beside the original that cannot be read is not used. */
 static void test_unreadable_beside(void **state)
 {
     (void)state;

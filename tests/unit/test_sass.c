@@ -196,7 +196,7 @@ static SassMap *map_kernel(Arena *arena, Module *module, const char *kernel, con
                               .kernel = kernel,
                               .assembly = assembly_request(NULL, 0),
                               .disassembler = disassembler,
-                              .live_registers = disassembler != NULL};
+                              .life = disassembler ? LIFE_COUNTS : LIFE_NONE};
     request.assembler = assembler_open(arena, ASSEMBLER_PTXAS, arch, &error);
     if (!request.assembler)
         return NULL;
@@ -286,7 +286,7 @@ static void test_disassembly(void **state)
     first->mnemonic = "?";
     first->class = MACHINE_OTHER;
     map->code->unknown = 1;
-    assert_null(sass_code_disassemble(arena, map->code, disassembler, map->cubin, map->cubin_size, false));
+    assert_null(sass_code_disassemble(arena, map->code, disassembler, map->cubin, map->cubin_size, LIFE_NONE));
     assert_string_equal(first->mnemonic, before.mnemonic);
     assert_int_equal(first->class, before.class);
     assert_int_equal(map->code->unknown, 0);

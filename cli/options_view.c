@@ -1,0 +1,68 @@
+/* The command line of "ptxopt view". */
+#include "cli/commands.h"
+#include "cli/command_line.h"
+#include "options/options.h"
+
+typedef enum ViewOptionId {
+#define OPTION(id, ...) VIEW_##id,
+#include "cli/options_view.def"
+} ViewOptionId;
+
+static const OptionRow rows[] = {
+#define OPTION(id, name, value, argument, action, help) OPTION_ROW(name, argument, help, value),
+#define HIDDEN_OPTION(id, name, value, argument, action, help) \
+    OPTION_ROW(name, argument, help, .is_hidden = true, value),
+#include "cli/options_view.def"
+    {0},
+};
+
+const OptionRow *view_options_table(void)
+{
+    return rows;
+}
+
+static const char *read_arch(Arena *arena, const char *value, ViewOptions *options)
+{
+    Arch arch;
+    if (!arch_parse(value, &arch))
+        return arena_printf(arena, "-arch %s: expected an architecture such as sm_90", value);
+    options->arch = value;
+    return NULL;
+}
+
+static const char *read_assembler(Arena *arena, const char *value, ViewOptions *options)
+{
+    options->assembler_given = true;
+    return assembler_choice_read(arena, value, &options->assembler_none, &options->assembler);
+}
+
+static const char *read_block(Arena *arena, const char *value, ViewOptions *options)
+{
+    return block_read(arena, value, value, options->block);
+}
+
+static const char *read_option(Arena *arena, const OptionRow *row, const char *value, void *result)
+{
+    ViewOptions *options = result;
+    switch ((ViewOptionId)(row - rows)) {
+#define OPTION(id, name, takes, argument, action, help) case VIEW_##id: { action; break; }
+#include "cli/options_view.def"
+    }
+    return NULL;
+}
+
+OptionsOutcome view_options_parse(Arena *arena, int argc, char *const *argv, ViewOptions *options, const char **error)
+{
+    const CommandLine line = {"view", rows, read_option, options};
+    const char *files[2];
+    *options = (ViewOptions){0};
+    OptionsOutcome outcome = command_line_parse(arena, argc, argv, &line, files, error);
+    if (outcome != OPTIONS_RUN)
+        return outcome;
+    if (!files[0] || files[1]) {
+        *error = "expected one file, FILE.ptx or FILE.cubin (-before names another one to compare with)";
+        return OPTIONS_WRONG;
+    }
+    options->input = files[0];
+    return OPTIONS_RUN;
+}

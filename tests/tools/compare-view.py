@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""tests/tools/compare-view.py ARCH FOLDER PTX...
+
+Compares the picture of `ptxopt view` with the life ranges that nvdisasm prints in wide columns: each state of each
+general register and predicate, and the number of live registers, for every kernel of the files. The text and the page
+must agree, too. Prints a line for each difference, at the end the number of instructions, or the first difference, as
+the first line.
+
+In the environment: PTXOPT, PTXAS, NVDISASM.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+
+ARCH, FOLDER, FILES = sys.argv[1], sys.argv[2], sys.argv[3:]
+PTXOPT = os.environ["PTXOPT"]
+INSTRUCTION = re.compile(r"^\s+/\*([0-9a-f]{4,})\*/")
+
+
+def cells(rows, text):
+    """The registers of one group: rows is its heading, whose last line has a number for each register."""
+    return {int(match.group()): text[match.end() - 1] if match.end() <= len(text) else " "
+            for match in re.finditer(r"\d+", rows)}
+
+
+def reference(cubin, kernel):
+    """By address: the live registers, and the states of general registers and predicates."""
+    printed = subprocess.run([os.environ["NVDISASM"], "-c", "-lrm", "wide", cubin], text=True, check=True,
+                             stdout=subprocess.PIPE).stdout
+    inside, heading, found = False, None, {}
+    for line in printed.splitlines():
+        if line.startswith("\t.section\t"):
+            inside = line.split("\t")[2].split(",")[0] == ".text." + kernel
+        if not inside or "// |" not in line:
+            continue
+        groups = line.split("// |", 1)[1].split("|")
+        if "#" in groups[0]:
+            heading = [group.replace("#", " ", 1) for group in groups]
+        match = INSTRUCTION.match(line)
+        if match and heading:
+            count = re.match(r"\s*(\d*)", groups[0]).group(1)
+            found[int(match.group(1), 16)] = (int(count or 0), cells(heading[0], groups[0]),
+                                              cells(heading[1], groups[1]) if len(groups) > 2 else {})
+    return found
+
+
+def view_text(source, kernel):
+    return subprocess.run([PTXOPT, "view", "-q", "-entry", kernel, source], text=True, check=True,
+                          stdout=subprocess.PIPE).stdout
+
+
+def view_page(source, kernel):
+    page = os.path.join(FOLDER, "page.html")
+    subprocess.run([PTXOPT, "view", "-q", "-entry", kernel, "-o", page, source], check=True)
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', open(page).read(), re.S).group(1)
+    return json.loads(data)["sides"][0]
+
+
+def compare(source, cubin, kernel):
+    expected, compared = reference(cubin, kernel), 0
+    side = view_page(source, kernel)
+    text = {}
+    for match in re.finditer(r"^ *([0-9a-f]+) +(\d+)[ <-]  (.*)$", view_text(source, kernel), re.M):
+        text.setdefault(int(match.group(1), 16), (int(match.group(2)), match.group(3)))
+    registers = side["registers"][0]
+    seen = set()
+    for address, live, states, *_ in side["rows"]:
+        if address in seen or address not in expected:
+            continue  # a function that the kernel calls has addresses of its own
+        seen.add(address)
+        count, general, _ = expected[address]
+        shown = states.ljust(registers)
+        for register, state in general.items():
+            if (state if state in ":^vx" else " ") != shown[register]:
+                yield f"{kernel} {address:x}: R{register} is '{shown[register]}', nvdisasm has '{state}'"
+        if count != live or text[address][0] != live:
+            yield f"{kernel} {address:x}: {live} and {text[address][0]} live, nvdisasm has {count}"
+        if text[address][1][:registers].ljust(registers) != shown:
+            yield f"{kernel} {address:x}: the text has {text[address][1]!r}, the page {shown!r}"
+        compared += 1
+    if compared < len(expected) * 0.9:
+        yield f"{kernel}: {compared} of {len(expected)} instructions were compared"
+    totals.append(compared)
+
+
+totals, problems = [], []
+for source in FILES:
+    copy, cubin = os.path.join(FOLDER, "view.ptx"), os.path.join(FOLDER, "view.cubin")
+    ptx = re.sub(r"^\.target .*$", ".target " + ARCH, open(source).read(), flags=re.M)
+    with open(copy, "w") as out:
+        out.write(ptx)
+    if subprocess.run([os.environ["PTXAS"], "-arch=" + ARCH, "-o", cubin, copy], stderr=subprocess.DEVNULL).returncode:
+        continue
+    for kernel in re.findall(r"\.entry\s+([\w$]+)", ptx):
+        problems += compare(copy, cubin, kernel)
+print(problems[0] if problems else f"{sum(totals)} instructions of {len(totals)} kernels")
+print(*problems[1:20], sep="\n")
+sys.exit(bool(problems) or not totals)

@@ -1,0 +1,63 @@
+/* The sentence that a person needs. */
+#include "view/internal.h"
+
+void view_print_value(const View *view, const ViewValue *value, Buf *out)
+{
+    Arena *scratch = arena_new();
+    const char *place = value->written == MACHINE_NONE ? NULL : view_place(scratch, view, value->written);
+    if (value->name)
+        buf_puts(out, value->name);
+    else
+        buf_printf(out, "R%u", value->reg);
+    if (place)
+        buf_printf(out, " (%s)", place);
+    else if (value->written != MACHINE_NONE && view_ptx_line(view, value->written))
+        buf_printf(out, " (line %u)", view_ptx_line(view, value->written));
+    arena_free(scratch);
+}
+
+static void print_first_value(const View *view, Buf *out)
+{
+    static const char *const words[] = {
+        [REMEDY_RELOAD] = "is not used there and can be read again by one instruction",
+        [REMEDY_RECOMPUTE] = "is not used there and can be computed again by one instruction",
+        [REMEDY_STORE] = "is the cheapest value to keep in memory meanwhile",
+    };
+    const ViewValue *value = view->values;
+    if (!view->value_count) {
+        buf_puts(out, "; every value that is live there is used there");
+        return;
+    }
+    buf_puts(out, "; ");
+    view_print_value(view, value, out);
+    buf_printf(out, " %s", words[value->remedy]);
+}
+
+static void print_frames(const View *view, Buf *out)
+{
+    const SassInstruction *insts = view->source.code->instructions;
+    buf_printf(out, " between 0x%x and 0x%x", insts[view->frame[0]].address, insts[view->frame[1]].address);
+    if (view->frames > 1)
+        buf_printf(out, " and in %u other place%s", view->frames - 1, plural(view->frames - 1));
+}
+
+void view_print_advice(const View *view, Buf *out)
+{
+    if (!view->source.block_threads) {
+        buf_puts(out, "the block size is unknown, so nothing can be said about occupancy (-block X,Y,Z)");
+    } else if (!view->source.sm) {
+        buf_puts(out, "the limits of the architecture are unknown");
+    } else if (!view->occupancy.blocks) {
+        buf_printf(out, "a block of %u threads cannot be launched", view->source.block_threads);
+    } else if (!view->boundary) {
+        buf_printf(out, "fewer registers allow no more blocks: %s", occupancy_limits_name(view->occupancy.limits));
+        buf_puts(out, view->occupancy.fraction < 1 ? " are the limit" : " are all in use");
+    } else {
+        const unsigned less = view->gap.allocated - view->boundary, more = view->beyond.blocks - view->occupancy.blocks;
+        buf_printf(out, "%u register%s fewer", less, plural(less));
+        print_frames(view, out);
+        buf_printf(out, " allow%s %u more block%s (%u instead of %u)", less == 1 ? "s" : "", more, plural(more),
+                   view->beyond.blocks, view->occupancy.blocks);
+        print_first_value(view, out);
+    }
+}

@@ -1,0 +1,22 @@
+/* The interface between the files of this folder; no other folder includes it. view.c calls values.c, both call rows.c;
+ * text.c and page.c print what they have found. */
+#ifndef PTXOPT_VIEW_INTERNAL_H
+#define PTXOPT_VIEW_INTERNAL_H
+
+#include "view/view.h"
+
+/* rows.c */
+SassState view_state(const View *view, SassFile file, uint32_t row, uint32_t reg);
+/* General registers that are live at the row, as nvdisasm counts them. */
+unsigned view_live(const View *view, uint32_t row);
+/* True if the assembler added the row to keep a register in local memory. */
+bool view_is_spill(const View *view, uint32_t row);
+
+/* values.c */
+void view_find_values(Arena *arena, View *view);
+
+/* advice.c */
+/* "%rd11 (k.cu:12)", or "R12" if the PTX register is unknown. */
+void view_print_value(const View *view, const ViewValue *value, Buf *out);
+
+#endif

@@ -1,0 +1,253 @@
+/* The picture as a page: view/page.html with the facts as JSON. */
+#include "view/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine.h"
+
+/* The lines of view/page.html; one of them contains DATA. */
+static const char *const page[] = {
+#include "view/page.inc" /* made of view/page.html */
+};
+static const char data_mark[] = "@DATA@";
+
+static json_t *limits_json(void)
+{
+    json_t *all = json_object();
+    size_t count;
+    const Architecture *list = architecture_list(&count);
+    for (size_t i = 0; i < count; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "sm_%u", list[i].number);
+        const SmLimits *sm = architecture_limits(&list[i]);
+        if (!sm)
+            continue;
+        json_t *limits = json_object();
+#define LIMIT(member) json_object_set_new(limits, #member, json_integer(sm->member))
+        LIMIT(registers_per_sm);
+        LIMIT(registers_per_block);
+        LIMIT(registers_per_thread);
+        LIMIT(threads_per_block);
+        LIMIT(warps_per_sm);
+        LIMIT(blocks_per_sm);
+        LIMIT(warp_size);
+        LIMIT(register_unit);
+        LIMIT(partitions);
+        LIMIT(launch_partitions);
+        LIMIT(shared_per_sm);
+        LIMIT(shared_per_block_opt_in);
+        LIMIT(shared_reserved);
+        LIMIT(shared_unit);
+#undef LIMIT
+        json_object_set_new(all, name, limits);
+    }
+    return all;
+}
+
+/* The states of the general registers, without the free ones at the end. */
+static json_t *states_json(const View *view, uint32_t row)
+{
+    static const char drawn[] = {[REGISTER_FREE] = ' ',
+                                 [REGISTER_OCCUPIED] = ':',
+                                 [REGISTER_READ] = 'v',
+                                 [REGISTER_WRITTEN] = '^',
+                                 [REGISTER_BOTH] = 'x'};
+    char states[256];
+    uint32_t length = 0;
+    for (uint32_t reg = 0; reg < view->source.code->ranges->counts[FILE_GENERAL]; reg++) {
+        SassState state = view_state(view, FILE_GENERAL, row, reg);
+        states[reg] = drawn[state];
+        if (state != REGISTER_FREE)
+            length = reg + 1;
+    }
+    return json_stringn(states, length);
+}
+
+/* [address, live, states, text, PTX line, place, executions] */
+static json_t *rows_json(const View *view, Arena *scratch)
+{
+    json_t *rows = json_array();
+    for (uint32_t row = 0; row < view->source.code->count; row++) {
+        const SassInstruction *inst = &view->source.code->instructions[row];
+        const char *place = view_place(scratch, view, row);
+        json_t *fields = json_array();
+        json_array_append_new(fields, json_integer(inst->address));
+        json_array_append_new(fields, json_integer(view_live(view, row)));
+        json_array_append_new(fields, states_json(view, row));
+        json_array_append_new(fields, json_text(inst->text ? inst->text : inst->mnemonic));
+        json_array_append_new(fields, json_integer(view_ptx_line(view, row)));
+        json_array_append_new(fields, json_text(place ? place : ""));
+        json_array_append_new(fields, json_integer((json_int_t)(view_executions(view, row) + 0.5)));
+        json_array_append_new(rows, fields);
+    }
+    return rows;
+}
+
+/* What the control word says of each instruction. */
+static json_t *control_json(const View *view)
+{
+    json_t *all = json_array();
+    for (uint32_t row = 0; row < view->source.code->count; row++) {
+        const SassInstruction *inst = &view->source.code->instructions[row];
+        Buf text = {0};
+        buf_printf(&text, "%s; stall %u", sass_class_name((SassClass)inst->class), inst->stall);
+        for (unsigned i = 0; i < 6; i++)
+            if (inst->wait >> i & 1)
+                buf_printf(&text, ", waits for scoreboard %u", i);
+        if (inst->write_barrier < 6)
+            buf_printf(&text, ", sets scoreboard %u when written", inst->write_barrier);
+        if (inst->read_barrier < 6)
+            buf_printf(&text, ", sets scoreboard %u when read", inst->read_barrier);
+        json_array_append_new(all, json_text(buf_text(&text)));
+        buf_free(&text);
+    }
+    return all;
+}
+
+static json_t *targets_json(const View *view)
+{
+    json_t *all = json_array();
+    for (uint32_t row = 0; row < view->source.code->count; row++)
+        if (view->source.code->instructions[row].target != MACHINE_NONE)
+            json_array_append_new(all, json_pack("[i,i]", (int)row, (int)view->source.code->instructions[row].target));
+    return all;
+}
+
+static json_t *loops_json(const View *view)
+{
+    json_t *all = json_array();
+    for (uint32_t l = 0; l < view->loop_count; l++)
+        json_array_append_new(
+            all, json_pack("[i,i,i]", (int)view->loops[l].first, (int)view->loops[l].last, (int)view->loops[l].depth));
+    return all;
+}
+
+static json_t *spills_json(const View *view)
+{
+    json_t *all = json_array();
+    for (uint32_t row = 0; row < view->source.code->count; row++)
+        if (view_is_spill(view, row))
+            json_array_append_new(all, json_integer(row));
+    return all;
+}
+
+/* A row, or -1. */
+static json_t *row_json(uint32_t row)
+{
+    return json_integer(row == MACHINE_NONE ? -1 : (json_int_t)row);
+}
+
+static json_t *values_json(const View *view)
+{
+    json_t *all = json_array();
+    for (uint32_t v = 0; v < view->value_count; v++) {
+        const ViewValue *value = &view->values[v];
+        Buf name = {0};
+        view_print_value(view, value, &name);
+        json_t *fields = json_array();
+        json_array_append_new(fields, json_integer(value->reg));
+        json_array_append_new(fields, json_integer(value->width));
+        json_array_append_new(fields, json_text(buf_text(&name)));
+        json_array_append_new(fields, json_integer(value->remedy));
+        json_array_append_new(fields, row_json(value->written));
+        json_array_append_new(fields, row_json(value->read));
+        json_array_append_new(fields, json_real(value->cost));
+        json_array_append_new(all, fields);
+        buf_free(&name);
+    }
+    return all;
+}
+
+/* The lines of the PTX from the first to the last that a row comes from. */
+static void set_ptx(const View *view, Arena *scratch, json_t *side)
+{
+    uint32_t first = UINT32_MAX, last = 0;
+    json_t *lines = json_array();
+    for (uint32_t row = 0; row < view->source.code->count; row++) {
+        uint32_t line = view_ptx_line(view, row);
+        if (line && line < first)
+            first = line;
+        if (line > last)
+            last = line;
+    }
+    for (uint32_t line = first; line <= last; line++) {
+        Span span = source_line_span(view->source.module->source, line);
+        json_array_append_new(lines, json_text(arena_strndup(scratch, view->source.module->source->text + span.begin,
+                                                             span.end - span.begin)));
+    }
+    json_object_set_new(side, "firstLine", json_integer(last ? first : 1));
+    json_object_set_new(side, "ptx", lines);
+}
+
+static json_t *side_json(const View *view)
+{
+    Arena *scratch = arena_new();
+    json_t *side = json_object(), *registers = json_array();
+    Buf advice = {0};
+    view_print_advice(view, &advice);
+    json_object_set_new(side, "file", json_text(view->source.file));
+    json_object_set_new(side, "kernel", json_text(view->source.kernel));
+    json_object_set_new(side, "arch", json_text(view->source.arch));
+    json_object_set_new(side, "advice", json_text(buf_text(&advice)));
+    json_object_set_new(side, "threads", json_integer(view->source.block_threads));
+    json_object_set_new(side, "shared",
+                        json_integer((json_int_t)(view->source.resources->shared + view->source.dynamic_shared)));
+    json_object_set_new(side, "counted", json_boolean(view->source.executions != NULL));
+    json_object_set_new(side, "gap",
+                        json_pack("{s:i,s:i,s:i,s:i}", "allocated", (int)view->gap.allocated, "live",
+                                  (int)view->gap.live, "free", (int)view->gap.free, "reserved",
+                                  (int)view->gap.reserved));
+    json_object_set_new(side, "peak", json_integer(view->peak));
+    json_object_set_new(side, "frame", json_pack("[i,i]", (int)view->frame[0], (int)view->frame[1]));
+    json_array_append_new(registers, json_integer(view->source.code->ranges->counts[FILE_GENERAL]));
+    json_object_set_new(side, "registers", registers);
+    json_object_set_new(side, "rows", rows_json(view, scratch));
+    json_object_set_new(side, "control", control_json(view));
+    json_object_set_new(side, "targets", targets_json(view));
+    json_object_set_new(side, "loops", loops_json(view));
+    json_object_set_new(side, "spills", spills_json(view));
+    json_object_set_new(side, "values", values_json(view));
+    set_ptx(view, scratch, side);
+    buf_free(&advice);
+    arena_free(scratch);
+    return side;
+}
+
+/* Prints JSON that stands in a script element, where no '<' may begin a tag. */
+static void print_data(json_t *data, Buf *out)
+{
+    char *text = json_dumps(data, JSON_COMPACT);
+    require(text);
+    for (const char *at = text; *at;) {
+        size_t length = strcspn(at, "<");
+        buf_write(out, at, length);
+        at += length;
+        if (*at) {
+            buf_puts(out, "\\u003c");
+            at++;
+        }
+    }
+    free(text);
+}
+
+void view_print_page(const View *before, const View *view, Buf *out)
+{
+    json_t *data = json_object(), *sides = json_array();
+    if (before)
+        json_array_append_new(sides, side_json(before));
+    json_array_append_new(sides, side_json(view));
+    json_object_set_new(data, "sides", sides);
+    json_object_set_new(data, "limits", limits_json());
+    for (size_t i = 0; i < COUNT_OF(page); i++) {
+        const char *mark = strstr(page[i], data_mark);
+        if (!mark) {
+            buf_puts(out, page[i]);
+            continue;
+        }
+        buf_write(out, page[i], (size_t)(mark - page[i]));
+        print_data(data, out);
+        buf_puts(out, mark + sizeof data_mark - 1);
+    }
+    json_decref(data);
+}

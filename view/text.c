@@ -1,0 +1,193 @@
+/* The picture as text: a column of one character for each register where the terminal is wide enough, else a bar as
+ * long as registers are live. */
+#include "view/internal.h"
+
+#include <string.h>
+
+enum {
+    TEXT_WIDTH = 44, /* that an instruction should have at least */
+    BAR_WIDTH = 24,
+    MOST_VALUES = 12,
+};
+
+#define COLOR_WRITTEN "\33[32m"
+#define COLOR_READ "\33[36m"
+#define COLOR_BOTH "\33[33m"
+#define COLOR_FRAME "\33[1;31m"
+#define COLOR_FAINT "\33[2m"
+#define COLOR_END "\33[0m"
+
+static void put_colored(const ViewStyle *style, const char *color, const char *text, Buf *out)
+{
+    if (style->colored && *color)
+        buf_printf(out, "%s%s" COLOR_END, color, text);
+    else
+        buf_puts(out, text);
+}
+
+static void print_state(const ViewStyle *style, SassState state, Buf *out)
+{
+    static const struct {
+        const char *text, *color;
+    } drawn[] = {
+        [REGISTER_FREE] = {" ", ""},         [REGISTER_OCCUPIED] = {":", COLOR_FAINT},
+        [REGISTER_READ] = {"v", COLOR_READ}, [REGISTER_WRITTEN] = {"^", COLOR_WRITTEN},
+        [REGISTER_BOTH] = {"x", COLOR_BOTH},
+    };
+    put_colored(style, drawn[state].color, drawn[state].text, out);
+}
+
+/* True if the registers of all files are drawn, one column each. */
+static bool draws_all(const View *view, const ViewStyle *style)
+{
+    const uint32_t *counts = view->source.code->ranges->counts;
+    unsigned columns = 14 + 2 * (counts[FILE_PREDICATE] > 0) + counts[FILE_GENERAL] + counts[FILE_PREDICATE];
+    return !style->width || columns + TEXT_WIDTH <= style->width;
+}
+
+static void print_digits(const View *view, Buf *out)
+{
+    const uint32_t count = view->source.code->ranges->counts[FILE_GENERAL];
+    for (unsigned power = count > 100 ? 100 : count > 10 ? 10 : 1; power; power /= 10) {
+        buf_puts(out, "              ");
+        for (uint32_t reg = 0; reg < count; reg++)
+            buf_putc(out, (char)('0' + reg / power % 10));
+        if (power == 1 && view->source.code->ranges->counts[FILE_PREDICATE])
+            buf_puts(out, "  P");
+        buf_putc(out, '\n');
+    }
+}
+
+static void print_bar(const View *view, const ViewStyle *style, uint32_t row, Buf *out)
+{
+    unsigned most = view_live(view, view->peak), live = view_live(view, row);
+    unsigned length = most ? (live * BAR_WIDTH + most - 1) / most : 0;
+    char bar[BAR_WIDTH + 1];
+    memset(bar, ' ', BAR_WIDTH);
+    memset(bar, '#', length > BAR_WIDTH ? BAR_WIDTH : length);
+    bar[BAR_WIDTH] = 0;
+    put_colored(style, row >= view->frame[0] && row <= view->frame[1] ? COLOR_FRAME : "", bar, out);
+}
+
+/* How many loops the row is in, and whether it begins or ends the innermost. */
+static char loop_mark(const View *view, uint32_t row, unsigned *depth)
+{
+    char mark = ' ';
+    *depth = 0;
+    for (uint32_t l = 0; l < view->loop_count; l++) {
+        const ViewLoop *loop = &view->loops[l];
+        if (row < loop->first || row > loop->last)
+            continue;
+        ++*depth;
+        mark = row == loop->first ? '/' : row == loop->last ? '\\' : '|';
+    }
+    return mark;
+}
+
+static void print_registers(const View *view, const ViewStyle *style, uint32_t row, Buf *out)
+{
+    const uint32_t *counts = view->source.code->ranges->counts;
+    for (uint32_t reg = 0; reg < counts[FILE_GENERAL]; reg++)
+        print_state(style, view_state(view, FILE_GENERAL, row, reg), out);
+    if (counts[FILE_PREDICATE])
+        buf_puts(out, "  ");
+    for (uint32_t reg = 0; reg < counts[FILE_PREDICATE]; reg++)
+        print_state(style, view_state(view, FILE_PREDICATE, row, reg), out);
+}
+
+static void print_place(const View *view, uint32_t row, Buf *out)
+{
+    Arena *scratch = arena_new();
+    const char *place = view_place(scratch, view, row);
+    if (place)
+        buf_printf(out, "  %s", place);
+    else if (view_ptx_line(view, row))
+        buf_printf(out, "  line %u", view_ptx_line(view, row));
+    arena_free(scratch);
+}
+
+static void print_row(const View *view, const ViewStyle *style, bool all, uint32_t row, Buf *out)
+{
+    const SassInstruction *inst = &view->source.code->instructions[row];
+    unsigned depth;
+    char mark = loop_mark(view, row, &depth), live[16];
+    const bool framed = row >= view->frame[0] && row <= view->frame[1];
+    snprintf(live, sizeof live, "%4u%c", view_live(view, row), row == view->peak ? '<' : framed ? '-' : ' ');
+    buf_printf(out, "%6x ", inst->address);
+    put_colored(style, framed ? COLOR_FRAME : "", live, out);
+    buf_puts(out, "  ");
+    if (all)
+        print_registers(view, style, row, out);
+    else
+        print_bar(view, style, row, out);
+    buf_printf(out, "  %c%-*s", mark, depth > 8 ? 8 : (int)depth, "");
+    buf_puts(out, inst->text ? inst->text : inst->mnemonic);
+    if (inst->target != MACHINE_NONE)
+        buf_printf(out, " -> %x", view->source.code->instructions[inst->target].address);
+    if (view_is_spill(view, row))
+        buf_puts(out, "  spill");
+    print_place(view, row, out);
+    if (view->source.executions)
+        buf_printf(out, "  %.0fx", view_executions(view, row));
+    buf_putc(out, '\n');
+}
+
+static void print_sums(const View *view, Buf *out)
+{
+    const ViewGap *gap = &view->gap;
+    buf_printf(out, "  %u registers = %u live at the peak + %u free there that other code uses", gap->allocated,
+               gap->live, gap->free);
+    if (gap->reserved)
+        buf_printf(out, " + %u above the highest that is used", gap->reserved);
+    buf_putc(out, '\n');
+    if (view->occupancy.blocks)
+        buf_printf(out, "  %u block%s of %u threads, %u of %u warps; limited by %s\n", view->occupancy.blocks,
+                   plural(view->occupancy.blocks), view->source.block_threads, view->occupancy.warps,
+                   view->source.sm->warps_per_sm, occupancy_limits_name(view->occupancy.limits));
+}
+
+static void print_values(const View *view, Buf *out)
+{
+    static const char *const remedies[] = {"read again", "compute again", "keep in memory"};
+    const SassInstruction *insts = view->source.code->instructions;
+    if (!view->value_count)
+        return;
+    buf_puts(out, "\nlive there and not used, the cheapest to do without first\n");
+    for (uint32_t v = 0; v < view->value_count && v < MOST_VALUES; v++) {
+        const ViewValue *value = &view->values[v];
+        Buf name = {0};
+        view_print_value(view, value, &name);
+        buf_printf(out, "  R%-3u %2u  %-28s %-14s", value->reg, value->width, buf_text(&name), remedies[value->remedy]);
+        buf_free(&name);
+        if (value->written != MACHINE_NONE)
+            buf_printf(out, "  written at %x", insts[value->written].address);
+        if (value->read != MACHINE_NONE)
+            buf_printf(out, ", read at %x", insts[value->read].address);
+        if (view->source.executions)
+            buf_printf(out, ", %.0f executed", value->cost);
+        buf_putc(out, '\n');
+    }
+    if (view->value_count > MOST_VALUES)
+        buf_printf(out, "  and %u more\n", view->value_count - MOST_VALUES);
+}
+
+void view_print_text(const View *view, const ViewStyle *style, Buf *out)
+{
+    const bool all = draws_all(view, style);
+    buf_printf(out, "%s for %s, %u instructions: ", view->source.kernel, view->source.arch, view->source.code->count);
+    view_print_advice(view, out);
+    buf_putc(out, '\n');
+    print_sums(view, out);
+    print_values(view, out);
+    buf_putc(out, '\n');
+    if (all) {
+        buf_puts(out, "^ written, v read, x both, : keeps a value; < the peak, - too many for one more block\n");
+        print_digits(view, out);
+    }
+    for (uint32_t row = 0; row < view->source.code->count; row++) {
+        if (row && view->source.code->instructions[row].block != view->source.code->instructions[row - 1].block &&
+            view->source.code->instructions[row].address == 0)
+            buf_putc(out, '\n');
+        print_row(view, style, all, row, out);
+    }
+}

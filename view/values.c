@@ -1,0 +1,175 @@
+/* The values that are live at the peak without being used in the frame around it, and what it costs to do without each
+ * (section 5.2 of the paper).
+ *
+ * Ranges are followed in the order of the text: where code jumps around, the instruction that wrote a value may be
+ * another one than the last above. */
+#include "view/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool writes(SassState state)
+{
+    return state == REGISTER_WRITTEN || state == REGISTER_BOTH;
+}
+
+static bool reads(SassState state)
+{
+    return state == REGISTER_READ || state == REGISTER_BOTH;
+}
+
+static SassState general(const View *view, uint32_t row, uint32_t reg)
+{
+    return view_state(view, FILE_GENERAL, row, reg);
+}
+
+/* The last row above where the register is written; MACHINE_NONE if it is free before that. */
+static uint32_t last_write(const View *view, uint32_t reg)
+{
+    for (uint32_t row = view->peak; row-- > 0;) {
+        SassState state = general(view, row, reg);
+        if (writes(state))
+            return row;
+        if (state == REGISTER_FREE)
+            break;
+    }
+    return MACHINE_NONE;
+}
+
+static uint32_t next_read(const View *view, uint32_t reg)
+{
+    for (uint32_t row = view->peak + 1; row < view->source.code->count; row++) {
+        SassState state = general(view, row, reg);
+        if (reads(state))
+            return row;
+        if (state != REGISTER_OCCUPIED)
+            break;
+    }
+    return MACHINE_NONE;
+}
+
+static bool is_used_in_frame(const View *view, uint32_t reg)
+{
+    for (uint32_t row = view->frame[0]; row <= view->frame[1]; row++)
+        if (general(view, row, reg) != REGISTER_OCCUPIED)
+            return true;
+    return false;
+}
+
+/* True if the instruction reads something that is there for the whole launch. */
+static bool is_reload(const SassInstruction *inst)
+{
+    return inst->class == MACHINE_CONSTANT || strncmp(inst->text, "S2R", 3) == 0 || strncmp(inst->text, "CS2R", 4) == 0;
+}
+
+static bool is_arithmetic(const SassInstruction *inst)
+{
+    return inst->class == MACHINE_FP32 || inst->class == MACHINE_INTEGER || inst->class == MACHINE_FP16 ||
+           inst->class == MACHINE_FP64 || inst->class == MACHINE_SFU || inst->class == MACHINE_MOVE;
+}
+
+/* True if no register of the file that the instruction at 'from' reads is written before 'to', or free there. */
+static bool keeps_operands_of(const View *view, SassFile file, uint32_t from, uint32_t to)
+{
+    for (uint32_t reg = 0; reg < view->source.code->ranges->counts[file]; reg++) {
+        SassState state = view_state(view, file, from, reg);
+        bool kept = state != REGISTER_BOTH;
+        for (uint32_t row = from + 1; reads(state) && kept && row <= to; row++) {
+            SassState later = view_state(view, file, row, reg);
+            kept = later != REGISTER_FREE && !writes(later);
+        }
+        if (reads(state) && !kept)
+            return false;
+    }
+    return true;
+}
+
+static bool keeps_operands(const View *view, uint32_t from, uint32_t to)
+{
+    for (unsigned file = 0; file < SASS_FILE_COUNT; file++)
+        if (!keeps_operands_of(view, (SassFile)file, from, to))
+            return false;
+    return true;
+}
+
+static void find_remedy(const View *view, ViewValue *value)
+{
+    const SassInstruction *by =
+        value->written == MACHINE_NONE ? NULL : &view->source.code->instructions[value->written];
+    const bool knows = view->source.executions != NULL;
+    const double later = value->read == MACHINE_NONE ? 1 : view_executions(view, value->read);
+    const double before = value->written == MACHINE_NONE ? 1 : view_executions(view, value->written);
+    const bool is_plain = by && value->read != MACHINE_NONE && !by->conditional;
+    value->cost = knows ? later : 1;
+    if (is_plain && is_reload(by)) {
+        value->remedy = REMEDY_RELOAD;
+    } else if (is_plain && is_arithmetic(by) && keeps_operands(view, value->written, value->read)) {
+        value->remedy = REMEDY_RECOMPUTE;
+    } else {
+        value->remedy = REMEDY_STORE;
+        value->cost = (knows ? before + later : 2) * value->width;
+    }
+}
+
+/* The PTX register that the instruction at a row writes first. */
+static const char *written_name(const View *view, uint32_t row)
+{
+    const SassMap *map = view->source.map;
+    uint32_t ptx = row == MACHINE_NONE ? MACHINE_NONE : view->source.code->instructions[row].ptx;
+    if (!map || ptx == MACHINE_NONE)
+        return NULL;
+    const Inst *inst = map->lines.insts[ptx];
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_writes(&inst->refs[r]))
+            return map->lines.functions[ptx]->regs.data[inst->refs[r].reg].name;
+    return NULL;
+}
+
+/* Cheap ones first; of equals, those that are gone for longer. */
+static int compare_values(const void *a, const void *b)
+{
+    const ViewValue *one = a, *other = b;
+    if (one->remedy != other->remedy && (one->remedy == REMEDY_STORE || other->remedy == REMEDY_STORE))
+        return one->remedy < other->remedy ? -1 : 1;
+    double ours = one->cost / one->width, theirs = other->cost / other->width;
+    if (ours != theirs)
+        return ours < theirs ? -1 : 1;
+    uint32_t length = one->read - one->written, its = other->read - other->written;
+    if (length != its)
+        return length > its ? -1 : 1;
+    return one->reg < other->reg ? -1 : one->reg > other->reg;
+}
+
+/* True of R1 where the kernel's first instruction loads it: the ABI's stack pointer, which no source can do without. */
+static bool is_stack_pointer(const ViewValue *value)
+{
+    return value->reg == 1 && value->written == 0;
+}
+
+void view_find_values(Arena *arena, View *view)
+{
+    VEC(ViewValue) values = {0};
+    for (uint32_t reg = 0; reg < view->source.code->ranges->counts[FILE_GENERAL]; reg++) {
+        if (is_used_in_frame(view, reg))
+            continue;
+        ViewValue value = {.reg = reg, .width = 1, .written = last_write(view, reg), .read = next_read(view, reg)};
+        if (is_stack_pointer(&value))
+            continue;
+        ViewValue *last = values.count ? &values.data[values.count - 1] : NULL;
+        if (last && value.written != MACHINE_NONE && last->written == value.written && last->reg + last->width == reg) {
+            last->width++;
+            if (value.read < last->read)
+                last->read = value.read;
+        } else {
+            VEC_PUSH(arena, values, value);
+        }
+    }
+    for (size_t i = 0; i < values.count; i++) {
+        find_remedy(view, &values.data[i]);
+        values.data[i].name = written_name(view, values.data[i].written);
+    }
+    if (values.count)
+        qsort(values.data, values.count, sizeof *values.data, compare_values);
+    view->values = values.data;
+    view->value_count = (uint32_t)values.count;
+}

@@ -1,0 +1,95 @@
+/* view: a kernel's machine code as a picture of its registers, after Nugteren et al., "Analyzing CUDA's Compiler
+ * through the Visualization of Decoded GPU Binaries" (SCOPES 2010): for each instruction the state of each register,
+ * the most registers that are live at once, the values that are live there without being used, and the registers that
+ * must be saved until one more block fits. */
+#ifndef PTXOPT_VIEW_H
+#define PTXOPT_VIEW_H
+
+#include "ir/ir.h"
+#include "sass/sass.h"
+#include "target/target.h"
+
+/* The facts that a picture is made of. */
+typedef struct ViewSource {
+    const char *kernel, *arch;        /* "sm_90" */
+    const char *file;                 /* that the user named */
+    const SassCode *code;             /* with text and life ranges */
+    const SassMap *map;               /* NULL: the input was machine code */
+    const SassExecutions *executions; /* NULL: there was no launch */
+    const Module *module;             /* NULL: the input was machine code */
+    const Resources *resources;
+    const SmLimits *sm;               /* NULL: unknown */
+    unsigned block_threads;           /* 0: unknown */
+    uint64_t dynamic_shared;          /* bytes for each block */
+} ViewSource;
+
+/* The cheapest way to do without a value from its last use before the peak to its first use after it. */
+typedef enum ViewRemedy {
+    REMEDY_RELOAD,    /* a constant or a special register is read again */
+    REMEDY_RECOMPUTE, /* one instruction, whose operands are still there, computes it again */
+    REMEDY_STORE,     /* it has to be kept in memory */
+} ViewRemedy;
+
+/* A value that is live at the peak and not used there. */
+typedef struct ViewValue {
+    uint32_t reg, width;    /* its first register, and their number */
+    uint32_t written, read; /* rows: where it was written last, and is read next, as the text has them; MACHINE_NONE */
+    ViewRemedy remedy;
+    double cost;            /* executed instructions; without executions, one for each instruction */
+    const char *name;       /* the PTX register; NULL: unknown */
+} ViewValue;
+
+/* A loop, as far as the order of instructions shows it: from the target of a branch to the branch. */
+typedef struct ViewLoop {
+    uint32_t first, last; /* rows */
+    uint32_t depth;       /* 1: outermost */
+} ViewLoop;
+
+/* The registers that are allocated: live + free + reserved. */
+typedef struct ViewGap {
+    unsigned allocated; /* to a thread */
+    unsigned live;      /* at the peak */
+    unsigned free;      /* at the peak, below the highest register that is used */
+    unsigned reserved;  /* above it */
+} ViewGap;
+
+typedef struct View {
+    ViewSource source;
+    uint32_t peak;            /* row with the most live registers */
+    uint32_t frame[2];        /* the first and the last row around it where too many are live for one more block */
+    uint32_t frames;          /* such stretches in all */
+    ViewGap gap;
+    Occupancy occupancy;      /* blocks is 0: unknown */
+    unsigned boundary;        /* registers at which one more block fits; 0: fewer registers gain no block */
+    Occupancy beyond;         /* at the boundary */
+    ViewValue *values;        /* by cost */
+    uint32_t value_count;
+    ViewLoop *loops;          /* an outer one before those inside it */
+    uint32_t loop_count;
+} View;
+
+/* Finds out everything; the picture is in the arena and refers to the source's objects. NULL, with *error, if the code
+ * has no text or no life ranges. */
+const View *view_make(Arena *arena, const ViewSource *source, const char **error);
+
+/* The line of the PTX that a row comes from; 0: unknown. */
+uint32_t view_ptx_line(const View *view, uint32_t row);
+/* The place in the CUDA source, "k.cu:12", in the arena; NULL: unknown. */
+const char *view_place(Arena *arena, const View *view, uint32_t row);
+/* Executions of a row by warps; 0 if they are unknown. */
+double view_executions(const View *view, uint32_t row);
+
+/* One sentence about what to do, without a line end. */
+void view_print_advice(const View *view, Buf *out);
+
+typedef struct ViewStyle {
+    unsigned width; /* columns of the terminal; 0: any */
+    bool colored;
+} ViewStyle;
+
+/* The picture as text: advice, sums, values, and a row for each instruction. */
+void view_print_text(const View *view, const ViewStyle *style, Buf *out);
+/* The picture as one HTML file, which needs no other; 'before' may be NULL. */
+void view_print_page(const View *before, const View *view, Buf *out);
+
+#endif
