@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "engine/judge/machine_cost.h"
+#include "engine/report/cost_report.h"
 #include "engine/run_steps.h"
 
 bool find_basis(const Run *run, const KernelReport *kernel, CostBasis *basis)
@@ -21,7 +22,7 @@ static void warn_losses(Run *run, const KernelReport *kernel)
     const char *warning, *basis = kernel->basis.launch ? "predicted" : "estimated";
     if (cost_speedup(before, after) < threshold(THRESHOLD_LOSS_WARNING))
         diag_warning(&run->diag, function->span, "kernel '%s' becomes slower (%s): %s", function->name, basis,
-                     cost_verdict(run->arena, before, after));
+                     cost_comparison_text(run->arena, before, after));
     for (unsigned i = 0; (warning = cost_warning(run->arena, before, after, i)) != NULL; i++)
         diag_warning(&run->diag, function->span, "%s kernel '%s': %s",
                      kernel->result.coarsening == OUTCOME_DONE ? "coarsening" : "unrolling", function->name, warning);

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/choose.h"
-#include "engine/choose_jam.h"
+#include "engine/choose/choose.h"
+#include "engine/choose/loops.h"
 #include "engine/directive.h"
 #include "engine/kernel_estimate.h"
 #include "engine/report/verdicts.h"
@@ -268,9 +268,8 @@ static void prefer_loops_alone(Run *run, KernelReport *kernel, const KernelReque
     if (!(alone.cycles > 0) || !(with->cycles > 0) || alone.jam_count == plain->jam_count ||
         !time_is_longer(with->cycles, alone.cycles))
         return;
-    kernel->choice.words = arena_printf(run->arena, "not coarsened: it would be %s; iterations of loops side by side "
-                                                    "alone are %.2fx as fast as that",
-                                        kernel->choice.words, with->cycles / alone.cycles);
+    kernel->choice.outcome = FACTOR_LOOPS_ALONE;
+    kernel->choice.loops_alone = with->cycles / alone.cycles;
     for (unsigned i = 0; i < kernel->choice.trial_count; i++)
         kernel->choice.trials[i].chosen = false;
     kernel->choice.speedup = 0;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "emit/emit.h"
-#include "engine/pays.h"
+#include "engine/choose/pays.h"
 #include "engine/report/summary.h"
 #include "engine/run_steps.h"
 #include "engine/spilled.h"

@@ -2,7 +2,7 @@
 #ifndef PTXOPT_ENGINE_RUN_STEPS_H
 #define PTXOPT_ENGINE_RUN_STEPS_H
 
-#include "engine/choose.h"
+#include "engine/choose/choose.h"
 #include "engine/judge/judge.h"
 #include "engine/progress.h"
 #include "engine/report/report.h"

@@ -92,3 +92,33 @@ bool policy_accepts(const Policy *policy, const Prediction *form, const Predicti
     const JudgedForm of_form = {.prediction = form}, of_than = {.prediction = than};
     return policy_judge(policy, &of_form, &of_than) == VERDICT_TAKE;
 }
+
+Verdict speedup_judge(double speedup, Threshold least)
+{
+    return speedup < threshold(least) ? VERDICT_NO_GAIN : VERDICT_TAKE;
+}
+
+Verdict spills_judge(const Figures *form, const Figures *than)
+{
+    return figures_spills(form) > figures_spills(than) ? VERDICT_MORE_SPILLS : VERDICT_TAKE;
+}
+
+bool promise_suffices(const Promise *promise, double alone)
+{
+    const bool is_doubtful = promise->is_uneven || promise->is_narrow;
+    return promise->speedup >= alone * threshold(is_doubtful ? THRESHOLD_COARSEN_DOUBTFUL : THRESHOLD_COARSEN_GAIN);
+}
+
+double promise_worth(const Promise *promise)
+{
+    const double doubt = threshold(THRESHOLD_COARSEN_GAIN) / threshold(THRESHOLD_COARSEN_DOUBTFUL);
+    const double fits = promise->fits_seldom ? threshold(THRESHOLD_COARSEN_FITS) : 1;
+    const double speedup = 1 + fits * (promise->speedup - 1);
+    return speedup * (promise->is_narrow ? doubt : 1) /
+           (promise->is_product ? threshold(THRESHOLD_COARSEN_PRODUCT) : 1);
+}
+
+bool promise_is_alike(double worth, double best)
+{
+    return worth * threshold(THRESHOLD_COARSEN_ALIKE) >= best;
+}

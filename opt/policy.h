@@ -29,6 +29,7 @@ typedef enum Verdict {
     VERDICT_LONGER_LOOPS, /* more instructions are executed in loops */
     VERDICT_LONGER,       /* and in all */
     VERDICT_MORE_WORDS,   /* more words move between registers and memory */
+    VERDICT_MORE_SPILLS,  /* more bytes are spilled */
     VERDICT_NO_GAIN,      /* the predicted speedup is too small */
 } Verdict;
 
@@ -63,6 +64,26 @@ static inline bool objects(const Objection *objection) { return objection->verdi
 
 /* The same for policies about predictions only: whether the form is worth taking. */
 bool policy_accepts(const Policy *policy, const Prediction *form, const Prediction *than);
+
+/* The same for a predicted speedup, and for spills: VERDICT_TAKE, or VERDICT_NO_GAIN and VERDICT_MORE_SPILLS. */
+Verdict speedup_judge(double speedup, Threshold least);
+Verdict spills_judge(const Figures *form, const Figures *than);
+
+/* The predicted speedup of a coarsened form, and what makes it doubtful. */
+typedef struct Promise {
+    double speedup;
+    bool is_uneven;   /* threads make different numbers of trips */
+    bool is_narrow;   /* its blocks have less than a warp */
+    bool is_product;  /* threads and blocks are merged, and each has to pay for itself */
+    bool fits_seldom; /* many launches run the original */
+} Promise;
+
+/* True if the form is worth taking, where the input gains 'alone' from another number of registers. */
+bool promise_suffices(const Promise *promise, double alone);
+/* The speedup to rank forms by. */
+double promise_worth(const Promise *promise);
+/* True if a form of this worth is about as fast as the best one. */
+bool promise_is_alike(double worth, double best);
 
 /* Whether both are known and of one kind, machine code or PTX. */
 bool predictions_compare(const Prediction *a, const Prediction *b);

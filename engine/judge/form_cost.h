@@ -2,8 +2,6 @@
 #ifndef PTXOPT_ENGINE_FORM_COST_H
 #define PTXOPT_ENGINE_FORM_COST_H
 
-#include <jansson.h>
-
 #include "cost/cost.h"
 #include "opt/opt.h"
 
@@ -43,22 +41,25 @@ FormCost form_cost(const CostBasis *basis, const FunctionForm *form, const Figur
 /* The time predicted from the cost's profile and figures. */
 Time form_time(const CostBasis *basis, const FormCost *cost);
 
-/* "1.31x faster: 0.50 times the shared memory accesses", or "0.82x: 16 warps on an SM instead of 32"; in the arena. */
-const char *cost_verdict(Arena *arena, const FormCost *before, const FormCost *after);
+/* The cause that a verdict on two costs names for their difference. */
+typedef enum CostCause {
+    CAUSE_NONE,
+    CAUSE_WARPS,    /* an SM holds fewer warps: before, after */
+    CAUSE_CROWDING, /* the busiest SM has more of the work: its shares of it */
+    CAUSE_RESOURCE, /* how much of a resource is used */
+} CostCause;
+
+typedef struct CostVerdict {
+    double speedup; /* 0: nothing was compared */
+    CostCause cause;
+    Resource resource;
+    double before, after; /* the figures of the cause */
+} CostVerdict;
+
+/* Both costs are known. */
+CostVerdict cost_verdict(const FormCost *before, const FormCost *after);
 double cost_speedup(const FormCost *before, const FormCost *after);
 /* The ratio of the global sectors after to those before; a value above THRESHOLD_SECTORS_WARNING is worth a warning. */
 double cost_sectors(const FormCost *before, const FormCost *after);
-/* A warning about the form after, such as lost warps, blocks below a warp or multiplied sectors; NULL if there is none.
- * 'index' counts from 0. */
-const char *cost_warning(Arena *arena, const FormCost *before, const FormCost *after, unsigned index);
-
-/* A table of the figures per original thread; 'before' may be NULL. Its words are explained if requested. */
-void cost_print_text(const CostBasis *basis, const FormCost *before, const FormCost *after, bool explains,
-                     Buf *out);
-json_t *cost_json(const FormCost *cost);
-/* The verdict and the warnings, a line each. */
-void cost_print_verdict(Arena *arena, const FormCost *before, const FormCost *after, Buf *out);
-/* Sets "speedup", "verdict" and "warnings". */
-void cost_set_verdict(Arena *arena, const FormCost *before, const FormCost *after, json_t *object);
 
 #endif

@@ -2,57 +2,13 @@
 #ifndef PTXOPT_ENGINE_REPORT_REPORT_H
 #define PTXOPT_ENGINE_REPORT_REPORT_H
 
+#include "engine/choose/trials.h"
 #include "engine/directive.h"
 #include "engine/judge/form_cost.h"
 #include "engine/verify.h"
 #include "opt/opt.h"
 
 enum { MOST_CONDITIONS = 8 };
-
-/* A form that -coarsen auto tried. */
-typedef struct CoarsenTrial {
-    Shape shape;
-    Stride stride;
-    GuardForm guards;
-    bool shrinks_grid;   /* where blocks are merged: fewer are launched */
-    bool fits_seldom;    /* launches whose grids that does not fit run the original, and grids are not known */
-    bool sound;          /* false: refused, or not tried at all */
-    bool is_compared;    /* assembled, and its time is that of the machine code */
-    double speedup;      /* predicted; 0: unknown */
-    bool is_forbidden;   /* it loses in a launch that a build cannot rule out: */
-    double elsewhere;    /* its speedup there, */
-    const char *where;   /* and which launch that is: "where the grid has one block for each SM" */
-    bool chosen;
-    const char *verdict; /* the reason why it was or was not chosen */
-} CoarsenTrial;
-
-/* The decision of -coarsen auto. Trials end here: only the request is used to make the form that is installed. */
-typedef struct FactorChoice {
-    KernelRequest request; /* the kernel's, with the chosen coarsening, or with none, or refused with the reason */
-    const char *words;     /* the outcome */
-    double speedup;        /* predicted; 0: nothing was chosen */
-    unsigned pays_from;    /* threads of the original launch for each SM; launches of fewer run the original */
-    CoarsenTrial *trials;
-    unsigned trial_count;
-} FactorChoice;
-
-/* A form that -uj auto tried. */
-typedef struct JamTrial {
-    UnrollJam jam;
-    double speedup; /* predicted; 0: unknown */
-    bool chosen;
-    const char *verdict;
-} JamTrial;
-
-/* The decision of -uj auto. */
-typedef struct LoopsChoice {
-    const UnrollJam *jams; /* those of the request, and those that were chosen */
-    unsigned jam_count;
-    const char *words;     /* the outcome */
-    double cycles;         /* predicted, with these; 0: unknown */
-    JamTrial *trials;
-    unsigned trial_count;
-} LoopsChoice;
 
 /* A kernel's figures and occupancy, before or after. */
 typedef struct Standing {

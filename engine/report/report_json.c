@@ -3,6 +3,8 @@
 #include "engine/launch.h"
 #include "engine/report/json.h"
 #include "engine/report/report.h"
+#include "engine/report/cost_report.h"
+#include "engine/report/trial_words.h"
 #include "engine/report/verdicts.h"
 #include "options/options.h"
 
@@ -110,6 +112,57 @@ static void set_shape(json_t *value, const Shape *shape)
     json_object_set_new(value, "merged_blocks", json_triple(shape->blocks));
 }
 
+static json_t *buf_json(Buf *words)
+{
+    json_t *text = json_text(buf_text(words));
+    buf_free(words);
+    return text;
+}
+
+static json_t *verdict_json(const TrialVerdict *verdict)
+{
+    Buf words = {0};
+    trial_verdict_print(verdict, &words);
+    return buf_json(&words);
+}
+
+static json_t *factor_choice_json(const FactorChoice *choice)
+{
+    Buf words = {0};
+    factor_choice_print(choice, &words);
+    return buf_json(&words);
+}
+
+static json_t *loops_choice_json(const LoopsChoice *choice)
+{
+    Buf words = {0};
+    loops_choice_print(choice, &words);
+    return buf_json(&words);
+}
+
+static json_t *coarsen_trial_json(const CoarsenTrial *trial)
+{
+    json_t *one = json_object();
+    set_shape(one, &trial->shape);
+    json_object_set_new(one, "stride", json_stride(&trial->stride));
+    json_object_set_new(one, "guards", json_text(guard_form_name(trial->guards)));
+    json_object_set_new(one, "speedup", trial->speedup > 0 ? json_real(trial->speedup) : json_null());
+    json_object_set_new(one, "chosen", json_boolean(trial->chosen));
+    json_object_set_new(one, "verdict", verdict_json(&trial->verdict));
+    return one;
+}
+
+static json_t *jam_trial_json(const JamTrial *trial)
+{
+    json_t *one = json_object();
+    json_object_set_new(one, "loop", json_text(trial->jam.loop));
+    json_object_set_new(one, "factor", json_integer(trial->jam.factor));
+    json_object_set_new(one, "speedup", trial->speedup > 0 ? json_real(trial->speedup) : json_null());
+    json_object_set_new(one, "chosen", json_boolean(trial->chosen));
+    json_object_set_new(one, "verdict", verdict_json(&trial->verdict));
+    return one;
+}
+
 static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
@@ -143,18 +196,9 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
         json_object_set_new(value, "legality", legality_json(report, &result->legality));
     if (kernel->is_auto) {
         json_t *trials = json_array();
-        for (unsigned i = 0; i < kernel->choice.trial_count; i++) {
-            const CoarsenTrial *trial = &kernel->choice.trials[i];
-            json_t *one = json_object();
-            set_shape(one, &trial->shape);
-            json_object_set_new(one, "stride", json_stride(&trial->stride));
-            json_object_set_new(one, "guards", json_text(guard_form_name(trial->guards)));
-            json_object_set_new(one, "speedup", trial->speedup > 0 ? json_real(trial->speedup) : json_null());
-            json_object_set_new(one, "chosen", json_boolean(trial->chosen));
-            json_object_set_new(one, "verdict", json_text(trial->verdict));
-            json_array_append_new(trials, one);
-        }
-        json_object_set_new(value, "auto", json_text(kernel->choice.words));
+        for (unsigned i = 0; i < kernel->choice.trial_count; i++)
+            json_array_append_new(trials, coarsen_trial_json(&kernel->choice.trials[i]));
+        json_object_set_new(value, "auto", factor_choice_json(&kernel->choice));
         if (kernel->choice.pays_from)
             json_object_set_new(value, "pays_from_threads_per_sm", json_integer(kernel->choice.pays_from));
         json_object_set_new(value, "trials", trials);
@@ -186,17 +230,9 @@ static json_t *jams_json(const Report *report, const KernelReport *kernel)
     if (!kernel->is_jam_auto)
         return value;
     json_t *trials = json_array();
-    for (unsigned i = 0; i < kernel->loops_choice.trial_count; i++) {
-        const JamTrial *trial = &kernel->loops_choice.trials[i];
-        json_t *one = json_object();
-        json_object_set_new(one, "loop", json_text(trial->jam.loop));
-        json_object_set_new(one, "factor", json_integer(trial->jam.factor));
-        json_object_set_new(one, "speedup", trial->speedup > 0 ? json_real(trial->speedup) : json_null());
-        json_object_set_new(one, "chosen", json_boolean(trial->chosen));
-        json_object_set_new(one, "verdict", json_text(trial->verdict));
-        json_array_append_new(trials, one);
-    }
-    json_object_set_new(value, "auto", json_text(kernel->loops_choice.words));
+    for (unsigned i = 0; i < kernel->loops_choice.trial_count; i++)
+        json_array_append_new(trials, jam_trial_json(&kernel->loops_choice.trials[i]));
+    json_object_set_new(value, "auto", loops_choice_json(&kernel->loops_choice));
     json_object_set_new(value, "trials", trials);
     return value;
 }
@@ -209,13 +245,6 @@ static json_t *knobs_json(unsigned knobs)
         json_array_append_new(words, json_string(*word));
     arena_free(arena);
     return words;
-}
-
-static json_t *buf_json(Buf *words)
-{
-    json_t *text = json_text(buf_text(words));
-    buf_free(words);
-    return text;
 }
 
 static json_t *boundary_json(const RegistersBoundary *boundary, const Figures *before)

@@ -1,8 +1,10 @@
 /* -report: the changes to each kernel, with its figures before and after in two columns. */
 #include "engine/kernel_estimate.h"
+#include "engine/report/cost_report.h"
 #include "engine/report/report.h"
 #include "engine/report/report_trials.h"
 #include "engine/report/summary.h"
+#include "engine/report/trial_words.h"
 #include "engine/report/verdicts.h"
 #include "options/options.h"
 
@@ -206,8 +208,11 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
 {
     const KernelResult *result = &kernel->result;
     const FactorChoice *choice = &kernel->choice;
-    if (kernel->is_auto && choice->words && result->coarsening != OUTCOME_REFUSED)
-        buf_printf(out, "  coarsening: auto: %s\n", choice->words);
+    if (kernel->is_auto && result->coarsening != OUTCOME_REFUSED) {
+        buf_puts(out, "  coarsening: auto: ");
+        factor_choice_print(choice, out);
+        buf_puts(out, "\n");
+    }
     if (result->coarsening != OUTCOME_REFUSED)
         coarsen_trials_print(choice, report->lists_all, out);
     switch (result->coarsening) {
@@ -236,8 +241,11 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
 static void print_jams(Buf *out, const Report *report, const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
-    if (kernel->is_jam_auto)
-        buf_printf(out, "  unroll and jam: auto: %s\n", kernel->loops_choice.words);
+    if (kernel->is_jam_auto) {
+        buf_puts(out, "  unroll and jam: auto: ");
+        loops_choice_print(&kernel->loops_choice, out);
+        buf_puts(out, "\n");
+    }
     jam_trials_print(&kernel->loops_choice, report->lists_all, out);
     for (unsigned i = 0; i < result->jam_count; i++) {
         const UnrollJamResult *jam = &result->jams[i];

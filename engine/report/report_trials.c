@@ -1,4 +1,5 @@
 #include "engine/report/report_trials.h"
+#include "engine/report/trial_words.h"
 #include "engine/report/verdicts.h"
 
 #include <stdlib.h>
@@ -8,8 +9,10 @@ enum { SHOWN = 5 };
 static void print_trial(const CoarsenTrial *trial, Buf *out)
 {
     char shape[SHAPE_TEXT], stride[16];
-    buf_printf(out, "      %s%s, stride %s%s: %s\n", trial->chosen ? "chosen " : "", shape_text(&trial->shape, shape),
-               stride_text(&trial->stride, stride), guards_text(trial), trial->verdict);
+    buf_printf(out, "      %s%s, stride %s%s: ", trial->chosen ? "chosen " : "", shape_text(&trial->shape, shape),
+               stride_text(&trial->stride, stride), guards_text(trial));
+    trial_verdict_print(&trial->verdict, out);
+    buf_puts(out, "\n");
 }
 
 /* Orders the chosen form first, then the others from fast to slow, then those that were never compared. */
@@ -55,10 +58,13 @@ void jam_trials_print(const LoopsChoice *choice, bool all, Buf *out)
     const bool lists_all = all || choice->trial_count <= SHOWN;
     for (unsigned i = 0; i < choice->trial_count; i++) {
         const JamTrial *trial = &choice->trials[i];
-        if (lists_all || trial->chosen)
-            buf_printf(out, "    %s x%u: %s\n", trial->jam.loop, trial->jam.factor, trial->verdict);
-        else
+        if (!lists_all && !trial->chosen) {
             left++;
+            continue;
+        }
+        buf_printf(out, "    %s x%u: ", trial->jam.loop, trial->jam.factor);
+        trial_verdict_print(&trial->verdict, out);
+        buf_puts(out, "\n");
     }
     if (left)
         buf_printf(out, "    %u other form%s tried (-v lists all)\n", left, left == 1 ? "" : "s");

@@ -1,4 +1,5 @@
 #include "engine/report/summary.h"
+#include "engine/report/trial_words.h"
 #include "engine/report/verdicts.h"
 
 #include <string.h>
@@ -75,8 +76,8 @@ static void print_coarsening(Buf *out, const KernelReport *kernel)
     char factor[32];
     if (result->coarsening == OUTCOME_REFUSED)
         buf_printf(out, "not coarsened: %s", result->refusal.reason);
-    else if (result->coarsening != OUTCOME_DONE && kernel->is_auto && kernel->choice.words)
-        buf_puts(out, kernel->choice.words);
+    else if (result->coarsening != OUTCOME_DONE && kernel->is_auto)
+        factor_choice_print(&kernel->choice, out);
     if (result->coarsening != OUTCOME_DONE)
         return;
     if (merges_any(shape->threads))

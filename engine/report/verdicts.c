@@ -34,7 +34,7 @@ static void residency_print(const DemandObjection *objection, Buf *out)
     }
 }
 
-static void demand_print(const DemandObjection *objection, Buf *out)
+void demand_print(const DemandObjection *objection, Buf *out)
 {
     switch (objection->kind) {
     case DEMAND_MET: break;
@@ -61,7 +61,7 @@ static void demand_print(const DemandObjection *objection, Buf *out)
     }
 }
 
-const char *demand_text(Arena *arena, const DemandObjection *objection)
+static const char *demand_text(Arena *arena, const DemandObjection *objection)
 {
     Buf words = {0};
     demand_print(objection, &words);

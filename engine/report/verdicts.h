@@ -18,7 +18,7 @@ bool has_explanation(const RegistersResult *result);
 /* The search's answer for a boundary; 'before' are the input's figures. */
 void boundary_print(const RegistersBoundary *boundary, const Figures *before, Buf *out);
 /* Why a form may wait for ever. */
-const char *demand_text(Arena *arena, const DemandObjection *objection);
+void demand_print(const DemandObjection *objection, Buf *out);
 /* Sets the reason, in the arena, if there is one that is not worded yet. */
 void refusal_word(Arena *arena, Refusal *refusal);
 /* Why figures are not known. */

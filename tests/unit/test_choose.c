@@ -10,8 +10,10 @@
 
 #include <cmocka.h>
 
-#include "engine/choose.h"
+#include "engine/choose/choose.h"
 #include "engine/output.h"
+#include "engine/report/report.h"
+#include "engine/report/trial_words.h"
 #include "parser/parser.h"
 #include "opt/passes.h"
 
@@ -120,6 +122,14 @@ static const ChoiceContext *context(void)
     return &context;
 }
 
+static void expect_words(const FactorChoice *choice, const char *expected)
+{
+    Buf words = {0};
+    factor_choice_print(choice, &words);
+    assert_non_null(strstr(buf_text(&words), expected));
+    buf_free(&words);
+}
+
 /* An invariant: the chosen form, if any, is the fastest of those that were weighed, and by enough. */
 static void check_choice(const Setup *setup)
 {
@@ -127,18 +137,23 @@ static void check_choice(const Setup *setup)
     const CoarsenTrial *chosen = NULL;
     for (unsigned i = 0; i < report->choice.trial_count; i++) {
         const CoarsenTrial *trial = &report->choice.trials[i];
-        assert_non_null(trial->verdict);
+        assert_int_not_equal(trial->verdict.state, TRIAL_MADE);
+        assert_int_equal(trial->sound, trial->verdict.state > TRIAL_UNMET);
         if (!trial->chosen)
             continue;
         assert_null(chosen);
         chosen = trial;
     }
     assert_int_equal(report->request.coarsen, chosen != NULL);
+    assert_int_equal(report->choice.outcome == FACTOR_CHOSEN, chosen != NULL);
     if (!chosen)
         return;
     assert_true(chosen->speedup >= 1.03);
     assert_memory_equal(&report->request.coarsening.shape, &chosen->shape, sizeof chosen->shape);
-    assert_non_null(strstr(report->choice.words, "predicted"));
+    assert_ptr_equal(report->choice.best, chosen);
+    assert_int_equal(chosen->verdict.state, TRIAL_COMPARED);
+    assert_true(chosen->verdict.cost.speedup == chosen->speedup);
+    expect_words(&report->choice, "predicted");
 }
 
 static void test_shared_work(void **state)
@@ -172,7 +187,7 @@ static void test_merged_blocks(void **state)
     check_choice(setup);
     assert_true(setup->report.request.coarsen);
     assert_true(shape_is_of_blocks(&setup->report.request.coarsening.shape));
-    assert_non_null(strstr(setup->report.choice.words, "blocks of the grid"));
+    expect_words(&setup->report.choice, "blocks of the grid");
     setup_free(setup);
     /* Not of a grid that is too small, and not if only threads may be merged. */
     LaunchArgument argument = {.kind = ARGUMENT_BUFFER, .name = "data", .type = TYPE_U32, .count = 32};
@@ -230,7 +245,8 @@ static void test_copy(void **state)
     choose(setup, &only_unit);
     check_choice(setup);
     assert_false(setup->report.request.coarsen);
-    assert_non_null(strstr(setup->report.choice.words, "not coarsened: the best form"));
+    assert_int_equal(setup->report.choice.outcome, FACTOR_LOSES);
+    expect_words(&setup->report.choice, "not coarsened: the best form");
     for (unsigned i = 0; i < setup->report.choice.trial_count; i++)
         assert_int_equal(setup->report.choice.trials[i].stride.kind, STRIDE_UNIT);
     setup_free(setup);
@@ -245,7 +261,14 @@ static void test_spills(void **state)
     check_choice(setup);
     assert_false(setup->report.request.coarsen);
     assert_null(setup->report.request.refused.reason);
-    assert_non_null(strstr(setup->report.choice.trials[0].verdict, "8 bytes spilled instead of 0"));
+    assert_int_equal(setup->report.choice.outcome, FACTOR_FORBIDDEN); /* large factors, as they are estimated */
+    const TrialVerdict *verdict = &setup->report.choice.trials[0].verdict;
+    Buf words = {0};
+    assert_int_equal(verdict->state, TRIAL_SPILLS);
+    assert_int_equal(verdict->spills, 8);
+    trial_verdict_print(verdict, &words);
+    assert_non_null(strstr(buf_text(&words), "8 bytes spilled instead of 0"));
+    buf_free(&words);
     setup_free(setup);
 }
 
@@ -272,7 +295,8 @@ static void test_small_blocks(void **state)
     choose(setup, context());
     assert_false(setup->report.request.coarsen);
     assert_int_equal(setup->report.choice.trial_count, 0);
-    assert_non_null(strstr(setup->report.choice.words, "not divisible"));
+    assert_int_equal(setup->report.choice.outcome, FACTOR_NONE_FITS);
+    expect_words(&setup->report.choice, "not divisible");
     setup_free(setup);
 }
 
@@ -311,7 +335,8 @@ static void test_launch(void **state)
     choose(setup, &counted);
     check_choice(setup);
     assert_false(setup->report.request.coarsen);
-    assert_non_null(strstr(setup->report.choice.words, "counted"));
+    assert_true(setup->report.choice.is_counted);
+    expect_words(&setup->report.choice, "counted");
     setup_free(setup);
 }
 
@@ -322,6 +347,7 @@ static void test_nothing_to_weigh(void **state)
     Setup *setup = setup_new("", plain, 256, &script);
     setup->options.judge = NULL;
     choose(setup, context());
+    assert_int_equal(setup->report.choice.outcome, FACTOR_IMPOSSIBLE);
     assert_non_null(strstr(setup->report.request.refused.reason, "no assembler"));
     setup_free(setup);
 

@@ -39,7 +39,13 @@ static Case start(const char *head, const char *directives, const char *code, un
 /* The words for an objection; NULL if there is none. */
 static const char *words(Case *test, DemandObjection objection)
 {
-    return objection.kind == DEMAND_MET ? NULL : demand_text(test->module->arena, &objection);
+    if (objection.kind == DEMAND_MET)
+        return NULL;
+    Buf words = {0};
+    demand_print(&objection, &words);
+    const char *text = arena_strndup(test->module->arena, buf_text(&words), words.length);
+    buf_free(&words);
+    return text;
 }
 
 static const char *objection(Case *test, unsigned registers, uint64_t shared)

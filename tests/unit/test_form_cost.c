@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "engine/judge/form_cost.h"
+#include "engine/report/cost_report.h"
 
 static FormCost cost_of(Profile *profile, double instructions, unsigned warps, Resource binding)
 {
@@ -26,7 +26,7 @@ static const char *verdict(Arena *arena, double instructions, unsigned warps, Re
     Profile before_profile, after_profile;
     const FormCost before = cost_of(&before_profile, 100, 64, RESOURCE_ISSUE);
     const FormCost after = cost_of(&after_profile, instructions, warps, binding);
-    return cost_verdict(arena, &before, &after);
+    return cost_comparison_text(arena, &before, &after);
 }
 
 static void losses_have_reasons(void **state)

@@ -5,7 +5,7 @@
 #include "parsed.h"
 
 #include "emulator/emulator.h"
-#include "engine/pays.h"
+#include "engine/choose/pays.h"
 #include "opt/opt.h"
 
 #include <string.h>

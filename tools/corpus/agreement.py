@@ -2,7 +2,7 @@
 import math
 from dataclasses import dataclass
 
-# A form is chosen if it is predicted to take at most this share of the original's time, as in engine/choose.c.
+# A form is chosen if it is predicted to take at most this share of the original's time, as in opt/policy.c.
 KEPT, KEPT_UNEVEN = 1 / 1.03, 1 / 1.15
 
 

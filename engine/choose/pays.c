@@ -1,4 +1,4 @@
-#include "engine/pays.h"
+#include "engine/choose/pays.h"
 
 #include "engine/judge/machine_cost.h"
 
@@ -19,7 +19,7 @@ static bool pays_with(AssemblerJudge *judge, const Basis *usual, double blocks, 
         basis.basis.trips = lengths[i];
         basis.before = machine_cost(judge, &basis.basis, input, &usual->before.figures, NULL, NULL);
         if (!basis_compare(&basis, judge, form, &before, &after) ||
-            cost_speedup(&before, &after) < threshold(THRESHOLD_COARSEN_ELSEWHERE))
+            speedup_judge(cost_speedup(&before, &after), THRESHOLD_COARSEN_ELSEWHERE) != VERDICT_TAKE)
             return false;
     }
     return true;

@@ -1,4 +1,5 @@
-#include "engine/choose_jam.h"
+/* -uj auto: see loops.h. */
+#include "engine/choose/loops.h"
 
 #include <string.h>
 
@@ -22,31 +23,37 @@ typedef struct JamChoice {
     unsigned trial_count;
 } JamChoice;
 
-/* The kernel with the first 'jam_count' jams, assembled, and its cost. False, with the verdict, if it is out of the
- * running. */
-static bool form_weigh(JamChoice *choice, unsigned jam_count, FormCost *cost, const char **verdict)
+/* The cost of the result; unknown, with the verdict, if it does not assemble or its time is unknown. */
+static FormCost form_measure(const JamChoice *choice, const KernelResult *result, TrialVerdict *verdict)
 {
     const Judge *judge = choice->options->judge;
+    const FunctionForm form = kernel_form(result);
+    const LaunchChange change = kernel_launch_change(result);
+    Figures figures = {0};
+    if (!judge->measure(judge->context, &form, &figures)) {
+        *verdict = (TrialVerdict){.state = TRIAL_BROKEN, .message = figures.message};
+        return (FormCost){.error = NULL};
+    }
+    const FormCost cost = machine_cost(choice->judge, &choice->basis, &form, &figures, &change, NULL);
+    *verdict = (TrialVerdict){.state = cost.known ? TRIAL_MADE : TRIAL_UNKNOWN, .message = cost.error};
+    return cost;
+}
+
+/* The kernel with the first 'jam_count' jams, assembled, and its cost. False, with the verdict, if it is out of the
+ * running. */
+static bool form_weigh(JamChoice *choice, unsigned jam_count, FormCost *cost, TrialVerdict *verdict)
+{
     KernelRequest request = *choice->request;
     KernelResult result;
-    Figures figures = {0};
     request.reduce = false;
     request.jams = choice->jams;
     request.jam_count = jam_count;
     pipeline_run(choice->arena, choice->kernel, &request, &choice->quiet, &result);
     const UnrollJamResult *last = result.jam_count ? &result.jams[result.jam_count - 1] : NULL;
-    const FunctionForm form = kernel_form(&result);
-    const LaunchChange change = kernel_launch_change(&result);
-    *cost = (FormCost){.error = "it does not assemble"};
-    if (jam_count > choice->jam_count && !last->done)
-        *verdict = arena_printf(choice->arena, "refused: %s", last->refusal.reason);
-    else if (!judge->measure(judge->context, &form, &figures))
-        *verdict = arena_printf(choice->arena, "does not assemble: %s",
-                                figures.message ? figures.message : "no reason given");
-    else {
-        *cost = machine_cost(choice->judge, &choice->basis, &form, &figures, &change, NULL);
-        *verdict = cost->known ? "" : arena_printf(choice->arena, "rejected: %s", cost->error);
-    }
+    const bool is_refused = jam_count > choice->jam_count && !last->done;
+    if (is_refused)
+        *verdict = (TrialVerdict){.state = TRIAL_REFUSED, .refusal = last->refusal};
+    *cost = is_refused ? (FormCost){.error = NULL} : form_measure(choice, &result, verdict);
     kernel_discard(&result);
     return cost->known;
 }
@@ -54,19 +61,20 @@ static bool form_weigh(JamChoice *choice, unsigned jam_count, FormCost *cost, co
 /* Tries one factor; true if the form is sound. */
 static bool factor_try(JamChoice *choice, JamTrial *trial, FormCost *cost)
 {
+    TrialVerdict *verdict = &trial->verdict;
     choice->jams[choice->jam_count] = trial->jam;
-    if (!form_weigh(choice, choice->jam_count + 1, cost, &trial->verdict))
+    if (!form_weigh(choice, choice->jam_count + 1, cost, verdict))
         return false;
     FormCost before = choice->best;
     costs_align(&choice->basis, &before, cost);
-    trial->speedup = cost_speedup(&before, cost);
-    trial->verdict = cost_verdict(choice->arena, &before, cost);
-    uint64_t were = figures_spills(&before.figures), are = figures_spills(&cost->figures);
-    if (are > were) {
-        trial->verdict = arena_printf(choice->arena, "rejected: %llu byte%s spilled instead of %llu (else %s)",
-                                      (unsigned long long)are, plural(are), (unsigned long long)were, trial->verdict);
-        trial->speedup = 0;
-    }
+    *verdict = (TrialVerdict){.state = TRIAL_COMPARED, .cost = cost_verdict(&before, cost)};
+    trial->speedup = verdict->cost.speedup;
+    if (spills_judge(&cost->figures, &before.figures) == VERDICT_TAKE)
+        return true;
+    verdict->state = TRIAL_SPILLS;
+    verdict->spills = figures_spills(&cost->figures);
+    verdict->spills_before = figures_spills(&before.figures);
+    trial->speedup = 0;
     return true;
 }
 
@@ -98,7 +106,8 @@ static void loop_try(JamChoice *choice, const char *label)
         *trial = (JamTrial){.jam = {label, factors[i]}};
         if (!factor_try(choice, trial, &cost))
             break;
-        if (trial->speedup >= threshold(THRESHOLD_JAM_GAIN) && (!best || is_better(trial, &cost, best, &best_cost))) {
+        const bool gains = speedup_judge(trial->speedup, THRESHOLD_JAM_GAIN) == VERDICT_TAKE;
+        if (gains && (!best || is_better(trial, &cost, best, &best_cost))) {
             best = trial;
             best_cost = cost;
         }
@@ -110,48 +119,49 @@ static void loop_try(JamChoice *choice, const char *label)
     choice->jams[choice->jam_count++] = best->jam;
 }
 
-static const char *choice_text(const JamChoice *choice, unsigned loops, const FormCost *before)
+/* The decision not to add loops; those that were given stay. */
+static LoopsChoice decline(const KernelRequest *request, LoopsOutcome outcome)
 {
-    const unsigned given = choice->request->jam_count;
-    Buf text = {0};
-    if (!loops)
-        return "not done: the kernel has no loop";
-    if (choice->jam_count == given)
-        return "not done: no loop's iterations side by side are predicted to be 3% faster";
-    for (unsigned i = given; i < choice->jam_count; i++)
-        buf_printf(&text, "%s%s x%u", text.length ? ", " : "", choice->jams[i].loop, choice->jams[i].factor);
-    buf_printf(&text, ", predicted (%s) to be %s", choice->basis.launch ? "counted" : "estimated",
-               cost_verdict(choice->arena, before, &choice->best));
-    const char *taken = arena_strndup(choice->arena, buf_text(&text), text.length);
-    buf_free(&text);
-    return taken;
+    return (LoopsChoice){.jams = request->jams,
+                         .jam_count = request->jam_count,
+                         .given = request->jam_count,
+                         .outcome = outcome};
 }
 
-/* The decision not to add loops; those that were given stay. */
-static LoopsChoice decline(const KernelRequest *request, const char *words)
+/* The decision once all loops have been tried. */
+static LoopsChoice decide(const JamChoice *choice, bool has_loops, const FormCost *before)
 {
-    return (LoopsChoice){.jams = request->jams, .jam_count = request->jam_count, .words = words};
+    const unsigned given = choice->request->jam_count;
+    const bool is_any_chosen = choice->jam_count > given;
+    LoopsChoice made = {.jams = choice->jams,
+                        .jam_count = choice->jam_count,
+                        .given = given,
+                        .outcome = !has_loops      ? LOOPS_NONE
+                                   : is_any_chosen ? LOOPS_CHOSEN
+                                                   : LOOPS_NO_GAIN,
+                        .is_counted = choice->basis.launch != NULL,
+                        .cycles = choice->best.time.cycles,
+                        .trials = choice->trials,
+                        .trial_count = choice->trial_count};
+    if (is_any_chosen)
+        made.gain = cost_verdict(before, &choice->best);
+    return made;
 }
 
 static LoopsChoice choose(JamChoice *choice, const char *const *labels, unsigned label_count)
 {
     const KernelRequest *request = choice->request;
-    const char *verdict;
+    LoopsChoice declined = decline(request, LOOPS_UNKNOWN);
     choice->jams = ARENA_ARRAY(choice->arena, UnrollJam, request->jam_count + label_count + 1);
     for (; choice->jam_count < request->jam_count; choice->jam_count++)
         choice->jams[choice->jam_count] = request->jams[choice->jam_count];
-    if (!form_weigh(choice, choice->jam_count, &choice->best, &verdict))
-        return decline(request, arena_printf(choice->arena, "not done: the time without is unknown: %s", verdict));
+    if (!form_weigh(choice, choice->jam_count, &choice->best, &declined.without))
+        return declined;
     const FormCost before = choice->best;
     choice->trials = ARENA_ARRAY(choice->arena, JamTrial, label_count * COUNT_OF(factors));
     for (unsigned i = 0; i < label_count && !is_over(choice); i++)
         loop_try(choice, labels[i]);
-    return (LoopsChoice){.jams = choice->jams,
-                         .jam_count = choice->jam_count,
-                         .cycles = choice->best.time.cycles,
-                         .words = choice_text(choice, label_count, &before),
-                         .trials = choice->trials,
-                         .trial_count = choice->trial_count};
+    return decide(choice, label_count > 0, &before);
 }
 
 LoopsChoice choose_jams(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,
@@ -160,9 +170,9 @@ LoopsChoice choose_jams(Arena *arena, Function *kernel, const KernelRequest *req
     const Launch *launch = choice_launch(context, kernel->name);
     const BlockSize block = block_size_resolve(&kernel->tuning, request->block);
     if (!options->judge || !options->sm)
-        return decline(request, "not done: there is no assembler, which choosing needs");
+        return decline(request, LOOPS_NO_ASSEMBLER);
     if (!launch && !block_size_total(&block))
-        return decline(request, "not done: times are predicted for a block size, which -block or -launch would tell");
+        return decline(request, LOOPS_NO_BLOCK);
     const char **labels;
     unsigned count = unroll_jam_loops(arena, kernel, &labels);
     JamChoice choice = {.arena = arena,

@@ -1,21 +1,18 @@
 /* The conditions under which -coarsen auto compares the forms of a kernel: its launch, or launches that a build can
  * assume. */
-#ifndef PTXOPT_ENGINE_BASES_H
-#define PTXOPT_ENGINE_BASES_H
+#ifndef PTXOPT_ENGINE_CHOOSE_BASES_H
+#define PTXOPT_ENGINE_CHOOSE_BASES_H
 
+#include "engine/choose/trials.h"
 #include "engine/judge/judge.h"
-
-/* The numbers of trips of a loop that is short, and of one that is long, where they are not known. */
-enum { SHORT_LOOP = 2, LONG_LOOP = 256 };
 
 /* Three usual block sizes, and launches that are less favourable to coarsening. */
 enum { MOST_BASES = 3 + 4 };
 
 typedef struct Basis {
     CostBasis basis;
-    FormCost before;   /* of the input */
-    bool is_elsewhere; /* the form is not to gain here, but must not lose: a build cannot rule the launch out */
-    const char *where; /* then which launch that is: "where the grid has one block for each SM" */
+    FormCost before;     /* of the input */
+    Elsewhere elsewhere; /* if it is not ELSEWHERE_NONE, the form need not gain here, but must not lose */
 } Basis;
 
 /* A form that has been assembled. */

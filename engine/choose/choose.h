@@ -1,9 +1,9 @@
 /* -coarsen auto: choosing dimension, factor and stride by predicted time. */
-#ifndef PTXOPT_ENGINE_CHOOSE_H
-#define PTXOPT_ENGINE_CHOOSE_H
+#ifndef PTXOPT_ENGINE_CHOOSE_CHOOSE_H
+#define PTXOPT_ENGINE_CHOOSE_CHOOSE_H
 
 #include "engine/judge/form_cost.h"
-#include "engine/report/report.h"
+#include "engine/choose/trials.h"
 
 /* The context of a choice. */
 typedef struct ChoiceContext {
@@ -31,9 +31,9 @@ const Launch *choice_launch(const ChoiceContext *context, const char *kernel);
  *
  * With a launch of the kernel, its counts decide; without, estimates for the known block size do, or, if that is
  * unknown, for three usual ones: the form must be faster for each, and it may lose nothing in other launches that a
- * build cannot rule out (engine/bases.h). The choice is the one that merges the least among forms that are about as
- * fast. If each launch decides which form it runs, the choice may lose in small grids, and says from which size on it
- * pays.
+ * build cannot rule out (engine/choose/bases.h). The choice is the one that merges the least among forms that are
+ * about as fast. If each launch decides which form it runs, the choice may lose in small grids, and says from which
+ * size on it pays.
  *
  * Estimates also decide which forms are assembled and counted, if there are many, by PTX instructions. The first of
  * them are compared with the input once more, by the machine instructions that both execute, which decide. Nothing is

@@ -1,4 +1,4 @@
-#include "engine/bases.h"
+#include "engine/choose/bases.h"
 
 #include "engine/judge/machine_cost.h"
 
@@ -13,21 +13,20 @@ static const unsigned usual_blocks[DIMENSIONS][USUAL_SIZES][3] = {
 
 typedef enum GridSize { GRID_LARGE, GRID_AT_ONCE, GRID_SMALL } GridSize;
 
-/* A launch that a build cannot rule out, although most are larger, and most loops longer or shorter. */
 typedef struct Scenario {
-    const char *where;
+    Elsewhere elsewhere;
     GridSize grid;
     double trips; /* 0: ESTIMATED_TRIPS */
 } Scenario;
 
 static const Scenario scenarios[] = {
-    {"where the grid has one block for each SM", GRID_SMALL, 0},
-    {"where all blocks of the grid run at once", GRID_AT_ONCE, 0},
-    {"where loops make 2 trips", GRID_SMALL, SHORT_LOOP},
-    {"where loops make 256 trips", GRID_SMALL, LONG_LOOP},
+    {ELSEWHERE_SMALL_GRID, GRID_SMALL, 0},
+    {ELSEWHERE_ONE_WAVE, GRID_AT_ONCE, 0},
+    {ELSEWHERE_SHORT_LOOPS, GRID_SMALL, SHORT_LOOP},
+    {ELSEWHERE_LONG_LOOPS, GRID_SMALL, LONG_LOOP},
 }, scenarios_of_loops[] = {
-    {"where loops make 2 trips", GRID_LARGE, SHORT_LOOP},
-    {"where loops make 256 trips", GRID_LARGE, LONG_LOOP},
+    {ELSEWHERE_SHORT_LOOPS, GRID_LARGE, SHORT_LOOP},
+    {ELSEWHERE_LONG_LOOPS, GRID_LARGE, LONG_LOOP},
 };
 
 void kernel_axes(const Function *kernel, unsigned role, bool axes[3])
@@ -58,8 +57,7 @@ static void add_scenario(Bases *bases, const CostBasis *usual, const Scenario *s
     if (scenario->grid != GRID_LARGE)
         added->basis.blocks = scenario->grid == GRID_SMALL ? usual->device.multiprocessors : places;
     added->basis.trips = scenario->trips;
-    added->is_elsewhere = true;
-    added->where = scenario->where;
+    added->elsewhere = scenario->elsewhere;
 }
 
 Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Function *kernel, const Launch *launch,

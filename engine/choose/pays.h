@@ -1,8 +1,8 @@
 /* From which grid on a coarsened form pays, for launches that are decided when they are made. */
-#ifndef PTXOPT_ENGINE_PAYS_H
-#define PTXOPT_ENGINE_PAYS_H
+#ifndef PTXOPT_ENGINE_CHOOSE_PAYS_H
+#define PTXOPT_ENGINE_CHOOSE_PAYS_H
 
-#include "engine/bases.h"
+#include "engine/choose/bases.h"
 
 /* The first two words of __ptxopt_pays_KERNEL, as runtime/ptxopt-launch.h reads them. */
 enum { PAYS_MAGIC = 0x59415058, PAYS_FORMAT = 1 };

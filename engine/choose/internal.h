@@ -1,0 +1,87 @@
+/* The state of a choice, which forms.c, weigh.c and choose.c share. */
+#ifndef PTXOPT_ENGINE_CHOOSE_INTERNAL_H
+#define PTXOPT_ENGINE_CHOOSE_INTERNAL_H
+
+#include "engine/choose/bases.h"
+#include "engine/choose/choose.h"
+
+/* Forms that merge threads, and forms that merge only blocks. */
+enum { KINDS = 2 };
+
+/* A form that coarsening makes. */
+typedef struct Candidate {
+    CoarsenTrial *trial;
+    KernelResult result; /* has a body while the candidate is in the running */
+    Figures figures;     /* once it is assembled */
+    bool is_narrow;      /* its blocks have less than a warp, while the input's have one */
+    bool is_confirmed;   /* its speedup is by machine instructions, */
+    bool is_searched;    /* and at the boundary that is best for it */
+} Candidate;
+
+typedef struct Choice {
+    Arena *arena;
+    Function *kernel;
+    const KernelRequest *request; /* the kernel's, which does not coarsen yet */
+    const PipelineOptions *options;
+    PipelineOptions quiet; /* without an assembler or dumps */
+    AssemblerJudge *judge;
+    struct Progress *progress; /* NULL: not shown */
+    /* The bases, three times, from the cheapest figures to the best: */
+    Bases rough; /* estimated, to decide which forms are counted */
+    Bases bases; /* counted if there is a launch, to rank forms */
+    Bases exact; /* by machine instructions, to confirm the best; set up on first use */
+    bool launch_decides; /* the original stays beside the form */
+    bool is_block_known; /* otherwise, several sizes are assumed */
+    bool reads_block_index[3]; /* along x, y, z; if not, merged blocks would repeat the same work */
+    CoarsenTrial *trials;
+    unsigned trial_count;
+    bool is_any_refused;
+    Refusal refusal;       /* of the first trial that was refused */
+    Candidate *candidates; /* for the sound forms */
+    unsigned candidate_count;
+    unsigned weighed_count; /* how many of them, the first ones, are assembled and counted */
+    const CoarsenTrial **spilling; /* forms that spill more than the input */
+    unsigned spilling_count;
+    double plain_speedup; /* of the input without coarsening: the gain from registers alone */
+} Choice;
+
+/* True if the user wants the search to end; the best form so far is then taken. */
+static inline bool is_over(const Choice *choice)
+{
+    const Judge *judge = choice->options->judge;
+    return judge->is_over && judge->is_over(judge->context);
+}
+
+/* The launch that is counted; NULL: launches are assumed. */
+static inline const Launch *launch_of(const Choice *choice)
+{
+    return choice->bases.of[0].basis.launch;
+}
+
+/* Both threads and blocks are merged. */
+static inline bool is_product(const Shape *shape)
+{
+    return merges_any(shape->threads) && merges_any(shape->blocks);
+}
+
+/* forms.c: making forms, which are then candidates. */
+/* Makes room for all trials. */
+void forms_allocate(Choice *choice);
+/* Makes every form that merges only threads, or only blocks. */
+void forms_make(Choice *choice, const ChoiceContext *context);
+/* Makes forms that merge both, of those weighed that are the fastest with threads merged alone. */
+void forms_make_products(Choice *choice, const ChoiceContext *context);
+/* The request for the trial's coarsening. */
+KernelRequest trial_request(const Choice *choice, const CoarsenTrial *trial);
+
+/* weigh.c: assembling forms, and comparing them with the input. */
+/* Drops the forms not weighed yet that estimates do not rank first, weighs the others, and ranks all that remain. */
+void forms_weigh(Choice *choice);
+/* Compares a weighed form with the input again, now by the machine instructions that both execute. */
+void candidate_confirm(Choice *choice, Candidate *candidate);
+Promise candidate_promise(const Choice *choice, const Candidate *candidate);
+/* The speedup to rank candidates by. */
+double candidate_worth(const Candidate *candidate);
+MeasuredForm candidate_form(const Candidate *candidate, const Figures *figures);
+
+#endif

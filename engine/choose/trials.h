@@ -1,0 +1,126 @@
+/* The forms that -coarsen auto and -uj auto tried, and their decisions, as facts: engine/report/trial_words.h words
+ * them. */
+#ifndef PTXOPT_ENGINE_CHOOSE_TRIALS_H
+#define PTXOPT_ENGINE_CHOOSE_TRIALS_H
+
+#include "engine/judge/form_cost.h"
+#include "opt/opt.h"
+
+/* The numbers of trips of a loop that is short, and of one that is long, where they are not known. */
+enum { SHORT_LOOP = 2, LONG_LOOP = 256 };
+
+/* Launches that a build cannot rule out, although most are larger, and most loops longer or shorter. */
+typedef enum Elsewhere {
+    ELSEWHERE_NONE,        /* the launch in which a form must gain */
+    ELSEWHERE_SMALL_GRID,  /* one block for each SM */
+    ELSEWHERE_ONE_WAVE,    /* all blocks run at once */
+    ELSEWHERE_SHORT_LOOPS, /* loops make SHORT_LOOP trips */
+    ELSEWHERE_LONG_LOOPS,  /* loops make LONG_LOOP trips */
+} Elsewhere;
+
+/* The fate of a form. */
+typedef enum TrialState {
+    TRIAL_MADE,         /* it is sound, and was not looked at further because the user ended the search */
+    TRIAL_REFUSED,      /* by a pass: 'refusal' */
+    TRIAL_UNCHANGED,    /* the passes had nothing to do */
+    TRIAL_UNMET,        /* the launch does not meet its contract: 'message' */
+    TRIAL_UNKNOWN,      /* its time is unknown: 'message' */
+    TRIAL_OUTRANKED,    /* not assembled: by estimates, others are better */
+    TRIAL_PART_SPILLS,  /* not assembled: 'part', which it includes, spills more than the input */
+    TRIAL_NOT_REACHED,  /* not assembled: the user ended the search */
+    TRIAL_BROKEN,       /* it does not assemble: 'message' */
+    TRIAL_NOT_COMPARED, /* assembled, but the user ended the search */
+    TRIAL_FORBIDDEN,    /* it loses 'elsewhere' */
+    TRIAL_DEMANDING,    /* it may wait for ever: 'demand' */
+    TRIAL_SPILLS,       /* more than the input */
+    TRIAL_COMPARED,     /* with the input: 'cost' */
+} TrialState;
+
+typedef struct TrialVerdict {
+    TrialState state;
+    CostVerdict cost; /* the comparison with the input, from TRIAL_OUTRANKED on: the best there is */
+    Refusal refusal;
+    const char *message; /* the assembler's, or that of the emulator or of the contract */
+    Shape part;
+    Elsewhere elsewhere;
+    double elsewhere_speedup;
+    DemandObjection demand;
+    uint64_t spills, spills_before; /* TRIAL_SPILLS: bytes */
+    unsigned registers;             /* TRIAL_COMPARED: those at which it is the fastest; 0: not searched */
+} TrialVerdict;
+
+/* A form that -coarsen auto tried. */
+typedef struct CoarsenTrial {
+    Shape shape;
+    Stride stride;
+    GuardForm guards;
+    bool shrinks_grid; /* where blocks are merged: fewer are launched */
+    bool fits_seldom;  /* launches whose grids that does not fit run the original, and grids are not known */
+    bool sound;        /* false: refused, or not tried at all */
+    bool is_compared;  /* assembled, and its time is that of the machine code */
+    double speedup;    /* predicted; 0: unknown */
+    bool chosen;
+    TrialVerdict verdict;
+} CoarsenTrial;
+
+typedef enum FactorOutcome {
+    FACTOR_NOT_ASKED,
+    FACTOR_INTERRUPTED, /* before a form was compared */
+    FACTOR_IMPOSSIBLE,  /* nothing can be compared: the request's refusal says why */
+    FACTOR_NONE_FITS,   /* no factor divides the block, and there are no blocks to merge */
+    FACTOR_NONE_SOUND,  /* or all spill more than the input */
+    FACTOR_FORBIDDEN,   /* 'best' gains, but loses in a launch that a build cannot rule out */
+    FACTOR_LOSES,       /* the same, and 'best' does not gain enough either */
+    FACTOR_NO_GAIN,     /* 'best' does not gain enough */
+    FACTOR_CHOSEN,      /* 'best' */
+    FACTOR_LOOPS_ALONE, /* not 'best', because iterations of loops side by side are faster without it */
+} FactorOutcome;
+
+/* The decision of -coarsen auto. Trials end here: only the request is used to make the form that is installed. */
+typedef struct FactorChoice {
+    KernelRequest request; /* the kernel's, with the chosen coarsening, or with none, or refused with the reason */
+    FactorOutcome outcome;
+    const CoarsenTrial *best; /* NULL: none is in the running */
+    bool is_counted;          /* times are of a launch that was counted, not estimated */
+    Promise promise;          /* of 'best' */
+    double plain_speedup;     /* of another number of registers alone; 1: none */
+    double loops_alone;       /* FACTOR_LOOPS_ALONE: how many times as fast these are */
+    double speedup;           /* predicted; 0: nothing was chosen */
+    unsigned pays_from;       /* threads of the original launch for each SM; launches of fewer run the original */
+    CoarsenTrial *trials;
+    unsigned trial_count;
+} FactorChoice;
+
+/* A form that -uj auto tried. */
+typedef struct JamTrial {
+    UnrollJam jam;
+    double speedup; /* predicted; 0: unknown, or it spills more */
+    bool chosen;
+    TrialVerdict verdict;
+} JamTrial;
+
+typedef enum LoopsOutcome {
+    LOOPS_NOT_ASKED,
+    LOOPS_NO_ASSEMBLER,
+    LOOPS_NO_BLOCK, /* the block size is unknown, so times are */
+    LOOPS_UNKNOWN,  /* the time without is unknown: 'without' */
+    LOOPS_NONE,     /* the kernel has no loop */
+    LOOPS_NO_GAIN,
+    LOOPS_CHOSEN,
+} LoopsOutcome;
+
+/* The decision of -uj auto. */
+typedef struct LoopsChoice {
+    const UnrollJam *jams; /* those of the request, and those that were chosen */
+    unsigned jam_count;
+    unsigned given; /* those of the request */
+    LoopsOutcome outcome;
+    TrialVerdict without;
+    CostVerdict gain; /* LOOPS_CHOSEN */
+    bool is_counted;  /* times are of a launch that was counted, not estimated */
+    double cycles;    /* predicted, with these; 0: unknown */
+    JamTrial *trials;
+    unsigned trial_count;
+} LoopsChoice;
+
+#endif

@@ -1,0 +1,274 @@
+/* Assembling the forms of -coarsen auto, and comparing them with the input. */
+#include <stdlib.h>
+
+#include "engine/choose/internal.h"
+#include "engine/judge/machine_cost.h"
+#include "engine/progress.h"
+
+enum { FEWEST_COUNTED = 6, MOST_COUNTED = 24, COUNTED_INSTRUCTIONS = 10000000 };
+
+MeasuredForm candidate_form(const Candidate *candidate, const Figures *figures)
+{
+    return (MeasuredForm){.form = kernel_form(&candidate->result),
+                          .figures = figures,
+                          .change = contract_change(&candidate->result.contract)};
+}
+
+/* Takes the comparison on one basis down: of the bases in which the form must gain, the lowest speedup counts. False if
+ * the form is rejected because of it. */
+static bool note_comparison(CoarsenTrial *trial, const CostVerdict *cost, Elsewhere elsewhere, Threshold least)
+{
+    TrialVerdict *verdict = &trial->verdict;
+    if (elsewhere == ELSEWHERE_NONE) {
+        if (verdict->state != TRIAL_COMPARED || cost->speedup < trial->speedup) {
+            trial->speedup = cost->speedup;
+            *verdict = (TrialVerdict){.state = TRIAL_COMPARED, .cost = *cost};
+        }
+        return true;
+    }
+    if (speedup_judge(cost->speedup, least) == VERDICT_TAKE)
+        return true;
+    verdict->state = TRIAL_FORBIDDEN;
+    verdict->elsewhere = elsewhere;
+    verdict->elsewhere_speedup = cost->speedup;
+    return false;
+}
+
+/* Compares a form with the input on every basis. Machine instructions are counted by 'judge' (NULL: PTX instructions),
+ * and elsewhere the speedup must be at least the threshold 'least_elsewhere'. False, with the verdict, if a time is
+ * unknown or a launch forbids the form. */
+static bool candidate_compare(const Candidate *candidate, const Bases *bases, AssemblerJudge *judge,
+                              const Figures *figures, Threshold least_elsewhere)
+{
+    CoarsenTrial *trial = candidate->trial;
+    const MeasuredForm form = candidate_form(candidate, figures);
+    trial->verdict = (TrialVerdict){.state = TRIAL_MADE};
+    for (unsigned i = 0; i < bases->count; i++) {
+        const Basis *basis = &bases->of[i];
+        FormCost before, after;
+        if (!basis_compare(basis, judge, &form, &before, &after)) {
+            trial->verdict = (TrialVerdict){.state = TRIAL_UNKNOWN, .message = after.error};
+            return false;
+        }
+        const CostVerdict cost = cost_verdict(&before, &after);
+        if (!note_comparison(trial, &cost, basis->elsewhere, least_elsewhere))
+            return false;
+    }
+    return true;
+}
+
+/* The promise as far as forms are ranked by it: all of them are as uneven as the input. */
+static Promise promise_to_rank(const Candidate *candidate)
+{
+    return (Promise){.speedup = candidate->trial->speedup,
+                     .is_narrow = candidate->is_narrow,
+                     .is_product = is_product(&candidate->trial->shape),
+                     .fits_seldom = candidate->trial->fits_seldom};
+}
+
+Promise candidate_promise(const Choice *choice, const Candidate *candidate)
+{
+    Promise promise = promise_to_rank(candidate);
+    promise.is_uneven = choice->bases.of[0].before.profile->uneven;
+    return promise;
+}
+
+double candidate_worth(const Candidate *candidate)
+{
+    const Promise promise = promise_to_rank(candidate);
+    return promise_worth(&promise);
+}
+
+/* Orders candidates from the best to the worst. */
+static int compare_candidates(const void *a, const void *b)
+{
+    const Candidate *x = a, *y = b;
+    if (candidate_worth(x) != candidate_worth(y))
+        return candidate_worth(x) < candidate_worth(y) ? 1 : -1;
+    return x->trial < y->trial ? -1 : x->trial > y->trial;
+}
+
+/* Orders trials from small factors to large ones. */
+static int compare_trials(const void *a, const void *b)
+{
+    const Candidate *x = a, *y = b;
+    return x->trial < y->trial ? -1 : x->trial > y->trial;
+}
+
+/* Drops, among the forms not weighed yet, all but the first 'most' of those that merge threads, and of those that merge
+ * only blocks: estimates compare forms of one kind better than kinds. Merged blocks get half as many where the grid
+ * stays, which pays less often. */
+static void take_first(Choice *choice, unsigned most)
+{
+    const bool halves = !choice->request->coarsening.shrinks_grid;
+    const unsigned share[KINDS] = {most, halves ? (most + 1) / 2 : most};
+    unsigned kept = choice->weighed_count, taken[KINDS] = {0};
+    for (unsigned i = kept; i < choice->candidate_count; i++) {
+        Candidate *candidate = &choice->candidates[i];
+        const CoarsenTrial *trial = candidate->trial;
+        const bool of_blocks = shape_is_of_blocks(&trial->shape);
+        if (taken[of_blocks]++ < share[of_blocks]) {
+            choice->candidates[kept++] = *candidate;
+            continue;
+        }
+        candidate->trial->verdict.state = TRIAL_OUTRANKED;
+        kernel_discard(&candidate->result);
+    }
+    choice->candidate_count = kept;
+}
+
+/* How many forms of either kind can be assembled and counted: fewer where the launch executes much. */
+static unsigned most_weighed(const Choice *choice)
+{
+    const double each = choice->bases.of[0].before.profile->warp_instructions;
+    if (choice->options->level >= 3)
+        return choice->candidate_count;
+    if (choice->weighed_count) /* products */
+        return FEWEST_COUNTED;
+    if (!launch_of(choice) || each * MOST_COUNTED <= COUNTED_INSTRUCTIONS)
+        return MOST_COUNTED;
+    unsigned affordable = (unsigned)(COUNTED_INSTRUCTIONS / each);
+    return affordable < FEWEST_COUNTED ? FEWEST_COUNTED : affordable;
+}
+
+/* Drops the forms that are not weighed yet and not among those that estimates rank first: they are not assembled and
+ * counted. */
+static void prune(Choice *choice)
+{
+    const unsigned weighed = choice->weighed_count;
+    unsigned kept = weighed;
+    for (unsigned i = weighed; i < choice->candidate_count; i++) {
+        Candidate *candidate = &choice->candidates[i];
+        if (!is_over(choice) &&
+            candidate_compare(candidate, &choice->rough, NULL, &choice->bases.of[0].before.figures,
+                              THRESHOLD_COARSEN_ELSEWHERE_ROUGH))
+            choice->candidates[kept++] = *candidate;
+        else
+            kernel_discard(&candidate->result);
+    }
+    choice->candidate_count = kept;
+    qsort(choice->candidates + weighed, kept - weighed, sizeof *choice->candidates, compare_candidates);
+    take_first(choice, most_weighed(choice));
+}
+
+/* A form that spills and makes up a part of this one, which then spills, too; NULL if there is none. */
+static const CoarsenTrial *spilling_part(const Choice *choice, const CoarsenTrial *trial)
+{
+    for (unsigned i = 0; i < choice->spilling_count; i++) {
+        const CoarsenTrial *part = choice->spilling[i];
+        if (shape_is_of_blocks(&part->shape) == shape_is_of_blocks(&trial->shape) && part->guards == trial->guards &&
+            shape_is_within(&part->shape, &trial->shape))
+            return part;
+    }
+    return NULL;
+}
+
+static void note_spills(Choice *choice, CoarsenTrial *trial, const Figures *before, const Figures *after)
+{
+    choice->spilling[choice->spilling_count++] = trial;
+    trial->verdict.state = TRIAL_SPILLS;
+    trial->verdict.spills = figures_spills(after);
+    trial->verdict.spills_before = figures_spills(before);
+}
+
+/* Compares the assembled form with the input; false, with the verdict, if it is out of the running. */
+static bool weigh_assembled(Choice *choice, Candidate *candidate)
+{
+    CoarsenTrial *trial = candidate->trial;
+    const CostVerdict estimate = trial->verdict.cost;
+    const Figures *before = &choice->bases.of[0].before.figures, *after = &candidate->figures;
+    if (!candidate_compare(candidate, &choice->bases, NULL, after, THRESHOLD_COARSEN_ELSEWHERE_ROUGH)) {
+        if (is_over(choice))
+            trial->verdict = (TrialVerdict){.state = TRIAL_NOT_COMPARED, .cost = estimate};
+        return false;
+    }
+    const DemandObjection objection =
+        kernel_objection(&candidate->result, choice->options->sm, choice->request->dynamic_shared, before, after);
+    if (objection.kind != DEMAND_MET) {
+        trial->verdict.state = TRIAL_DEMANDING;
+        trial->verdict.demand = objection;
+        return false;
+    }
+    trial->is_compared = spills_judge(after, before) == VERDICT_TAKE;
+    if (!trial->is_compared)
+        note_spills(choice, trial, before, after);
+    return trial->is_compared;
+}
+
+/* Assembles the form and predicts its time; false, with the verdict, if it is out of the running. */
+static bool weigh(Choice *choice, Candidate *candidate)
+{
+    const Judge *judge = choice->options->judge;
+    const FunctionForm form = kernel_form(&candidate->result);
+    TrialVerdict *verdict = &candidate->trial->verdict;
+    const CoarsenTrial *part = spilling_part(choice, candidate->trial);
+    if (part) {
+        verdict->state = TRIAL_PART_SPILLS;
+        verdict->part = part->shape;
+        return false;
+    }
+    if (!judge->measure(judge->context, &form, &candidate->figures)) {
+        verdict->state = TRIAL_BROKEN;
+        verdict->message = candidate->figures.message;
+        return false;
+    }
+    return weigh_assembled(choice, candidate);
+}
+
+void candidate_confirm(Choice *choice, Candidate *candidate)
+{
+    const FunctionForm input = {.function = choice->kernel};
+    CoarsenTrial *trial = candidate->trial;
+    choice->exact.count = choice->bases.count;
+    for (unsigned i = 0; i < choice->bases.count && !choice->exact.of[i].before.known; i++) {
+        choice->exact.of[i] = choice->bases.of[i];
+        choice->exact.of[i].before = machine_cost(choice->judge, &choice->exact.of[i].basis, &input,
+                                                  &choice->bases.of[i].before.figures, NULL, NULL);
+    }
+    /* If that is unknown, because the user wants the search to end, the verdict by PTX instructions remains true. */
+    const CoarsenTrial by_ptx = *trial;
+    candidate_compare(candidate, &choice->exact, choice->judge, &candidate->figures, THRESHOLD_COARSEN_ELSEWHERE);
+    candidate->is_confirmed = trial->verdict.state != TRIAL_FORBIDDEN;
+    if (trial->verdict.state == TRIAL_UNKNOWN)
+        *trial = by_ptx;
+}
+
+/* Makes the judge start assembling the forms from 'first' on, as many as it can at once. */
+static void prepare(const Choice *choice, unsigned first)
+{
+    const Judge *judge = choice->options->judge;
+    unsigned width = judge->prepare ? judge->width : 0, count = 0;
+    for (unsigned i = first; i < choice->candidate_count && count < width; i++) {
+        if (spilling_part(choice, choice->candidates[i].trial))
+            continue;
+        const FunctionForm form = kernel_form(&choice->candidates[i].result);
+        judge->prepare(judge->context, &form);
+        count++;
+    }
+}
+
+void forms_weigh(Choice *choice)
+{
+    prune(choice);
+    const unsigned first = choice->weighed_count;
+    unsigned kept = first;
+    qsort(choice->candidates + first, choice->candidate_count - first, sizeof *choice->candidates, compare_trials);
+    unsigned width = choice->options->judge->width > 1 ? choice->options->judge->width : 1;
+    for (unsigned i = first; i < choice->candidate_count; i++) {
+        if (is_over(choice)) {
+            choice->candidates[i].trial->verdict.state = TRIAL_NOT_REACHED;
+            kernel_discard(&choice->candidates[i].result);
+            continue;
+        }
+        progress_step(choice->progress, i - first, choice->candidate_count - first);
+        if ((i - first) % width == 0)
+            prepare(choice, i);
+        if (weigh(choice, &choice->candidates[i]))
+            choice->candidates[kept++] = choice->candidates[i];
+        else
+            kernel_discard(&choice->candidates[i].result);
+    }
+    choice->candidate_count = choice->weighed_count = kept;
+    qsort(choice->candidates, kept, sizeof *choice->candidates, compare_candidates);
+}
+

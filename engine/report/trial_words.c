@@ -1,0 +1,193 @@
+#include "engine/report/trial_words.h"
+
+#include "engine/report/cost_report.h"
+#include "engine/report/report.h"
+#include "engine/report/verdicts.h"
+
+static void elsewhere_print(Elsewhere elsewhere, Buf *out)
+{
+    switch (elsewhere) {
+    case ELSEWHERE_NONE: break;
+    case ELSEWHERE_SMALL_GRID: buf_puts(out, "where the grid has one block for each SM"); break;
+    case ELSEWHERE_ONE_WAVE: buf_puts(out, "where all blocks of the grid run at once"); break;
+    case ELSEWHERE_SHORT_LOOPS: buf_printf(out, "where loops make %d trips", SHORT_LOOP); break;
+    case ELSEWHERE_LONG_LOOPS: buf_printf(out, "where loops make %d trips", LONG_LOOP); break;
+    }
+}
+
+static const char *message_or(const char *message, const char *without)
+{
+    return message ? message : without;
+}
+
+static void compared_print(const TrialVerdict *verdict, Buf *out)
+{
+    cost_verdict_print(&verdict->cost, out);
+    if (verdict->registers)
+        buf_printf(out, ", with %u register%s", verdict->registers, plural(verdict->registers));
+}
+
+static void part_spills_print(const TrialVerdict *verdict, Buf *out)
+{
+    char parts[SHAPE_TEXT];
+    buf_printf(out, "not assembled: %s spills already (else estimated ", shape_text(&verdict->part, parts));
+    cost_verdict_print(&verdict->cost, out);
+    buf_puts(out, ")");
+}
+
+static void forbidden_print(const TrialVerdict *verdict, Buf *out)
+{
+    buf_printf(out, "rejected: %.2fx ", verdict->elsewhere_speedup);
+    elsewhere_print(verdict->elsewhere, out);
+    buf_puts(out, " (else estimated ");
+    cost_verdict_print(&verdict->cost, out);
+    buf_puts(out, ")");
+}
+
+static void spills_print(const TrialVerdict *verdict, Buf *out)
+{
+    buf_printf(out, "rejected: %llu byte%s spilled instead of %llu (else ", (unsigned long long)verdict->spills,
+               plural(verdict->spills), (unsigned long long)verdict->spills_before);
+    cost_verdict_print(&verdict->cost, out);
+    buf_puts(out, ")");
+}
+
+static void interrupted_print(const TrialVerdict *verdict, const char *state, Buf *out)
+{
+    buf_printf(out, "%s: interrupted (estimated ", state);
+    cost_verdict_print(&verdict->cost, out);
+    buf_puts(out, ")");
+}
+
+void trial_verdict_print(const TrialVerdict *verdict, Buf *out)
+{
+    switch (verdict->state) {
+    case TRIAL_MADE: break;
+    case TRIAL_REFUSED: buf_printf(out, "refused: %s", verdict->refusal.reason); break;
+    case TRIAL_UNCHANGED: buf_puts(out, "refused: nothing to do"); break;
+    case TRIAL_UNMET: buf_printf(out, "rejected: %s", verdict->message); break;
+    case TRIAL_UNKNOWN: buf_printf(out, "rejected: %s", message_or(verdict->message, "unknown")); break;
+    case TRIAL_OUTRANKED:
+        buf_puts(out, "not assembled: estimated ");
+        cost_verdict_print(&verdict->cost, out);
+        break;
+    case TRIAL_PART_SPILLS: part_spills_print(verdict, out); break;
+    case TRIAL_NOT_REACHED: interrupted_print(verdict, "not assembled", out); break;
+    case TRIAL_BROKEN:
+        buf_printf(out, "does not assemble: %s", message_or(verdict->message, "no reason given"));
+        break;
+    case TRIAL_NOT_COMPARED: interrupted_print(verdict, "not compared", out); break;
+    case TRIAL_FORBIDDEN: forbidden_print(verdict, out); break;
+    case TRIAL_DEMANDING: demand_print(&verdict->demand, out); break;
+    case TRIAL_SPILLS: spills_print(verdict, out); break;
+    case TRIAL_COMPARED: compared_print(verdict, out); break;
+    }
+}
+
+/* "x2 with stride unit, sequential guards" */
+static void trial_name_print(const CoarsenTrial *trial, Buf *out)
+{
+    char parts[SHAPE_TEXT], stride[16];
+    buf_printf(out, "%s with stride %s%s", shape_text(&trial->shape, parts), stride_text(&trial->stride, stride),
+               guards_text(trial));
+}
+
+static const char *basis_text(bool is_counted)
+{
+    return is_counted ? "counted" : "estimated";
+}
+
+static void taken_print(const FactorChoice *choice, Buf *out)
+{
+    trial_name_print(choice->best, out);
+    buf_printf(out, ", predicted (%s) to be ", basis_text(choice->is_counted));
+    trial_verdict_print(&choice->best->verdict, out);
+}
+
+static void no_gain_print(const FactorChoice *choice, Buf *out)
+{
+    const char *doubt = choice->promise.is_uneven   ? ", while threads make different numbers of trips"
+                        : choice->promise.is_narrow ? ", with blocks below a warp"
+                                                    : "";
+    trial_name_print(choice->best, out);
+    buf_printf(out, ", is predicted (%s%s) to be ", basis_text(choice->is_counted), doubt);
+    trial_verdict_print(&choice->best->verdict, out);
+    if (choice->plain_speedup > 1)
+        buf_printf(out, "; without it, another number of registers alone gives %.2fx", choice->plain_speedup);
+}
+
+/* The best form gains in large launches, or not even there. */
+static void loss_print(const FactorChoice *choice, Buf *out)
+{
+    const TrialVerdict *verdict = &choice->best->verdict;
+    const bool gains = choice->outcome == FACTOR_FORBIDDEN;
+    trial_name_print(choice->best, out);
+    buf_printf(out, gains ? ", would be %.2fx faster in large launches (estimated), but %.2fx "
+                          : ", is estimated at %.2fx in large launches, and at %.2fx ",
+               choice->best->speedup, verdict->elsewhere_speedup);
+    elsewhere_print(verdict->elsewhere, out);
+    if (gains)
+        buf_puts(out, "; a launch file (-launch) would decide");
+}
+
+/* The reason for which nothing is coarsened. */
+static void reluctance_print(const FactorChoice *choice, Buf *out)
+{
+    buf_puts(out, "not coarsened: ");
+    switch (choice->outcome) {
+    case FACTOR_INTERRUPTED: buf_puts(out, "interrupted before a form was compared"); break;
+    case FACTOR_NONE_FITS:
+        buf_puts(out, "the block size is not divisible by 2, and there are no blocks to merge");
+        break;
+    case FACTOR_NONE_SOUND: buf_puts(out, "no factor is sound and spills no more than the input"); break;
+    case FACTOR_LOOPS_ALONE:
+        buf_puts(out, "it would be ");
+        taken_print(choice, out);
+        buf_printf(out, "; iterations of loops side by side alone are %.2fx as fast as that", choice->loops_alone);
+        break;
+    default:
+        buf_puts(out, "the best form, ");
+        if (choice->outcome == FACTOR_NO_GAIN)
+            no_gain_print(choice, out);
+        else
+            loss_print(choice, out);
+    }
+}
+
+void factor_choice_print(const FactorChoice *choice, Buf *out)
+{
+    switch (choice->outcome) {
+    case FACTOR_NOT_ASKED: break;
+    case FACTOR_IMPOSSIBLE: buf_puts(out, choice->request.refused.reason); break;
+    case FACTOR_CHOSEN: taken_print(choice, out); break;
+    default: reluctance_print(choice, out);
+    }
+}
+
+static void loops_chosen_print(const LoopsChoice *choice, Buf *out)
+{
+    for (unsigned i = choice->given; i < choice->jam_count; i++)
+        buf_printf(out, "%s%s x%u", i > choice->given ? ", " : "", choice->jams[i].loop, choice->jams[i].factor);
+    buf_printf(out, ", predicted (%s) to be ", basis_text(choice->is_counted));
+    cost_verdict_print(&choice->gain, out);
+}
+
+void loops_choice_print(const LoopsChoice *choice, Buf *out)
+{
+    switch (choice->outcome) {
+    case LOOPS_NOT_ASKED: break;
+    case LOOPS_NO_ASSEMBLER: buf_puts(out, "not done: there is no assembler, which choosing needs"); break;
+    case LOOPS_NO_BLOCK:
+        buf_puts(out, "not done: times are predicted for a block size, which -block or -launch would tell");
+        break;
+    case LOOPS_UNKNOWN:
+        buf_puts(out, "not done: the time without is unknown: ");
+        trial_verdict_print(&choice->without, out);
+        break;
+    case LOOPS_NONE: buf_puts(out, "not done: the kernel has no loop"); break;
+    case LOOPS_NO_GAIN:
+        buf_puts(out, "not done: no loop's iterations side by side are predicted to be 3% faster");
+        break;
+    case LOOPS_CHOSEN: loops_chosen_print(choice, out); break;
+    }
+}
