@@ -12,6 +12,7 @@
 #include "engine/report/accesses.h"
 #include "engine/report/cost_report.h"
 #include "engine/report/json.h"
+#include "engine/report/refusal_words.h"
 #include "engine/report/report.h"
 #include "engine/run.h"
 #include "engine/run_steps.h"

@@ -6,6 +6,7 @@
 #include "engine/choose/loops.h"
 #include "engine/directive.h"
 #include "engine/kernel_estimate.h"
+#include "engine/report/refusal_words.h"
 #include "engine/report/verdicts.h"
 #include "engine/run_steps.h"
 
@@ -41,8 +42,10 @@ static void follow_directive(const Run *run, KernelReport *report)
     if (!directive.span.end)
         return;
     if (directive.error) {
-        const char *reason = arena_printf(run->arena, "its directive is wrong: %s", directive.error);
-        refuse_request(report, (Refusal){.reason = reason, .span = directive.span, .has_span = true});
+        refuse_request(report, (Refusal){.reason = REFUSAL_DIRECTIVE,
+                                         .operands = {refusal_name(directive.error)},
+                                         .span = directive.span,
+                                         .has_span = true});
     } else {
         report->is_directed = true;
         set_shape(report, &directive.coarsen, directive.coarsen.shape);
@@ -150,7 +153,8 @@ static void warn_refusals(Run *run, const KernelReport *report)
     const char *name = result->kernel->name;
     if (result->coarsening == OUTCOME_REFUSED) {
         Span span = result->refusal.has_span ? result->refusal.span : result->kernel->span;
-        diag_warning(&run->diag, span, "kernel '%s' is not coarsened: %s", name, result->refusal.reason);
+        diag_warning(&run->diag, span, "kernel '%s' is not coarsened: %s", name,
+                     refusal_text(run->arena, &result->refusal));
     }
     for (unsigned i = 0; i < report->loop_directive_count; i++) {
         const LoopDirective *directive = &report->loop_directives[i];
@@ -162,11 +166,12 @@ static void warn_refusals(Run *run, const KernelReport *report)
         if (jam->done)
             continue;
         diag_warning(&run->diag, jam->refusal.has_span ? jam->refusal.span : result->kernel->span,
-                     "the loop at %s is not unrolled and jammed: %s", jam->jam.loop, jam->refusal.reason);
+                     "the loop at %s is not unrolled and jammed: %s", jam->jam.loop,
+                     refusal_text(run->arena, &jam->refusal));
     }
     if (result->registers == OUTCOME_REFUSED) {
         diag_warning(&run->diag, result->kernel->span, "the registers of kernel '%s' are not reduced: %s", name,
-                     result->registers_refusal);
+                     refusal_text(run->arena, &result->registers_refusal));
     } else if (report->request.reduce && report->request.registers.goal == GOAL_COUNT &&
                result->registers != OUTCOME_NOT_ASKED && !result->reduction.reached) {
         Buf words = {0};
@@ -285,7 +290,7 @@ static void complete_request(Run *run, KernelReport *kernel)
     KernelRequest *request = &kernel->request;
     const KernelRequest plain = *request;
     if (is_coarsened_already(run, kernel))
-        refuse_request(kernel, (Refusal){.reason = "it is already coarsened; coarsening twice is not supported"});
+        refuse_request(kernel, (Refusal){.reason = REFUSAL_COARSENED_ALREADY});
     if (kernel->is_auto) {
         progress_phase(&run->progress, "comparing forms", HUGE_VAL);
         ChoiceContext context = run->choice;
@@ -329,7 +334,7 @@ static void run_kernel(Run *run, KernelReport *kernel)
     progress_phase(&run->progress, kernel->request.reduce ? "fewer registers" : "assembling",
                    kernel->request.reduce ? options_search_seconds(run->options) : HUGE_VAL);
     pipeline_run(run->arena, result->kernel, &kernel->request, &pipeline, result);
-    refusal_word(run->arena, &result->refusal);
+    kernel->refusal = kernel_refusal_text(run->arena, result);
     search_end(run, kernel);
     progress_phase(&run->progress, "predicting times", HUGE_VAL);
     predict_costs(run, kernel);

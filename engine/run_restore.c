@@ -1,5 +1,6 @@
 /* The way out if the assembler crashes on the output: the kernels at fault are restored to what was written, and the
  * others stay changed. */
+#include "engine/report/refusal_words.h"
 #include "engine/run_steps.h"
 
 /* True if the assembler crashes on this kernel alone. */
@@ -18,11 +19,13 @@ static void restore(Run *run, KernelReport *kernel)
     const char *message = result->after.message, *name = result->kernel->name;
     bool is_coarse = result->coarsening == OUTCOME_DONE, is_reduced = result->registers == OUTCOME_DONE;
     const char *form = is_coarse ? "coarsened" : is_reduced ? "reduced" : "unrolled";
-    const char *reason = arena_printf(run->arena, "%s breaks down on its %s form (%s)", run->report.assembler, form,
-                                      message ? message : "no reason given");
-    kernel_restore(result, &kernel->tuning, reason);
+    const Refusal refusal = {.reason = REFUSAL_BREAKS,
+                             .operands = {refusal_name(run->report.assembler), refusal_name(form),
+                                          refusal_name(message ? message : "no reason given")}};
+    kernel_restore(result, &kernel->tuning, &refusal);
+    kernel->refusal = refusal_text(run->arena, &refusal);
     kernel->has_cost = false;
-    diag_warning(&run->diag, result->kernel->span, "kernel '%s' is left as it is: %s", name, reason);
+    diag_warning(&run->diag, result->kernel->span, "kernel '%s' is left as it is: %s", name, kernel->refusal);
 }
 
 bool restore_broken_kernels(Run *run)

@@ -327,17 +327,6 @@ static ptxopt_figures figures_of(const Standing *standing)
     };
 }
 
-/* The reason why something that was requested was not done; NULL if everything was. */
-static const char *refusal_of(const KernelResult *result)
-{
-    for (unsigned i = 0; i < result->jam_count; i++)
-        if (!result->jams[i].done)
-            return result->jams[i].refusal.reason;
-    return result->coarsening == OUTCOME_REFUSED  ? result->refusal.reason
-           : result->registers == OUTCOME_REFUSED ? result->registers_refusal
-                                                  : NULL;
-}
-
 int ptxopt_result_kernel(const ptxopt_result *result, size_t index, ptxopt_kernel *kernel, size_t size)
 {
     const Report *report = report_of(result);
@@ -351,7 +340,7 @@ int ptxopt_result_kernel(const ptxopt_result *result, size_t index, ptxopt_kerne
         .factor = {1, 1, 1},
         .registers_reduced = made->registers == OUTCOME_DONE,
         .predicted_speedup = from->has_cost ? cost_speedup(&from->cost_before, &from->cost_after) : 0,
-        .refusal = refusal_of(made),
+        .refusal = from->refusal,
         .before = figures_of(&from->before),
         .after = figures_of(&from->after),
     };

@@ -19,26 +19,26 @@ bool kernel_install(KernelResult *result)
     return is_changed;
 }
 
-static void refuse_done(KernelResult *result, const char *reason)
+static void refuse_done(KernelResult *result, const Refusal *refusal)
 {
     if (result->coarsening == OUTCOME_DONE) {
         result->coarsening = OUTCOME_REFUSED;
-        result->refusal = (Refusal){.reason = reason};
+        result->refusal = *refusal;
         result->contract = (LaunchContract){0};
     }
     if (result->registers == OUTCOME_DONE) {
         result->registers = OUTCOME_REFUSED;
-        result->registers_refusal = reason;
+        result->registers_refusal = *refusal;
     }
     for (unsigned i = 0; i < result->jam_count; i++)
         if (result->jams[i].done)
-            result->jams[i] = (UnrollJamResult){.jam = result->jams[i].jam, .refusal = {.reason = reason}};
+            result->jams[i] = (UnrollJamResult){.jam = result->jams[i].jam, .refusal = *refusal};
 }
 
-void kernel_restore(KernelResult *result, const Tuning *tuning, const char *reason)
+void kernel_restore(KernelResult *result, const Tuning *tuning, const Refusal *refusal)
 {
     Function *kernel = result->kernel;
-    refuse_done(result, reason);
+    refuse_done(result, refusal);
     function_set_body(kernel, NULL);
     kernel->tuning = *tuning;
     kernel->is_retuned = false;
@@ -84,7 +84,7 @@ void kernel_check(const KernelResult *result, const Tuning *tuning)
     require((result->contract.kernel != NULL) == is_coarse);
     require((symbol != NULL) == (is_coarse && contract_changes_launch(&result->contract)));
     require(!symbol || module_find_variable(kernel->module, symbol->name) == symbol);
-    require((result->refusal.reason != NULL) == (result->coarsening == OUTCOME_REFUSED));
-    require((result->registers_refusal != NULL) == (result->registers == OUTCOME_REFUSED));
+    require(is_refusal(&result->refusal) == (result->coarsening == OUTCOME_REFUSED));
+    require(is_refusal(&result->registers_refusal) == (result->registers == OUTCOME_REFUSED));
     check_required_block(result, tuning);
 }

@@ -46,7 +46,7 @@ typedef struct PassContext {
     const UnrollJam *jam;
     const CoarsenRequest *coarsening;
     LaunchContract contract; /* set by coarsening */
-    const char *unadapted;   /* what becomes of launches that are not adapted, in words; set by the check pass */
+    Unadapted unadapted;     /* set by the check pass */
     ReuseList reuse;         /* what load_reuse and forward did; in the arena */
     Refusal refusal;         /* set by coarsening and unroll-and-jam that were refused */
     Legality legality;       /* set by coarsening */

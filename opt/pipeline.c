@@ -70,12 +70,12 @@ static void unroll_jam(PassContext *context, const KernelRequest *request, Kerne
         UnrollJamResult *jam = &result->jams[i];
         jam->jam = request->jams[i];
         context->jam = &jam->jam;
-        context->refusal = (Refusal){.reason = "the pass is switched off"};
+        context->refusal = (Refusal){.reason = REFUSAL_SWITCHED_OFF};
         jam->done = pass_run(context, PASS_UNROLL_JAM);
         if (!jam->done)
             jam->refusal = context->refusal;
     }
-    context->refusal = (Refusal){.reason = NULL};
+    context->refusal = (Refusal){.reason = REFUSAL_NONE};
     if (kernel_is_jammed(result))
         pass_run(context, PASS_CLEANUP);
 }
@@ -84,7 +84,7 @@ static void coarsen(PassContext *context, KernelResult *result)
 {
     bool had_slow_side = has_slow_side(context->body);
     if (!pass_is_enabled(context->options, PASS_COARSEN))
-        context->refusal = (Refusal){.reason = "the pass is switched off"};
+        context->refusal = (Refusal){.reason = REFUSAL_SWITCHED_OFF};
     bool done = pass_run(context, PASS_COARSEN);
     result->legality = context->legality;
     if (!done) {
@@ -115,14 +115,14 @@ static unsigned search_effort(const KernelRequest *request, const PipelineOption
     return effort;
 }
 
-/* Why registers cannot be reduced, or NULL. */
-static const char *search_refusal(const PipelineOptions *options)
+/* Why registers cannot be reduced. */
+static RefusalReason search_refusal(const PipelineOptions *options)
 {
     if (!options->judge)
-        return "there is no assembler to measure them";
+        return REFUSAL_SEARCH_NO_ASSEMBLER;
     if (!options->sm)
-        return "the limits of the target architecture are unknown";
-    return effort_of(options) ? NULL : "-O0 assembles no candidates";
+        return REFUSAL_SEARCH_NO_LIMITS;
+    return effort_of(options) ? REFUSAL_NONE : REFUSAL_SEARCH_NO_BUDGET;
 }
 
 /* Threads of a changed block. */
@@ -147,34 +147,34 @@ static void reduce_registers(PassContext *context, const KernelRequest *request,
     result->registers = result->reduction.changed ? OUTCOME_DONE : OUTCOME_UNCHANGED;
 }
 
-static void refuse(Arena *arena, const KernelRequest *request, KernelResult *result, const char *reason)
+static void refuse(Arena *arena, const KernelRequest *request, KernelResult *result, const Refusal *refusal)
 {
     if (request->coarsen) {
         result->coarsening = OUTCOME_REFUSED;
-        result->refusal = (Refusal){.reason = reason};
+        result->refusal = *refusal;
     }
     if (request->reduce) {
         result->registers = OUTCOME_REFUSED;
-        result->registers_refusal = reason;
+        result->registers_refusal = *refusal;
     }
     result->jams = ARENA_ARRAY(arena, UnrollJamResult, request->jam_count);
     result->jam_count = request->jam_count;
     for (unsigned i = 0; i < request->jam_count; i++)
-        result->jams[i] = (UnrollJamResult){.jam = request->jams[i], .refusal = {.reason = reason}};
+        result->jams[i] = (UnrollJamResult){.jam = request->jams[i], .refusal = *refusal};
     result->after = result->before;
 }
 
-/* NULL, with a reason, if the kernel cannot be changed. */
-static Body *build(Arena *arena, Function *kernel, const char **reason)
+/* NULL, with the refusal, if the kernel cannot be changed. */
+static Body *build(Function *kernel, Refusal *refusal)
 {
     const char *obstacle = NULL;
     if (module_is_debug(kernel->module)) {
-        *reason = "the module is for debugging (.target debug), whose sections name places in the code";
+        *refusal = (Refusal){.reason = REFUSAL_DEBUG};
         return NULL;
     }
     Body *body = body_build(kernel, &obstacle);
     if (!body)
-        *reason = arena_printf(arena, "the kernel has %s", obstacle);
+        *refusal = (Refusal){.reason = REFUSAL_BODY, .operands = {refusal_name(obstacle)}};
     return body;
 }
 
@@ -249,7 +249,7 @@ static void run_plain(Arena *arena, const KernelRequest *request, const Pipeline
     pipeline_run(arena, result->kernel, &plain, options, result);
     result->coarsening = OUTCOME_REFUSED;
     result->refusal = (Refusal){
-        .demand = objection, .has_span = legality.waiting.end > 0, .span = legality.waiting};
+        .reason = REFUSAL_DEMAND, .demand = objection, .has_span = legality.waiting.end > 0, .span = legality.waiting};
     result->legality = legality;
     result->legality.state[LEGAL_LAUNCH] = LEGALITY_FAILED;
 }
@@ -280,10 +280,10 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
 {
     const BlockSize block = block_size_resolve(&kernel->tuning, request->block);
     const FunctionForm input = {.function = kernel};
-    const char *reason = NULL;
+    Refusal refusal;
     *result = (KernelResult){
         .kernel = kernel, .tuning = kernel->tuning, .block_before = block, .block_after = block};
-    if (request->refused.reason) {
+    if (is_refusal(&request->refused)) {
         require(!request->coarsen);
         result->coarsening = OUTCOME_REFUSED;
         result->refusal = request->refused;
@@ -293,9 +293,9 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         return;
     }
     result->before = measure(options, &input);
-    Body *body = build(arena, kernel, &reason);
+    Body *body = build(kernel, &refusal);
     if (!body) {
-        refuse(arena, request, result, reason);
+        refuse(arena, request, result, &refusal);
         return;
     }
 
@@ -317,9 +317,11 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         reuse(&context);
     }
     /* From here on the launch is the contract's, and what the code computes is settled. */
-    if (request->reduce && (result->registers_refusal = search_refusal(options)) != NULL)
+    if (request->reduce)
+        result->registers_refusal.reason = search_refusal(options);
+    if (is_refusal(&result->registers_refusal))
         result->registers = OUTCOME_REFUSED;
-    if (request->reduce && !result->registers_refusal)
+    if (request->reduce && result->registers != OUTCOME_REFUSED)
         reduce_registers(&context, request, options, result);
     else
         pass_run(&context, PASS_BOUNDS);

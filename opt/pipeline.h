@@ -9,7 +9,7 @@
 typedef struct KernelRequest {
     bool coarsen;
     bool coarsen_named; /* requested by the kernel's name: a refusal then shows in the exit status */
-    Refusal refused;    /* coarsening is refused before a pass runs, as the result then says; reason NULL: it is not */
+    Refusal refused;    /* coarsening is refused before a pass runs, as the result then says; REFUSAL_NONE: it is not */
     CoarsenRequest coarsening; /* without what the pass sets */
     const UnrollJam *jams; /* loops whose iterations are put side by side, in this order */
     unsigned jam_count;
@@ -41,7 +41,7 @@ typedef struct KernelResult {
     BlockSize block_before, block_after; /* at launch */
     Outcome coarsening;
     LaunchContract contract; /* coarsening done */
-    const char *unadapted;   /* threads merged: what becomes of launches that are not adapted, in words */
+    Unadapted unadapted;     /* threads merged */
     bool has_fast_paths;     /* for conditions that replicas agree on (opt/coarsen/fast.c) */
     ReuseList reuse;         /* loads that took a known value; where code is made twice, in one version at least */
     Refusal refusal;         /* coarsening refused */
@@ -50,7 +50,7 @@ typedef struct KernelResult {
     unsigned jam_count;
     Outcome registers;
     RegistersResult reduction;
-    const char *registers_refusal; /* registers refused */
+    Refusal registers_refusal; /* registers refused */
 } KernelResult;
 
 /* Why the coarsened form cannot be used, given the bytes of dynamic shared memory of an original block and the

@@ -212,22 +212,26 @@ static FactorChoice decide(const Choice *choice, const Candidate *best)
     return made;
 }
 
-/* The input's cost on every basis; returns the reason if one is unknown, else NULL. */
-static const char *weigh_input(Choice *choice)
+/* The input's cost on every basis; false, with the refusal, if one is unknown. */
+static bool weigh_input(Choice *choice, Refusal *refusal)
 {
     const FunctionForm input = {.function = choice->kernel};
     const Judge *judge = choice->options->judge;
     Figures figures = {0};
-    if (!judge->measure(judge->context, &input, &figures))
-        return arena_printf(choice->arena, "the input does not assemble: %s",
-                            figures.message ? figures.message : "no reason given");
+    if (!judge->measure(judge->context, &input, &figures)) {
+        const char *message = figures.message ? figures.message : "no reason given";
+        *refusal = (Refusal){.reason = REFUSAL_INPUT_BROKEN, .operands = {refusal_name(message)}};
+        return false;
+    }
     for (unsigned i = 0; i < choice->bases.count; i++) {
         Basis *basis = &choice->bases.of[i];
         basis->before = form_cost(&basis->basis, &input, &figures, NULL);
     }
     const FormCost *first = &choice->bases.of[0].before;
-    if (!first->known && choice->is_block_known)
-        return arena_printf(choice->arena, "the time of the input is unknown: %s", first->error);
+    if (!first->known && choice->is_block_known) {
+        *refusal = (Refusal){.reason = REFUSAL_INPUT_UNKNOWN, .operands = {refusal_name(first->error)}};
+        return false;
+    }
     bases_drop_alike(&choice->bases);
     choice->rough = choice->bases;
     for (unsigned i = 0; i < choice->rough.count; i++) {
@@ -237,7 +241,7 @@ static const char *weigh_input(Choice *choice)
         rough->basis.launch = NULL;
         rough->before = form_cost(&rough->basis, &input, &figures, NULL);
     }
-    return NULL;
+    return true;
 }
 
 static FactorChoice choose(Choice *choice, const ChoiceContext *context)
@@ -274,15 +278,16 @@ FactorChoice choose_factor(Arena *arena, Function *kernel, const KernelRequest *
                      .progress = context->progress,
                      .launch_decides = context->launch_decides,
                      .plain_speedup = 1};
-    const char *obstacle = "there is no assembler, which choosing a factor needs";
+    Refusal refusal = {.reason = REFUSAL_NO_FIGURES};
+    bool is_known = false;
     require(!request->coarsen);
     if (options->judge && is_over(&choice))
         return stay(&choice, FACTOR_INTERRUPTED);
     if (options->judge && options->sm) {
         set_bases(&choice, context, &block);
-        obstacle = weigh_input(&choice);
+        is_known = weigh_input(&choice, &refusal);
     }
-    if (obstacle && options->judge && is_over(&choice))
+    if (!is_known && options->judge && is_over(&choice))
         return stay(&choice, FACTOR_INTERRUPTED);
-    return obstacle ? refuse(&choice, FACTOR_IMPOSSIBLE, (Refusal){.reason = obstacle}) : choose(&choice, context);
+    return is_known ? choose(&choice, context) : refuse(&choice, FACTOR_IMPOSSIBLE, refusal);
 }

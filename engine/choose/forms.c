@@ -54,13 +54,6 @@ static TrialVerdict form_verdict(const Choice *choice, const KernelResult *resul
     return (TrialVerdict){.state = unmet ? TRIAL_UNMET : TRIAL_MADE, .message = unmet};
 }
 
-static void note_refusal(Choice *choice, const Refusal *refusal)
-{
-    if (!choice->is_any_refused)
-        choice->refusal = *refusal;
-    choice->is_any_refused = true;
-}
-
 /* Coarsens the kernel as the trial says; true if that is sound. */
 static bool make_form_as_is(Choice *choice, CoarsenTrial *trial)
 {
@@ -74,8 +67,8 @@ static bool make_form_as_is(Choice *choice, CoarsenTrial *trial)
     const TrialState state = trial->verdict.state;
     trial->sound = state == TRIAL_MADE || (state == TRIAL_UNMET && !choice->is_block_known);
     candidate->is_narrow = trial->sound && is_narrow(&choice->bases.of[0].basis, &result->contract.shape);
-    if (state == TRIAL_REFUSED)
-        note_refusal(choice, &result->refusal);
+    if (!is_refusal(&choice->refusal))
+        choice->refusal = trial->verdict.refusal;
     if (!trial->sound)
         kernel_discard(result);
     choice->candidate_count += trial->sound;

@@ -35,7 +35,6 @@ typedef struct Choice {
     bool reads_block_index[3]; /* along x, y, z; if not, merged blocks would repeat the same work */
     CoarsenTrial *trials;
     unsigned trial_count;
-    bool is_any_refused;
     Refusal refusal;       /* of the first trial that was refused */
     Candidate *candidates; /* for the sound forms */
     unsigned candidate_count;

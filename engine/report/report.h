@@ -27,6 +27,7 @@ typedef struct Standing {
 typedef struct KernelReport {
     KernelRequest request; /* the request that made the result, including all choices */
     KernelResult result;
+    const char *refusal; /* why something that was requested was not done, in words; NULL: all was */
     Tuning tuning; /* as it was written */
     Standing before, after;
     RegisterEstimate estimate_before, estimate_after; /* by the register model; for reports */
@@ -81,6 +82,14 @@ const char *shape_first_text(const Shape *shape, char text[SHAPE_TEXT]);
 const char *shape_level_text(const Shape *shape);
 /* "block", "unit", "16". */
 const char *stride_text(const Stride *stride, char text[16]);
+/* "barriers" ... */
+const char *legality_name(LegalityCondition condition);
+/* The condition, as a sentence without its full stop. */
+const char *legality_text(LegalityCondition condition);
+/* "held", "failed", "not checked" */
+const char *legality_state_text(LegalityState state);
+/* Appends the effect on launches that are not adapted. */
+void unadapted_print(const Unadapted *unadapted, Buf *out);
 /* ", sequential guards", or "" if no form of guards was chosen. */
 const char *guards_text(const CoarsenTrial *trial);
 

@@ -4,6 +4,7 @@
 #include "engine/report/json.h"
 #include "engine/report/report.h"
 #include "engine/report/cost_report.h"
+#include "engine/report/refusal_words.h"
 #include "engine/report/trial_words.h"
 #include "engine/report/verdicts.h"
 #include "options/options.h"
@@ -119,6 +120,20 @@ static json_t *buf_json(Buf *words)
     return text;
 }
 
+static json_t *refusal_json(const Refusal *refusal)
+{
+    Buf words = {0};
+    refusal_print(refusal, &words);
+    return buf_json(&words);
+}
+
+static json_t *unadapted_json(const Unadapted *unadapted)
+{
+    Buf words = {0};
+    unadapted_print(unadapted, &words);
+    return buf_json(&words);
+}
+
 static json_t *verdict_json(const TrialVerdict *verdict)
 {
     Buf words = {0};
@@ -181,11 +196,11 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
         json_object_set_new(value, "conditions", conditions);
         if (contract_changes_launch(&result->contract))
             json_object_set_new(value, "launched_as_before",
-                                json_text(result->unadapted ? result->unadapted : "not noticed"));
+                                unadapted_json(&result->unadapted));
         json_object_set_new(value, "reuse", reuse_json(report, &result->reuse));
     }
     if (result->coarsening == OUTCOME_REFUSED) {
-        json_object_set_new(value, "reason", json_text(result->refusal.reason));
+        json_object_set_new(value, "reason", refusal_json(&result->refusal));
         if (result->refusal.has_span) {
             Position position = source_position(report->source, result->refusal.span.begin);
             json_object_set_new(value, "line", json_integer(position.line));
@@ -219,7 +234,7 @@ static json_t *jams_json(const Report *report, const KernelReport *kernel)
         json_object_set_new(one, "outcome", json_string(outcome_word(jam->done ? OUTCOME_DONE : OUTCOME_REFUSED)));
         if (!jam->done) {
             const Refusal *refusal = &jam->refusal;
-            json_object_set_new(one, "reason", json_text(refusal->reason));
+            json_object_set_new(one, "reason", refusal_json(refusal));
             json_object_set_new(one, "line", refusal->has_span ? json_integer(source_position(
                                                                      report->source, refusal->span.begin).line)
                                                                : json_null());
@@ -289,7 +304,7 @@ static json_t *registers_json(const Report *report, const KernelReport *kernel)
     if (request->registers.goal == GOAL_FEWEST)
         json_object_set_new(value, "price", json_real(request->registers.price));
     if (result->registers == OUTCOME_REFUSED) {
-        json_object_set_new(value, "reason", json_text(result->registers_refusal));
+        json_object_set_new(value, "reason", refusal_json(&result->registers_refusal));
         return value;
     }
     json_object_set_new(value, "target", reduction->target ? json_integer(reduction->target) : json_null());

@@ -1,6 +1,7 @@
 /* -report: the changes to each kernel, with its figures before and after in two columns. */
 #include "engine/kernel_estimate.h"
 #include "engine/report/cost_report.h"
+#include "engine/report/refusal_words.h"
 #include "engine/report/report.h"
 #include "engine/report/report_trials.h"
 #include "engine/report/summary.h"
@@ -204,6 +205,13 @@ static void print_done(Buf *out, const KernelReport *kernel)
         buf_printf(out, "    provided that %s\n", kernel->conditions[i]);
 }
 
+static void print_unadapted(Buf *out, const Unadapted *unadapted)
+{
+    buf_puts(out, "    launched as before: ");
+    unadapted_print(unadapted, out);
+    buf_puts(out, "\n");
+}
+
 static void print_coarsening(Buf *out, const Report *report, const KernelReport *kernel, Explained *explained)
 {
     const KernelResult *result = &kernel->result;
@@ -220,12 +228,13 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
         print_done(out, kernel);
         explain_stride(out, &result->contract, explained);
         if (contract_changes_launch(&result->contract))
-            buf_printf(out, "    launched as before: %s\n", result->unadapted ? result->unadapted : "not noticed");
+            print_unadapted(out, &result->unadapted);
         print_reuse(out, &result->reuse);
         print_legality(out, report, result, explained);
         break;
     case OUTCOME_REFUSED:
-        buf_printf(out, "  coarsening: refused: %s", result->refusal.reason);
+        buf_puts(out, "  coarsening: refused: ");
+        refusal_print(&result->refusal, out);
         print_place(out, report, &result->refusal);
         buf_puts(out, "\n");
         print_legality(out, report, result, explained);
@@ -252,7 +261,7 @@ static void print_jams(Buf *out, const Report *report, const KernelReport *kerne
         buf_printf(out, "  unroll and jam: %s x%u: %s", jam->jam.loop, jam->jam.factor,
                    jam->done ? "done" : "refused: ");
         if (!jam->done) {
-            buf_puts(out, jam->refusal.reason);
+            refusal_print(&jam->refusal, out);
             print_place(out, report, &jam->refusal);
         }
         buf_puts(out, "\n");
@@ -282,7 +291,9 @@ static void print_registers(Buf *out, const Report *report, const KernelReport *
     if (result->registers == OUTCOME_NOT_ASKED)
         return;
     if (result->registers == OUTCOME_REFUSED) {
-        buf_printf(out, "  registers: refused: %s\n", result->registers_refusal);
+        buf_puts(out, "  registers: refused: ");
+        refusal_print(&result->registers_refusal, out);
+        buf_puts(out, "\n");
         return;
     }
     if (kernel->request.registers.goal == GOAL_AUTO && reduction->target)

@@ -1,4 +1,5 @@
 #include "engine/report/summary.h"
+#include "engine/report/refusal_words.h"
 #include "engine/report/trial_words.h"
 #include "engine/report/verdicts.h"
 
@@ -69,13 +70,19 @@ static void separate(Buf *out, const KernelReport *kernel)
         buf_puts(out, kernel->result.coarsening == OUTCOME_DONE ? ", " : "; ");
 }
 
+static void print_refusal(Buf *out, const char *what, const Refusal *refusal)
+{
+    buf_puts(out, what);
+    refusal_print(refusal, out);
+}
+
 static void print_coarsening(Buf *out, const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
     const Shape *shape = &result->contract.shape;
     char factor[32];
     if (result->coarsening == OUTCOME_REFUSED)
-        buf_printf(out, "not coarsened: %s", result->refusal.reason);
+        print_refusal(out, "not coarsened: ", &result->refusal);
     else if (result->coarsening != OUTCOME_DONE && kernel->is_auto)
         factor_choice_print(&kernel->choice, out);
     if (result->coarsening != OUTCOME_DONE)
@@ -96,7 +103,7 @@ static void print_jams(Buf *out, const KernelReport *kernel)
         buf_printf(out, "loop %s x%u%s", jam->jam.loop, jam->jam.factor,
                    jam->done ? " unrolled and jammed" : " not unrolled: ");
         if (!jam->done)
-            buf_puts(out, jam->refusal.reason);
+            refusal_print(&jam->refusal, out);
     }
 }
 
@@ -141,7 +148,7 @@ static void print_search(Buf *out, const KernelReport *kernel)
     const bool is_count = kernel->request.registers.goal == GOAL_COUNT;
     if (result->registers == OUTCOME_REFUSED) {
         separate(out, kernel);
-        buf_printf(out, "registers not reduced: %s", result->registers_refusal);
+        print_refusal(out, "registers not reduced: ", &result->registers_refusal);
     } else if (result->registers == OUTCOME_NOT_ASKED) {
         return;
     } else if (is_count && !result->reduction.reached) {

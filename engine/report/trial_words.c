@@ -1,6 +1,7 @@
 #include "engine/report/trial_words.h"
 
 #include "engine/report/cost_report.h"
+#include "engine/report/refusal_words.h"
 #include "engine/report/report.h"
 #include "engine/report/verdicts.h"
 
@@ -63,7 +64,10 @@ void trial_verdict_print(const TrialVerdict *verdict, Buf *out)
 {
     switch (verdict->state) {
     case TRIAL_MADE: break;
-    case TRIAL_REFUSED: buf_printf(out, "refused: %s", verdict->refusal.reason); break;
+    case TRIAL_REFUSED:
+        buf_puts(out, "refused: ");
+        refusal_print(&verdict->refusal, out);
+        break;
     case TRIAL_UNCHANGED: buf_puts(out, "refused: nothing to do"); break;
     case TRIAL_UNMET: buf_printf(out, "rejected: %s", verdict->message); break;
     case TRIAL_UNKNOWN: buf_printf(out, "rejected: %s", message_or(verdict->message, "unknown")); break;
@@ -158,7 +162,7 @@ void factor_choice_print(const FactorChoice *choice, Buf *out)
 {
     switch (choice->outcome) {
     case FACTOR_NOT_ASKED: break;
-    case FACTOR_IMPOSSIBLE: buf_puts(out, choice->request.refused.reason); break;
+    case FACTOR_IMPOSSIBLE: refusal_print(&choice->request.refused, out); break;
     case FACTOR_CHOSEN: taken_print(choice, out); break;
     default: reluctance_print(choice, out);
     }

@@ -61,21 +61,6 @@ void demand_print(const DemandObjection *objection, Buf *out)
     }
 }
 
-static const char *demand_text(Arena *arena, const DemandObjection *objection)
-{
-    Buf words = {0};
-    demand_print(objection, &words);
-    const char *text = arena_strndup(arena, buf_text(&words), words.length);
-    buf_free(&words);
-    return text;
-}
-
-void refusal_word(Arena *arena, Refusal *refusal)
-{
-    if (!refusal->reason && refusal->demand)
-        refusal->reason = demand_text(arena, refusal->demand);
-}
-
 void unknown_figures_print(const Figures *figures, const char *without_reason, Buf *out)
 {
     if (figures->unmet)

@@ -19,8 +19,6 @@ bool has_explanation(const RegistersResult *result);
 void boundary_print(const RegistersBoundary *boundary, const Figures *before, Buf *out);
 /* Why a form may wait for ever. */
 void demand_print(const DemandObjection *objection, Buf *out);
-/* Sets the reason, in the arena, if there is one that is not worded yet. */
-void refusal_word(Arena *arena, Refusal *refusal);
 /* Why figures are not known. */
 void unknown_figures_print(const Figures *figures, const char *without_reason, Buf *out);
 

@@ -49,3 +49,46 @@ const char *stride_text(const Stride *stride, char text[16])
         snprintf(text, 16, "%s", stride->kind == STRIDE_UNIT ? "unit" : "block");
     return text;
 }
+
+static const struct {
+    const char *name, *text;
+} conditions[LEGALITY_COUNT] = {
+    [LEGAL_INSTRUCTIONS] = {"instructions", "each can be cloned, done once for all, or computed anew"},
+    [LEGAL_FLOW] = {"control flow", "what merged threads decide each for itself begins and ends in one place"},
+    [LEGAL_MEMORY] = {"memory", "what each merged thread has to itself is only reached by its name"},
+    [LEGAL_BARRIERS] = {"barriers", "merged threads come to what all threads execute together"},
+    [LEGAL_PARTICIPANTS] = {"participants", "warp-level instructions name nobody who has left the kernel"},
+    [LEGAL_WAITING] = {"waiting", "no loop waits for a merged thread"},
+    [LEGAL_LAUNCH] = {"launch", "there are blocks that can be launched so"},
+};
+
+const char *legality_name(LegalityCondition condition)
+{
+    return conditions[condition].name;
+}
+
+const char *legality_text(LegalityCondition condition)
+{
+    return conditions[condition].text;
+}
+
+const char *legality_state_text(LegalityState state)
+{
+    return state == LEGALITY_HELD ? "held" : state == LEGALITY_FAILED ? "failed" : "not checked";
+}
+
+void unadapted_print(const Unadapted *unadapted, Buf *out)
+{
+    const unsigned most = unadapted->most;
+    switch (unadapted->effect) {
+    case UNADAPTED_UNNOTICED: buf_puts(out, "not noticed"); break;
+    case UNADAPTED_REFUSED: buf_puts(out, "the driver refuses it (.reqntid)"); break;
+    case UNADAPTED_LARGER_REFUSED:
+        buf_printf(out, "the driver refuses blocks of more than %u thread%s (.maxntid)", most, plural(most));
+        break;
+    case UNADAPTED_STOPPED: buf_puts(out, "the kernel stops, with a message"); break;
+    case UNADAPTED_LARGER_STOPPED:
+        buf_printf(out, "the kernel stops at blocks of more than %u thread%s, with a message", most, plural(most));
+        break;
+    }
+}

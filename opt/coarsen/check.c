@@ -231,33 +231,29 @@ static bool add_check(PassContext *context)
     return true;
 }
 
-/* Describes the effect of the tuning's directive. */
-static const char *directive_text(const PassContext *context)
+/* The effect of the tuning's directive. */
+static Unadapted directive_effect(const Tuning *tuning)
 {
-    const Tuning *tuning = &context->body->tuning;
     unsigned most = 1;
     if (tuning->reqntid_count)
-        return "the driver refuses it (.reqntid)";
+        return (Unadapted){.effect = UNADAPTED_REFUSED};
     for (unsigned d = 0; d < tuning->maxntid_count; d++)
         most *= tuning->maxntid[d];
-    return arena_printf(context->arena, "the driver refuses blocks of more than %u thread%s (.maxntid)", most,
-                        plural(most));
+    return (Unadapted){UNADAPTED_LARGER_REFUSED, most};
 }
 
 bool pass_check(PassContext *context)
 {
     const Tuning before = context->body->tuning;
     if (declare(context)) {
-        context->unadapted = directive_text(context);
+        context->unadapted = directive_effect(&context->body->tuning);
         return memcmp(&before, &context->body->tuning, sizeof before) != 0;
     }
     if (!add_check(context))
         return false;
-    context->unadapted = context->contract.block[0]
-                             ? "the kernel stops, with a message"
-                             : arena_printf(context->arena,
-                                            "the kernel stops at blocks of more than %u thread%s, "
-                                            "with a message",
-                                            most_threads(&context->contract), plural(most_threads(&context->contract)));
+    const LaunchContract *contract = &context->contract;
+    context->unadapted = contract->block[0]
+                             ? (Unadapted){.effect = UNADAPTED_STOPPED}
+                             : (Unadapted){UNADAPTED_LARGER_STOPPED, most_threads(contract)};
     return true;
 }

@@ -162,10 +162,8 @@ static bool check_warps(const LaunchContract *contract, Coarsening *c)
         bool aligned = threads * contract->block[d] % 32 == 0 || is_flat(contract, d);
         threads *= (unsigned)divide_up(contract->block[d], factor[d]);
         if (factor[d] > 1 && (threads % 32 || !aligned))
-            return coarsening_refuse(c, NULL,
-                                     "the kernel has instructions that whole warps execute, and a factor of %u along "
-                                     "%c would split its warps",
-                                     factor[d], "xyz"[d]);
+            return coarsening_refuse_with(c, NULL, REFUSAL_SPLITS_WARPS,
+                                          REFUSAL_WITH(refusal_number(factor[d]), refusal_axis(d)));
     }
     return true;
 }
@@ -193,9 +191,9 @@ static bool check_size(Coarsening *c)
     const uint64_t most = (uint64_t)c->record.original_size * COARSEN_GROWTH, size = cloned_size(c);
     if (size <= COARSEN_SIZE || size <= most)
         return true;
-    return coarsening_refuse(c, NULL, "it would have %llu instructions instead of %llu: coarsening makes at most %d, "
-                             "or %d times as many as there were", (unsigned long long)size,
-                             (unsigned long long)c->record.original_size, COARSEN_SIZE, COARSEN_GROWTH);
+    return coarsening_refuse_with(c, NULL, REFUSAL_SIZE,
+                                  REFUSAL_WITH(refusal_number(size), refusal_number(c->record.original_size),
+                                               refusal_number(COARSEN_SIZE), refusal_number(COARSEN_GROWTH)));
 }
 
 static bool coarsen_dimension(Coarsening *all, const CoarsenStep *step, unsigned growth, LaunchContract *contract)
@@ -280,12 +278,12 @@ static bool set_block(const CoarsenRequest *request, LaunchContract *contract, C
         unsigned factor = contract->shape.threads[d], size = contract->block[d];
         unsigned kept = (unsigned)divide_up(size, factor);
         if (factor > 1 && size && size < factor)
-            return coarsening_refuse(c, NULL, "the factor %u is more than the block's %u thread%s along %c", factor,
-                                     size, plural(size), "xyz"[d]);
+            return coarsening_refuse_with(c, NULL, REFUSAL_FACTOR,
+                                          REFUSAL_WITH(refusal_number(factor), refusal_number(size), refusal_axis(d)));
         if (factor > 1 && kept % contract->stride_unit)
-            return coarsening_refuse(c, NULL,
-                                     "the stride %u does not divide the %u thread%s that the block keeps along %c",
-                                     contract->stride_unit, kept, plural(kept), "xyz"[d]);
+            return coarsening_refuse_with(c, NULL, REFUSAL_STRIDE,
+                                          REFUSAL_WITH(refusal_number(contract->stride_unit), refusal_number(kept),
+                                                       refusal_axis(d)));
     }
     return true;
 }
@@ -334,17 +332,17 @@ static bool check_some_block_fits(const LaunchContract *contract, Coarsening *c)
         most *= d < tuning->maxntid_count ? tuning->maxntid[d] : 1;
         least *= unit;
         if (unit > most_along[d])
-            return coarsening_refuse(c, NULL, "it would need blocks of at least %u thread%s along %c, and none has "
-                                     "more than %u", unit, plural(unit), "xyz"[d], most_along[d]);
+            return coarsening_refuse_with(c, NULL, REFUSAL_BLOCK_ALONG,
+                                          REFUSAL_WITH(refusal_number(unit), refusal_axis(d),
+                                                       refusal_number(most_along[d])));
     }
     bool bounded = tuning->maxntid_count && most < BLOCK_MOST_THREADS;
+    const RefusalReason limit = bounded ? REFUSAL_PART_BLOCK_DECLARED : REFUSAL_PART_BLOCK_ANY;
     if (least <= (bounded ? most : BLOCK_MOST_THREADS))
         return true;
-    return coarsening_refuse(c, NULL, "%sat this factor it needs blocks of at least %llu thread%s, but %s %llu",
-                             contract->whole_warps ? "the kernel has instructions that whole warps execute; " : "",
-                             (unsigned long long)least, plural(least),
-                             bounded ? ".maxntid allows only" : "no block has more than",
-                             bounded ? (unsigned long long)most : (unsigned long long)BLOCK_MOST_THREADS);
+    return coarsening_refuse_with(c, NULL, contract->whole_warps ? REFUSAL_BLOCK_OF_WARPS : REFUSAL_BLOCK,
+                                  REFUSAL_WITH(refusal_number(least), refusal_part(limit),
+                                               refusal_number(bounded ? most : BLOCK_MOST_THREADS)));
 }
 
 /* Whether a block can be launched as the contract says, now that all is known about it. */
@@ -375,13 +373,11 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
                                .sharers = &sharers,
                                .original_size = body_inst_count(body)}};
     if (!body->function->is_entry)
-        return coarsening_refuse(&c, NULL, "it is not a kernel");
+        return coarsening_refuse(&c, NULL, REFUSAL_NOT_KERNEL);
     if (body->function->name[0] == '%')
-        return coarsening_refuse(&c, NULL,
-                                 "its name begins with '%%', so its launch contract's symbol would not have a valid "
-                                 "name");
+        return coarsening_refuse(&c, NULL, REFUSAL_BAD_NAME);
     if (shape_is_of_blocks(&request->shape) && request->stride.kind == STRIDE_NUMBER) {
-        coarsening_refuse(&c, NULL, "blocks are merged with the stride 'block' or 'unit' only");
+        coarsening_refuse(&c, NULL, REFUSAL_BLOCKS_STRIDE);
         return coarsening_condition(legality, LEGAL_LAUNCH, false);
     }
     if (request->stride.kind == STRIDE_NUMBER)

@@ -93,12 +93,17 @@ typedef struct Legality {
     Span waiting; /* ... for what is read here; end 0: unknown */
 } Legality;
 
-/* "barriers" ... */
-const char *legality_name(LegalityCondition condition);
-/* The condition, as a sentence without its full stop. */
-const char *legality_text(LegalityCondition condition);
-/* "held", "failed", "not checked" */
-const char *legality_state_text(LegalityState state);
+/* The effect of the form on launches that are not adapted to its contract. */
+typedef struct Unadapted {
+    enum {
+        UNADAPTED_UNNOTICED,
+        UNADAPTED_REFUSED,        /* by the driver, because of .reqntid */
+        UNADAPTED_LARGER_REFUSED, /* by the driver, because of .maxntid: those of blocks of more than 'most' threads */
+        UNADAPTED_STOPPED,        /* by the kernel, with a message */
+        UNADAPTED_LARGER_STOPPED, /* the same for blocks of more than 'most' threads */
+    } effect;
+    unsigned most;
+} Unadapted;
 
 /* Coarsens 'body', in SSA form, in place.
  *
@@ -130,14 +135,12 @@ typedef enum CoarsenRule {
 
 typedef struct CoarsenTreatment {
     CoarsenRule rule;
-    const char *reason; /* COARSEN_REFUSED: a verb phrase, with the instruction as its subject; else NULL */
+    RefusalReason reason; /* COARSEN_REFUSED: its operand is the instruction; else REFUSAL_NONE */
 } CoarsenTreatment;
 
 /* The treatment by the instruction table alone; the kernel around an instruction can add reasons to refuse it. */
 CoarsenTreatment coarsen_treatment(const Form *form);
 CoarsenTreatment coarsen_sreg_treatment(const Sreg *sreg);
-/* "cloned", "kept once" ... */
-const char *coarsen_rule_text(CoarsenRule rule);
 
 /* The constant symbol __ptxopt_launch_<kernel>, in the module's arena but not yet one of its items: it carries the
  * contract into the cubin. An array of 16 .u32: magic 0x50584f50, format 1, 0, shape.threads x y z, stride

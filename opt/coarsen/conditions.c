@@ -3,33 +3,6 @@
  * Requires SSA form and, for the body before its first change, regions, loops and observations. Changes nothing. */
 #include "opt/coarsen/internal.h"
 
-static const struct {
-    const char *name, *text;
-} conditions[LEGALITY_COUNT] = {
-    [LEGAL_INSTRUCTIONS] = {"instructions", "each can be cloned, done once for all, or computed anew"},
-    [LEGAL_FLOW] = {"control flow", "what merged threads decide each for itself begins and ends in one place"},
-    [LEGAL_MEMORY] = {"memory", "what each merged thread has to itself is only reached by its name"},
-    [LEGAL_BARRIERS] = {"barriers", "merged threads come to what all threads execute together"},
-    [LEGAL_PARTICIPANTS] = {"participants", "warp-level instructions name nobody who has left the kernel"},
-    [LEGAL_WAITING] = {"waiting", "no loop waits for a merged thread"},
-    [LEGAL_LAUNCH] = {"launch", "there are blocks that can be launched so"},
-};
-
-const char *legality_name(LegalityCondition condition)
-{
-    return conditions[condition].name;
-}
-
-const char *legality_text(LegalityCondition condition)
-{
-    return conditions[condition].text;
-}
-
-const char *legality_state_text(LegalityState state)
-{
-    return state == LEGALITY_HELD ? "held" : state == LEGALITY_FAILED ? "failed" : "not checked";
-}
-
 bool coarsening_condition(Legality *legality, LegalityCondition condition, bool held)
 {
     legality->state[condition] = held ? LEGALITY_HELD : LEGALITY_FAILED;

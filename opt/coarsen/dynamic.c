@@ -34,17 +34,13 @@ static bool check_operand(Coarsening *c, const Inst *inst, const Operand *operan
     if (!variable)
         return true;
     if (!c->step.shrinks_grid)
-        return coarsening_refuse(c, inst, "merged blocks need more of the dynamic shared memory '%s' than a launch as "
-                                 "before gives (-coarsen-grid shrink asks for more)", variable->name);
+        return coarsening_refuse_with(c, inst, REFUSAL_DYNAMIC_GROWS, REFUSAL_WITH(refusal_name(variable->name)));
     if (variable->align > CONTRACT_SHARED_UNIT)
-        return coarsening_refuse(c, inst,
-                                 "the dynamic shared memory '%s' is aligned to %llu byte%s, and its parts for "
-                                 "merged blocks to %d",
-                                 variable->name, (unsigned long long)variable->align, plural(variable->align),
-                                 CONTRACT_SHARED_UNIT);
+        return coarsening_refuse_with(c, inst, REFUSAL_DYNAMIC_ALIGNED,
+                                      REFUSAL_WITH(refusal_name(variable->name), refusal_number(variable->align),
+                                                   refusal_number(CONTRACT_SHARED_UNIT)));
     return is_replaceable(inst, operand) ||
-           coarsening_refuse(c, inst, "the dynamic shared memory '%s' cannot be split, because of how '%s' names it",
-                             variable->name, inst_spelling(c->scratch, inst));
+           coarsening_refuse_with(c, inst, REFUSAL_DYNAMIC_NAMED, REFUSAL_WITH(refusal_name(variable->name)));
 }
 
 bool coarsening_check_dynamic(Coarsening *c)

@@ -53,7 +53,7 @@ static bool keeps_together(const Coarsening *c, const Region *region)
         return false;
     for (size_t i = 0; i < region->blocks.count; i++)
         for (const Inst *inst = region->blocks.data[i]->first; inst; inst = inst->next)
-            if (coarsening_is_collective(inst) && coarsening_why_not_once(c, inst))
+            if (coarsening_is_collective(inst) && coarsening_why_not_once(c, inst) != REFUSAL_NONE)
                 return false;
     return true;
 }

@@ -183,7 +183,8 @@ bool coarsening_clones(const Coarsening *c, const Inst *inst);
 
 /* refuse.c */
 /* Sets the refusal and returns false. 'inst' may be NULL. */
-bool coarsening_refuse(Coarsening *c, const Inst *inst, const char *format, ...) PRINTF_LIKE(3, 4);
+bool coarsening_refuse(Coarsening *c, const Inst *inst, RefusalReason reason);
+bool coarsening_refuse_with(Coarsening *c, const Inst *inst, RefusalReason reason, const RefusalOperand *operands);
 /* The instruction's source line; 0 if it has none. */
 unsigned coarsening_line(const Coarsening *c, const Inst *inst);
 /* Refuses an instruction in a block under variant control: names the condition, its line, and why it differs. */
@@ -313,7 +314,7 @@ bool coarsening_check_instructions(Coarsening *c);
 /* Refuses what depends on variance and regions; may set needs_whole_warps. */
 bool coarsening_check_regions(Coarsening *c);
 /* Why the collective instruction cannot be executed once for all replicas, with '%s' for its name; NULL: it can. */
-const char *coarsening_why_not_once(const Coarsening *c, const Inst *inst);
+RefusalReason coarsening_why_not_once(const Coarsening *c, const Inst *inst);
 
 /* leave.c */
 /* Sets leaves: the branches to be left out of account so that no instruction of the kind is in a region.  None of

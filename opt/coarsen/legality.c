@@ -19,8 +19,7 @@ static bool want_whole_warps(Coarsening *c, const Inst *inst, const char *what)
     bool keeps = c->step.stride.kind == STRIDE_BLOCK ||
                  (c->step.stride.kind == STRIDE_NUMBER && c->step.stride.number % 32 == 0);
     if (!keeps)
-        return coarsening_refuse(
-            c, inst, "'%s' needs whole warps, which only the block stride and multiples of 32 keep", what);
+        return coarsening_refuse_with(c, inst, REFUSAL_WHOLE_WARPS, REFUSAL_WITH(refusal_name(what)));
     c->needs_whole_warps = true;
     return true;
 }
@@ -46,15 +45,14 @@ static bool visit_callee(CallCheck *check, const Inst *call)
 {
     const Function *callee = inst_callee(call);
     if (!callee)
-        return coarsening_refuse(check->c, check->call, "it makes an indirect call, whose target is not known");
+        return coarsening_refuse(check->c, check->call, REFUSAL_CALL_INDIRECT);
     if (!callee->has_body && callee->definition)
         callee = callee->definition;
     if (!callee->has_body) {
         if (is_harmless_extern(callee->name))
             return true;
-        return coarsening_refuse(check->c, check->call,
-                                 "it calls '%s', which is not defined in this module and may contain barriers",
-                                 callee->name);
+        return coarsening_refuse_with(check->c, check->call, REFUSAL_CALL_EXTERN,
+                                      REFUSAL_WITH(refusal_name(callee->name)));
     }
     if (pointer_map_get(&check->visited, callee))
         return true;
@@ -79,28 +77,35 @@ static bool uses_shared(const Inst *inst)
     return found;
 }
 
+/* Refuses the call because of an instruction of a function that it reaches. */
+static bool refuse_callee(CallCheck *check, RefusalReason reason, const Function *callee, const Inst *inst)
+{
+    return coarsening_refuse_with(
+        check->c, check->call, reason,
+        REFUSAL_WITH(refusal_name(callee->name), refusal_number(coarsening_line(check->c, inst))));
+}
+
 static bool check_callee_inst(CallCheck *check, const Function *callee, const Inst *inst)
 {
     Coarsening *c = check->c;
-    const char *name = callee->name;
     if (inst_is_opaque(inst))
-        return coarsening_refuse(c, check->call, "it calls '%s', which contains an unknown instruction (line %u)",
-                                 name, coarsening_line(c, inst));
+        return refuse_callee(check, REFUSAL_CALL_UNKNOWN, callee, inst);
     if (inst_is_call(inst))
         return visit_callee(check, inst);
     if (inst_op(inst) == OP_EXIT)
-        return coarsening_refuse(c, check->call, "it calls '%s', which ends the thread ('exit' on line %u)", name,
-                                 coarsening_line(c, inst));
+        return refuse_callee(check, REFUSAL_CALL_EXIT, callee, inst);
     if (inst->effects & EFFECT_SYNC || (inst->effects & EFFECT_VOLATILE && inst->effects & EFFECT_READ))
-        return coarsening_refuse(c, check->call, "it calls '%s', which synchronizes ('%s' on line %u)", name,
-                                 inst_spelling(c->scratch, inst), coarsening_line(c, inst));
+        return coarsening_refuse_with(c, check->call, REFUSAL_CALL_SYNC,
+                                      REFUSAL_WITH(refusal_name(callee->name),
+                                                   refusal_name(inst_spelling(c->scratch, inst)),
+                                                   refusal_number(coarsening_line(c, inst))));
     const Sreg *sreg = inst_sreg(inst);
     if (c->step.merges_blocks && uses_shared(inst))
-        return coarsening_refuse(c, check->call, "it calls '%s', which names shared memory (line %u)", name,
-                                 coarsening_line(c, inst));
+        return refuse_callee(check, REFUSAL_CALL_SHARED, callee, inst);
     if (sreg && depends_on_thread(c, sreg))
-        return coarsening_refuse(c, check->call, "it calls '%s', which reads %s (line %u)", name, sreg->name,
-                                 coarsening_line(c, inst));
+        return coarsening_refuse_with(c, check->call, REFUSAL_CALL_READS,
+                                      REFUSAL_WITH(refusal_name(callee->name), refusal_name(sreg->name),
+                                                   refusal_number(coarsening_line(c, inst))));
     return true;
 }
 
@@ -125,7 +130,7 @@ static bool check_treatment(Coarsening *c, const Inst *inst)
         treatment = sreg ? coarsening_sreg_rule(c, sreg) : coarsening_block_rule(inst);
     const char *what = sreg ? sreg->name : inst_spelling(c->scratch, inst);
     switch (treatment.rule) {
-    case COARSEN_REFUSED: return coarsening_refuse(c, inst, "'%s' %s", what, treatment.reason);
+    case COARSEN_REFUSED: return coarsening_refuse_with(c, inst, treatment.reason, REFUSAL_WITH(refusal_name(what)));
     case COARSEN_WHOLE_WARPS: return want_whole_warps(c, inst, what);
     case COARSEN_BY_CALLEE: return check_call(c, inst);
     default: return true;
@@ -135,11 +140,11 @@ static bool check_treatment(Coarsening *c, const Inst *inst)
 static bool check_instruction(Coarsening *c, const Inst *inst)
 {
     if (inst_is_opaque(inst))
-        return coarsening_refuse(c, inst, "'%s' is not a known instruction", inst_spelling(c->scratch, inst));
+        return coarsening_refuse(c, inst, REFUSAL_UNKNOWN);
     bool counts = !c->step.merges_blocks && ((inst->sync == SYNC_BLOCK_BARRIER && inst->operand_count > 1) ||
                   (coarsening_combines(inst) && inst->operand_count > 3));
     if (counts)
-        return coarsening_refuse(c, inst, "'%s' waits for a given number of threads", inst_spelling(c->scratch, inst));
+        return coarsening_refuse(c, inst, REFUSAL_WAITS_FOR_NUMBER);
     return check_treatment(c, inst);
 }
 
@@ -152,7 +157,7 @@ static bool has_clusters(const Tuning *tuning)
 bool coarsening_check_instructions(Coarsening *c)
 {
     if (c->step.merges_blocks && has_clusters(&c->body->tuning))
-        return coarsening_refuse(c, NULL, "its blocks form clusters, whose blocks are not merged");
+        return coarsening_refuse(c, NULL, REFUSAL_CLUSTERS);
     if (c->step.merges_blocks && !coarsening_check_dynamic(c))
         return false;
     for (size_t b = 0; b < c->body->blocks.count; b++) {
@@ -163,10 +168,9 @@ bool coarsening_check_instructions(Coarsening *c)
                 return false;
             ordered |= coarsening_orders(inst);
             if (inst->effects & EFFECT_CC_READ && !carry)
-                return coarsening_refuse(c, inst, "the carry flag is passed from one basic block to another");
+                return coarsening_refuse(c, inst, REFUSAL_CARRY_BETWEEN_BLOCKS);
             if (inst->effects & EFFECT_CC_READ && ordered)
-                return coarsening_refuse(c, inst,
-                                         "the carry flag is passed across a barrier, fence or warp-level instruction");
+                return coarsening_refuse(c, inst, REFUSAL_CARRY_ACROSS_BARRIER);
             if (inst->effects & EFFECT_CC_WRITE) {
                 carry = true;
                 ordered = false;
@@ -230,15 +234,15 @@ static bool operands_differ(const Coarsening *c, const Inst *inst)
     return false;
 }
 
-const char *coarsening_why_not_once(const Coarsening *c, const Inst *inst)
+RefusalReason coarsening_why_not_once(const Coarsening *c, const Inst *inst)
 {
     if (inst_is_guarded(inst) && coarsening_joins(&c->step, inst))
-        return "'%s' has a guard";
+        return REFUSAL_GUARD;
     if (inst_is_guarded(inst) && variance_reg(c->facts.variance, inst_predicate(inst)))
-        return "the guard of '%s' differs between the merged threads";
+        return REFUSAL_GUARD_DIFFERS;
     if (inst->sync != SYNC_WARP && operands_differ(c, inst))
-        return "the operands of '%s' differ between the merged threads";
-    return NULL;
+        return REFUSAL_OPERANDS_DIFFER;
+    return REFUSAL_NONE;
 }
 
 /* Whether every wait for asynchronous copies is for all of a thread's groups.  Then it does not matter how many groups
@@ -270,9 +274,9 @@ static bool check_collectives(Coarsening *c)
                 continue;
             if (in_region)
                 return coarsening_refuse_controlled(c, inst);
-            const char *reason = coarsening_why_not_once(c, inst);
-            if (reason)
-                return coarsening_refuse(c, inst, reason, inst_spelling(c->scratch, inst));
+            const RefusalReason reason = coarsening_why_not_once(c, inst);
+            if (reason != REFUSAL_NONE)
+                return coarsening_refuse(c, inst, reason);
         }
     }
     if (!c->step.merges_blocks)

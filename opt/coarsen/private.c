@@ -74,8 +74,7 @@ static bool check_address(Coarsening *c, const BitSet *addresses, const Inst *in
     if (!inst_access(inst, &access))
         return true;
     if (access.space == SPACE_LOCAL && !is_own(addresses, inst, access.address))
-        return coarsening_refuse(c, inst, "the address of '%s' in local memory does not come from a local variable",
-                                 inst_spelling(c->scratch, inst));
+        return coarsening_refuse(c, inst, REFUSAL_LOCAL_ADDRESS);
     if (!c->step.merges_blocks || inst_is_opaque(inst))
         return true;
     const Operand *address = access.space == SPACE_SHARED ? access.address : NULL;
@@ -86,8 +85,7 @@ static bool check_address(Coarsening *c, const BitSet *addresses, const Inst *in
         if (inst->operands[i].kind == OPERAND_ADDRESS)
             address = &inst->operands[i];
     return is_own(addresses, inst, address) ||
-           coarsening_refuse(c, inst, "the address of '%s' in shared memory does not come from a shared variable",
-                             inst_spelling(c->scratch, inst));
+           coarsening_refuse(c, inst, REFUSAL_SHARED_ADDRESS);
 }
 
 /* Static shared memory of a block, on every architecture (CUDA Programming Guide, "Compute Capabilities"). */
@@ -105,14 +103,14 @@ bool coarsening_check_shared(Coarsening *c)
                     continue;
                 bool is_private = coarsening_is_private(c, variable);
                 if (is_private && variable->linkage == LINKAGE_EXTERN)
-                    return coarsening_refuse(c, inst, "'%s', which each merged block needs a copy of, is defined "
-                                             "elsewhere", variable->name);
+                    return coarsening_refuse_with(c, inst, REFUSAL_SHARED_ELSEWHERE,
+                                                  REFUSAL_WITH(refusal_name(variable->name)));
                 pointer_map_put(&seen, variable, variable);
                 bytes += variable_bytes(variable) * (is_private ? c->step.factor : 1);
             }
     return bytes <= MOST_SHARED ||
-           coarsening_refuse(c, NULL, "merged blocks need %llu byte%s of shared memory, and no more than %d can be "
-                             "declared", (unsigned long long)bytes, plural(bytes), MOST_SHARED);
+           coarsening_refuse_with(c, NULL, REFUSAL_SHARED_BYTES,
+                                  REFUSAL_WITH(refusal_number(bytes), refusal_number(MOST_SHARED)));
 }
 
 /* A .local variable of the module (before PTX 3.0) belongs to a thread, but is not declared in the kernel, where each
@@ -129,8 +127,7 @@ bool coarsening_check_private(Coarsening *c)
 {
     const Variable *shared = module_local(c->body->module);
     if (shared)
-        return coarsening_refuse(c, NULL, "'%s' is a .local variable at module scope, which functions share",
-                                 shared->name);
+        return coarsening_refuse_with(c, NULL, REFUSAL_LOCAL_OF_MODULE, REFUSAL_WITH(refusal_name(shared->name)));
     BitSet addresses = find_addresses(c);
     for (size_t b = 0; b < c->body->blocks.count; b++)
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)

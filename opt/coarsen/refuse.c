@@ -1,12 +1,14 @@
 /* Refusals: the reason why a kernel is left unchanged, with the place of the instruction that causes it. */
 #include "opt/coarsen/internal.h"
 
-bool coarsening_refuse(Coarsening *c, const Inst *inst, const char *format, ...)
+bool coarsening_refuse(Coarsening *c, const Inst *inst, RefusalReason reason)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    refusal_set(c->record.refusal, c->body, inst, format, arguments);
-    va_end(arguments);
+    return coarsening_refuse_with(c, inst, reason, NULL);
+}
+
+bool coarsening_refuse_with(Coarsening *c, const Inst *inst, RefusalReason reason, const RefusalOperand *operands)
+{
+    refusal_set(c->record.refusal, c->body, inst, reason, operands);
     return false;
 }
 
@@ -15,42 +17,75 @@ unsigned coarsening_line(const Coarsening *c, const Inst *inst)
     return inst_line(c->body, inst);
 }
 
-/* "%tid.x"; "'ld.global.u32' on line 7"; "%r5". */
-static const char *name_value(const Coarsening *c, const VarianceReason *reason, RegId reg)
+/* The operands of a refusal that are known so far. */
+typedef struct Operands {
+    RefusalOperand of[REFUSAL_OPERANDS];
+    unsigned count;
+} Operands;
+
+static void add(Operands *operands, RefusalOperand operand)
 {
-    const Inst *inst = reason->inst;
-    if (inst && inst == c->index.read)
-        return arena_printf(c->scratch, "%s.%c", !c->step.merges_blocks ? "%tid" : "%ctaid", "xyz"[c->step.dimension]);
-    if (inst && reason->cause == VARIANCE_INDEX && inst_sreg(inst))
-        return inst_sreg(inst)->name;
-    if (inst && inst->span.end && reason->cause != VARIANCE_INDEX)
-        return arena_printf(c->scratch, "'%s' on line %u", inst_spelling(c->scratch, inst), coarsening_line(c, inst));
-    return c->body->regs.data[reg].name;
+    require(operands->count < REFUSAL_OPERANDS);
+    operands->of[operands->count++] = operand;
 }
 
-/* Why the value at the root of a condition differs, beginning with its name. */
-static const char *describe_root(const Coarsening *c, const VarianceReason *reason, RegId reg)
+static void add_place(const Coarsening *c, Operands *operands, const Inst *inst)
 {
-    const char *name = name_value(c, reason, reg);
+    add(operands, refusal_name(inst_spelling(c->scratch, inst)));
+    add(operands, refusal_number(coarsening_line(c, inst)));
+}
+
+/* A value: "%tid.x"; "'ld.global.u32' on line 7"; "%r5". */
+static void add_value(const Coarsening *c, Operands *operands, const VarianceReason *reason, RegId reg)
+{
+    const Inst *inst = reason->inst;
+    if (inst && inst == c->index.read) {
+        add(operands, refusal_name(arena_printf(c->scratch, "%s.%c", !c->step.merges_blocks ? "%tid" : "%ctaid",
+                                                "xyz"[c->step.dimension])));
+    } else if (inst && reason->cause == VARIANCE_INDEX && inst_sreg(inst)) {
+        add(operands, refusal_name(inst_sreg(inst)->name));
+    } else if (inst && inst->span.end && reason->cause != VARIANCE_INDEX) {
+        add(operands, refusal_part(REFUSAL_PART_VALUE_OF));
+        add_place(c, operands, inst);
+    } else {
+        add(operands, refusal_name(c->body->regs.data[reg].name));
+    }
+}
+
+/* The value at the root of a condition, and why it differs. */
+static void add_root(const Coarsening *c, Operands *operands, const VarianceReason *reason, RegId reg)
+{
     const Inst *observation = reason->inst ? pointer_map_get(&c->facts.observations, reason->inst) : NULL;
-    if (reason->cause == VARIANCE_INDEX)
-        return name;
-    if (reason->cause != VARIANCE_MEMORY || !observation)
-        return arena_printf(c->scratch, "%s, which %s", name, variance_cause_text(reason->cause));
-    return arena_printf(c->scratch, "%s, and loads of one address are not merged because '%s' on line %u may read what "
-                        "another thread writes meanwhile", name, inst_spelling(c->scratch, observation),
-                        coarsening_line(c, observation));
+    const bool is_written = reason->cause == VARIANCE_MEMORY && observation;
+    if (reason->cause != VARIANCE_INDEX)
+        add(operands, refusal_part(is_written ? REFUSAL_PART_VALUE_WRITTEN : REFUSAL_PART_VALUE_WITH_CAUSE));
+    add_value(c, operands, reason, reg);
+    if (is_written)
+        add_place(c, operands, observation);
+    else if (reason->cause != VARIANCE_INDEX)
+        add(operands, refusal_name(variance_cause_text(reason->cause)));
+}
+
+static bool refuse_under(Coarsening *c, const Inst *inst, const VarianceReason *reason, const VarianceRoot *root)
+{
+    const bool may_differ = reason->cause == VARIANCE_MEMORY;
+    Operands operands = {.count = 0};
+    add(&operands,
+        refusal_part(c->step.merges_blocks ? REFUSAL_PART_THREADS_OF_BLOCK : REFUSAL_PART_MERGED_THREADS));
+    add(&operands, refusal_name(c->body->regs.data[root->condition].name));
+    add(&operands, refusal_number(coarsening_line(c, root->branch)));
+    add_root(c, &operands, reason, root->reg);
+    return coarsening_refuse_with(c, inst, may_differ ? REFUSAL_CONDITION_MAY_DIFFER : REFUSAL_CONDITION_DIFFERS,
+                                  operands.of);
 }
 
 bool coarsening_refuse_controlled(Coarsening *c, const Inst *inst)
 {
-    const char *spelling = inst_spelling(c->scratch, inst);
     const Block *block = inst->block;
     if (c->exits.obstacle && c->exits.obstacle != inst)
-        return coarsening_refuse(c, c->exits.obstacle,
-                                 "'%s' may name threads that have left the kernel before the '%s' on "
-                                 "line %u",
-                                 inst_spelling(c->scratch, c->exits.obstacle), spelling, coarsening_line(c, inst));
+        return coarsening_refuse_with(c, c->exits.obstacle, REFUSAL_LEFT_BEFORE,
+                                      REFUSAL_WITH(refusal_name(inst_spelling(c->scratch, inst)),
+                                                   refusal_number(coarsening_line(c, inst))));
     VarianceRoot root = {NULL, REG_NONE, REG_NONE};
     VarianceReason reason = {VARIANCE_UNIFORM, NULL, NULL, REG_NONE, NULL};
     /* Merged blocks may differ: a barrier is refused because threads of one of them do. */
@@ -58,10 +93,6 @@ bool coarsening_refuse_controlled(Coarsening *c, const Inst *inst)
     if (variance_block(variance, block))
         reason = variance_block_reason(variance, block, &root);
     if (!root.branch || !root.branch->span.end || root.reg == REG_NONE)
-        return coarsening_refuse(c, inst, "'%s' is between branches that differ between the merged threads", spelling);
-    const char *may = reason.cause == VARIANCE_MEMORY ? "may differ" : "differs";
-    const char *who = !c->step.merges_blocks ? "merged threads" : "threads of a block";
-    return coarsening_refuse(c, inst, "'%s' is executed under a condition that %s between the %s (%s on line %u): it "
-                             "depends on %s", spelling, may, who, c->body->regs.data[root.condition].name,
-                             coarsening_line(c, root.branch), describe_root(c, &reason, root.reg));
+        return coarsening_refuse(c, inst, REFUSAL_BETWEEN_BRANCHES);
+    return refuse_under(c, inst, &reason, &root);
 }

@@ -83,9 +83,7 @@ static bool refuse_shape(Coarsening *c, const Block *block)
 {
     const Block *decider = variance_block(c->facts.variance, block) ? c->facts.variance->deciders[block->id] : NULL;
     const Inst *inst = decider && decider->last && decider->last->span.end ? decider->last : block->last;
-    return coarsening_refuse(
-        c, inst ? inst : block->first,
-        "the control flow around a condition that differs between the merged threads has no common end");
+    return coarsening_refuse(c, inst ? inst : block->first, REFUSAL_NO_COMMON_END);
 }
 
 /* Takes one more step towards closing the component: sets *grown if it was needed, else *region. */

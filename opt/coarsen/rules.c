@@ -5,7 +5,7 @@
  * coarsening_clones() alone asks variance, for the rule "cloned if variant". */
 #include "opt/coarsen/internal.h"
 
-static CoarsenTreatment refused(const char *reason)
+static CoarsenTreatment refused(RefusalReason reason)
 {
     return (CoarsenTreatment){COARSEN_REFUSED, reason};
 }
@@ -20,46 +20,46 @@ static CoarsenTreatment treat_unsynchronized(const Form *form)
 {
     unsigned effects = form_effects(form);
     if (effects & EFFECT_STACK)
-        return refused("changes the stack, which the merged threads would share");
+        return refused(REFUSAL_STACK);
     if (form_category(form) == CATEGORY_CONTROL)
-        return (CoarsenTreatment){form_op(form) == OP_CALL ? COARSEN_BY_CALLEE : COARSEN_IF_VARIANT, NULL};
+        return (CoarsenTreatment){form_op(form) == OP_CALL ? COARSEN_BY_CALLEE : COARSEN_IF_VARIANT, REFUSAL_NONE};
     /* Only a special register's read is both: the register decides. */
     if (effects & EFFECT_PURE && effects & EFFECT_VOLATILE)
-        return (CoarsenTreatment){COARSEN_BY_REGISTER, NULL};
+        return (CoarsenTreatment){COARSEN_BY_REGISTER, REFUSAL_NONE};
     bool counts = effects & (EFFECT_VOLATILE | EFFECT_ASYNC | EFFECT_CONTROL) ||
                   (effects & EFFECT_WRITE && !is_plain_store(form));
-    return (CoarsenTreatment){counts ? COARSEN_CLONED : COARSEN_IF_VARIANT, NULL};
+    return (CoarsenTreatment){counts ? COARSEN_CLONED : COARSEN_IF_VARIANT, REFUSAL_NONE};
 }
 
 CoarsenTreatment coarsen_treatment(const Form *form)
 {
     switch (form_sync(form)) {
     case SYNC_NONE: return treat_unsynchronized(form);
-    case SYNC_FENCE: return (CoarsenTreatment){COARSEN_IF_VARIANT, NULL};
-    case SYNC_STRONG: return (CoarsenTreatment){COARSEN_CLONED, NULL};
+    case SYNC_FENCE: return (CoarsenTreatment){COARSEN_IF_VARIANT, REFUSAL_NONE};
+    case SYNC_STRONG: return (CoarsenTreatment){COARSEN_CLONED, REFUSAL_NONE};
     case SYNC_BLOCK_BARRIER:
     case SYNC_CLUSTER_BARRIER:
-    case SYNC_ASYNC_GROUP: return (CoarsenTreatment){COARSEN_ONCE, NULL};
-    case SYNC_WARP: return (CoarsenTreatment){COARSEN_WHOLE_WARPS, NULL};
+    case SYNC_ASYNC_GROUP: return (CoarsenTreatment){COARSEN_ONCE, REFUSAL_NONE};
+    case SYNC_WARP: return (CoarsenTreatment){COARSEN_WHOLE_WARPS, REFUSAL_NONE};
     case SYNC_BLOCK_COUNT:
         if (form_has(form, MOD_RED))
-            return (CoarsenTreatment){COARSEN_COMBINED, NULL};
-        return refused("counts threads of the block");
+            return (CoarsenTreatment){COARSEN_COMBINED, REFUSAL_NONE};
+        return refused(REFUSAL_COUNTS_THREADS);
     case SYNC_CONVERGED:
         /* Only activemask is volatile, and right for any set of threads (warps.c). */
         if (form_effects(form) & EFFECT_VOLATILE)
-            return (CoarsenTreatment){COARSEN_WHOLE_WARPS, NULL};
-        return refused("depends on which threads of the warp run together");
-    case SYNC_WARPGROUP: return refused("works on groups of four warps");
-    case SYNC_MBARRIER: return refused("counts arrivals at a barrier in memory");
+            return (CoarsenTreatment){COARSEN_WHOLE_WARPS, REFUSAL_NONE};
+        return refused(REFUSAL_CONVERGED);
+    case SYNC_WARPGROUP: return refused(REFUSAL_WARPGROUP);
+    case SYNC_MBARRIER: return refused(REFUSAL_MBARRIER);
     /* A thread that has waited for other grids sees what they have written, and it is enough that one thread of the
      * block lets other grids start: neither counts threads or orders them. */
-    case SYNC_GRID: return (CoarsenTreatment){COARSEN_IF_VARIANT, NULL};
+    case SYNC_GRID: return (CoarsenTreatment){COARSEN_IF_VARIANT, REFUSAL_NONE};
     case SYNC_REGISTERS:
-        return refused("passes on registers of the block, which has as many as it has threads at launch");
+        return refused(REFUSAL_REGISTER_POOL);
     case SYNC_OTHER: break;
     }
-    return refused("has effects beyond its thread that coarsening does not model");
+    return refused(REFUSAL_OTHER_EFFECTS);
 }
 
 CoarsenTreatment coarsen_sreg_treatment(const Sreg *sreg)
@@ -68,16 +68,16 @@ CoarsenTreatment coarsen_sreg_treatment(const Sreg *sreg)
     case SREG_ROLE_TID:
     case SREG_ROLE_NTID:
         if (sreg->axis == SREG_AXIS_ALL)
-            return refused("is a whole vector, and only its components can be replaced");
-        return (CoarsenTreatment){COARSEN_REWRITTEN, NULL};
+            return refused(REFUSAL_WHOLE_VECTOR);
+        return (CoarsenTreatment){COARSEN_REWRITTEN, REFUSAL_NONE};
     case SREG_ROLE_WARPID:
-    case SREG_ROLE_NWARPID: return refused("counts warps, which coarsening merges");
+    case SREG_ROLE_NWARPID: return refused(REFUSAL_COUNTS_WARPS);
     default: break;
     }
     switch (sreg->dependence) {
-    case SREG_THREAD: return (CoarsenTreatment){COARSEN_WHOLE_WARPS, NULL};
-    case SREG_VOLATILE: return (CoarsenTreatment){COARSEN_CLONED, NULL};
-    default: return (CoarsenTreatment){COARSEN_IF_VARIANT, NULL};
+    case SREG_THREAD: return (CoarsenTreatment){COARSEN_WHOLE_WARPS, REFUSAL_NONE};
+    case SREG_VOLATILE: return (CoarsenTreatment){COARSEN_CLONED, REFUSAL_NONE};
+    default: return (CoarsenTreatment){COARSEN_IF_VARIANT, REFUSAL_NONE};
     }
 }
 
@@ -123,22 +123,6 @@ bool coarsening_joins(const CoarsenStep *step, const Inst *inst)
 bool coarsening_orders(const Inst *inst)
 {
     return inst->sync != SYNC_NONE && inst->sync != SYNC_STRONG;
-}
-
-const char *coarsen_rule_text(CoarsenRule rule)
-{
-    switch (rule) {
-    case COARSEN_IF_VARIANT: return "cloned if variant";
-    case COARSEN_CLONED: return "cloned";
-    case COARSEN_ONCE: return "kept once";
-    case COARSEN_COMBINED: return "combined";
-    case COARSEN_WHOLE_WARPS: return "whole warps";
-    case COARSEN_REWRITTEN: return "rewritten";
-    case COARSEN_BY_REGISTER: return "by register";
-    case COARSEN_BY_CALLEE: return "by callee";
-    case COARSEN_REFUSED: return "refused";
-    }
-    bug("no coarsening rule %d", (int)rule);
 }
 
 bool coarsening_clones(const Coarsening *c, const Inst *inst)

@@ -329,8 +329,7 @@ bool coarsening_check_waiting(Coarsening *c)
         return true;
     const Inst *irreducible = irreducible_observation(&w);
     if (irreducible)
-        return coarsening_refuse(c, irreducible, "'%s' is in a loop with several entries",
-                                 inst_spelling(c->scratch, irreducible));
+        return coarsening_refuse(c, irreducible, REFUSAL_SEVERAL_ENTRIES);
     w.dependents = control_dependents(c->scratch, c->facts.postdominance);
     w.regs = ARENA_ARRAY(c->scratch, Mark, c->body->regs.count);
     w.blocks = ARENA_ARRAY(c->scratch, Mark, c->body->blocks.count);
@@ -342,6 +341,6 @@ bool coarsening_check_waiting(Coarsening *c)
     }
     if (!w.decides)
         return true;
-    return coarsening_refuse(c, w.observation, "the loop that ends on line %u may wait for another thread through '%s'",
-                             coarsening_line(c, w.decides), inst_spelling(c->scratch, w.observation));
+    return coarsening_refuse_with(c, w.observation, REFUSAL_WAITS,
+                                  REFUSAL_WITH(refusal_number(coarsening_line(c, w.decides))));
 }

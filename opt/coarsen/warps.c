@@ -195,11 +195,10 @@ static bool can_vote(const Inst *inst, const Block *branch)
 
 static bool refuse_branch(Coarsening *c, const Inst *inst, const Inst *branch)
 {
-    const char *where = branch && branch->span.end
-                            ? arena_printf(c->scratch, "the branch on line %u", coarsening_line(c, branch))
-                            : "a branch";
-    return coarsening_refuse(c, inst, "'%s' may name threads that have left the kernel at %s, which differs "
-                             "between the merged threads", inst_spelling(c->scratch, inst), where);
+    if (!branch || !branch->span.end)
+        return coarsening_refuse(c, inst, REFUSAL_LEFT_SOMEWHERE);
+    return coarsening_refuse_with(c, inst, REFUSAL_LEFT_AT_LINE,
+                                  REFUSAL_WITH(refusal_number(coarsening_line(c, branch))));
 }
 
 /* Checks one instruction against the branches at which threads may leave; each may rest on votes at others. */

@@ -1,13 +1,27 @@
 #include "opt/common/refusal.h"
 
-void refusal_set(Refusal *refusal, const Body *body, const Inst *inst, const char *format, va_list arguments)
+#include <string.h>
+
+RefusalOperand refusal_axis(unsigned dimension)
 {
-    Buf text = {0};
-    buf_vprintf(&text, format, arguments);
-    *refusal = (Refusal){.reason = arena_strndup(body->module->arena, buf_text(&text), text.length),
+    static const char *const names[] = {"x", "y", "z"};
+    return refusal_name(names[dimension]);
+}
+
+void refusal_set(Refusal *refusal, const Body *body, const Inst *inst, RefusalReason reason,
+                 const RefusalOperand *operands)
+{
+    Arena *arena = body->module->arena;
+    *refusal = (Refusal){.reason = reason,
+                         .inst = inst ? inst_spelling(arena, inst) : NULL,
                          .has_span = inst && inst->span.end > 0,
                          .span = inst ? inst->span : (Span){0, 0}};
-    buf_free(&text);
+    for (unsigned i = 0; operands && i < REFUSAL_OPERANDS; i++) {
+        RefusalOperand *operand = &refusal->operands[i];
+        *operand = operands[i];
+        if (operand->kind == REFUSAL_NAME)
+            operand->name = arena_strndup(arena, operand->name, strlen(operand->name));
+    }
 }
 
 unsigned inst_line(const Body *body, const Inst *inst)

@@ -40,7 +40,8 @@ typedef struct Jam {
 
 /* refuse.c */
 /* Sets the refusal, with the place of the instruction (NULL: none), and returns false. */
-bool jam_refuse(Jam *jam, const Inst *inst, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool jam_refuse(Jam *jam, const Inst *inst, RefusalReason reason);
+bool jam_refuse_with(Jam *jam, const Inst *inst, RefusalReason reason, const RefusalOperand *operands);
 
 /* values.c */
 /* Whether the value is made in the loop. */

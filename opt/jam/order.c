@@ -62,7 +62,7 @@ static bool find_accesses(Order *order)
             if (!inst_access(inst, &one.access) || one.access.read_only)
                 continue;
             if (order->count == MOST_ACCESSES)
-                return jam_refuse(jam, inst, "the loop has too many memory accesses to compare");
+                return jam_refuse(jam, inst, REFUSAL_JAM_ACCESSES);
             order->accesses[order->count++] = one;
         }
         if (order->count > before)
@@ -169,15 +169,14 @@ static bool are_comparable(const Jam *jam, const JamAccess *a, const JamAccess *
 
 static bool refuse_pair(Jam *jam, const JamAccess *earlier, const JamAccess *later)
 {
-    bool reads = later->access.kind == ACCESS_LOAD;
-    const char *spelling = inst_spelling(jam->scratch, later->inst);
+    const RefusalReason reason = later->access.kind == ACCESS_LOAD     ? REFUSAL_JAM_READS
+                                 : earlier->access.kind == ACCESS_LOAD ? REFUSAL_JAM_OVERWRITES_READ
+                                                                       : REFUSAL_JAM_OVERWRITES;
     if (earlier->inst == later->inst)
-        return jam_refuse(jam, later->inst, "'%s' may write the same place in several iterations", spelling);
-    return jam_refuse(jam, later->inst, "'%s' may %s what '%s' on line %u %s in an earlier iteration%s", spelling,
-                      reads ? "read" : "write", inst_spelling(jam->scratch, earlier->inst),
-                      inst_line(jam->body, earlier->inst), earlier->access.kind == ACCESS_LOAD ? "reads" : "writes",
-                      earlier->access.kind == ACCESS_LOAD || reads ? "; const pointers with __restrict__ would rule "
-                                                                     "that out" : "");
+        return jam_refuse(jam, later->inst, REFUSAL_JAM_SAME_PLACE);
+    return jam_refuse_with(jam, later->inst, reason,
+                           REFUSAL_WITH(refusal_name(inst_spelling(jam->scratch, earlier->inst)),
+                                        refusal_number(inst_line(jam->body, earlier->inst))));
 }
 
 static bool check_pair(Jam *jam, const JamAccess *earlier, const JamAccess *later)

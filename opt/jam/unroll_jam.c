@@ -95,25 +95,25 @@ static bool check_shape(Jam *jam)
     const Loop *loop = jam->loop;
     for (uint32_t b = 0; b < loop->block_count; b++)
         if (bitset_has(&jam->loops->irreducible, loop->blocks[b]->id))
-            return jam_refuse(jam, loop->blocks[b]->first, "the loop has jumps into inner loops");
+            return jam_refuse(jam, loop->blocks[b]->first, REFUSAL_JAM_JUMPS);
     if (loop->latch_count != 1)
-        return jam_refuse(jam, loop->latches[1]->last, "the loop has several ends");
+        return jam_refuse(jam, loop->latches[1]->last, REFUSAL_JAM_ENDS);
     jam->latch = loop->latches[0];
     for (uint32_t b = 0; b < loop->block_count; b++) {
         const Block *block = loop->blocks[b];
         if (block->last && inst_is_terminator(block->last) && !inst_is_branch(block->last))
-            return jam_refuse(jam, block->last, "the thread may end inside the loop");
+            return jam_refuse(jam, block->last, REFUSAL_JAM_THREAD_ENDS);
         FOR_EACH_SUCC(block, succ)
             if (block != jam->latch && !loop_contains(jam->loops, loop, succ))
-                return jam_refuse(jam, block->last, "the loop may be left elsewhere than at its end");
+                return jam_refuse(jam, block->last, REFUSAL_JAM_LEFT);
     }
     const Inst *last = block_two_way_branch(jam->latch);
     if (!last || loop_of(jam->loops, jam->latch) != loop)
-        return jam_refuse(jam, jam->latch->last, "the loop's end is not a plain branch");
+        return jam_refuse(jam, jam->latch->last, REFUSAL_JAM_END);
     bool taken_stays = last->targets[0] == loop->header;
     jam->after = taken_stays ? jam->latch->fall : last->targets[0];
     if (loop_contains(jam->loops, loop, jam->after))
-        return jam_refuse(jam, last, "the loop does not end");
+        return jam_refuse(jam, last, REFUSAL_JAM_ENDLESS);
     jam->predicate = inst_predicate(last);
     jam->stays_if = taken_stays != last->guard_inverted;
     return true;
@@ -144,11 +144,9 @@ static bool check_instructions(Jam *jam)
             if (inst_is_branch(inst))
                 continue;
             if (inst_is_terminator(inst) || !is_plain(inst))
-                return jam_refuse(jam, inst, "iterations cannot change places with '%s'",
-                                  inst_spelling(jam->scratch, inst));
+                return jam_refuse(jam, inst, REFUSAL_JAM_FIXED);
             if (inst->effects & EFFECT_CC_READ && !carries)
-                return jam_refuse(jam, inst, "'%s' reads the carry flag that an instruction before its block sets",
-                                  inst_spelling(jam->scratch, inst));
+                return jam_refuse(jam, inst, REFUSAL_JAM_CARRY);
             carries |= inst->effects & EFFECT_CC_WRITE;
             jam->writes |= inst->effects & EFFECT_WRITE;
         }
@@ -271,12 +269,11 @@ static bool check_branches(Jam *jam)
         const Inst *last = block->last;
         for (unsigned r = 0; last && inst_is_branch(last) && block != jam->latch && r < last->ref_count; r++)
             if (last->refs[r].reg != REG_NONE && bitset_has(&jam->variant, last->refs[r].reg))
-                return jam_refuse(jam, last, "iterations may go different ways at the branch on line %u",
-                                  inst_line(jam->body, last));
+                return jam_refuse_with(jam, last, REFUSAL_JAM_BRANCH,
+                                       REFUSAL_WITH(refusal_number(inst_line(jam->body, last))));
     }
     if (jam_is_inside(jam, jam->predicate) && !bitset_has(&jam->early, jam->predicate))
-        return jam_refuse(jam, jam->latch->last,
-                          "whether another iteration follows is only known at the end of the one before");
+        return jam_refuse(jam, jam->latch->last, REFUSAL_JAM_LATE);
     return true;
 }
 
@@ -288,16 +285,19 @@ static unsigned place_in_block(const Inst *inst)
     return place;
 }
 
+static bool refuse_chain(Jam *jam, const Inst *inst, RefusalReason reason, const Phi *phi)
+{
+    return jam_refuse_with(jam, inst, reason, REFUSAL_WITH(refusal_name(body_reg_name(jam->body, phi->dst))));
+}
+
 /* Finds the chain of a phi whose next value is not known in advance. */
 static bool find_chain(Jam *jam, const Phi *phi)
 {
-    const char *name = body_reg_name(jam->body, phi->dst);
     RegId next = jam_next(jam, phi);
     const ValueDef *def = &jam->values->defs[next];
     /* If the latch reads it, each iteration passes its block. */
     if (!def->inst || loop_of(jam->loops, def->block) != jam->loop)
-        return jam_refuse(jam, def->inst, "each iteration needs all of the one before it: %s is passed on through a "
-                          "condition or an inner loop", name);
+        return refuse_chain(jam, def->inst, REFUSAL_JAM_CHAIN_BRANCHES, phi);
     const Dominance *dominance = analyses_dominance(jam->analyses);
     Chain chain = {def->inst, def->inst};
     const ValueUse *uses = value_uses(jam->values, phi->dst);
@@ -307,14 +307,12 @@ static bool find_chain(Jam *jam, const Phi *phi)
         if (!loop_contains(jam->loops, jam->loop, use->block))
             continue;
         if (use->block == jam->loop->header && !use->inst)
-            return jam_refuse(jam, def->inst, "each iteration needs all of the one before it: %s is passed on twice",
-                              name);
+            return refuse_chain(jam, def->inst, REFUSAL_JAM_CHAIN_TWICE, phi);
         if (at == def->block && use->inst) {
             if (place_in_block(use->inst) < place_in_block(chain.first))
                 chain.first = use->inst;
         } else if (!dominance_has(dominance, def->block, at)) {
-            return jam_refuse(jam, use->inst, "each iteration needs all of the one before it: %s is read before it is "
-                              "passed on", name);
+            return refuse_chain(jam, use->inst, REFUSAL_JAM_CHAIN_READ, phi);
         }
     }
     VEC_PUSH(jam->scratch, jam->chains, chain);
@@ -335,7 +333,7 @@ static bool check_rounds(Jam *jam)
 {
     uint64_t rounds = jam_rounds(jam);
     if (rounds && rounds < jam->factor)
-        return jam_refuse(jam, NULL, "the loop has only %llu iterations", (unsigned long long)rounds);
+        return jam_refuse_with(jam, NULL, REFUSAL_JAM_FEW, REFUSAL_WITH(refusal_number(rounds)));
     jam->is_whole = rounds && rounds % jam->factor == 0;
     return true;
 }
@@ -344,7 +342,8 @@ static bool jam_loop(Jam *jam, const char *label)
 {
     Block *header = block_labelled(jam->body, label);
     if (!header || !jam_analyze(jam, header))
-        return jam_refuse(jam, header ? header->first : NULL, "no loop of the kernel begins at %s", label);
+        return jam_refuse_with(jam, header ? header->first : NULL, REFUSAL_JAM_NO_LOOP,
+                               REFUSAL_WITH(refusal_name(label)));
     if (!jam->loop->preheader) {
         add_preheader(jam);
         bool found = jam_analyze(jam, header);

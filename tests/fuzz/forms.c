@@ -220,7 +220,7 @@ static bool body_coarsen(Body **body, Random *random)
     Refusal refusal = {0};
     Body *changed = body_clone(*body);
     if (!coarsen_body(changed, &request, &contract, &refusal, NULL)) {
-        if (!refusal.reason)
+        if (!is_refusal(&refusal))
             property_broken("coarsening is refused without a reason");
         body_free(changed);
         return false;
@@ -242,7 +242,7 @@ static void body_jam(Body **body, Random *random)
         return;
     Body *changed = body_clone(*body);
     if (!unroll_and_jam(changed, &jam, &refusal)) {
-        if (!refusal.reason)
+        if (!is_refusal(&refusal))
             property_broken("unroll-and-jam is refused without a reason");
         body_free(changed);
         return;

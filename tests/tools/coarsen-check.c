@@ -17,6 +17,7 @@
  * status 1 if a case was wrong. */
 #include "emit/emit.h"
 #include "emulator/emulator.h"
+#include "engine/report/refusal_words.h"
 #include "opt/opt.h"
 #include "opt/registers/moves/schedule.h"
 #include "parser/parser.h"
@@ -223,7 +224,7 @@ static void check_config(const Case *it, const Config *config, bool clean)
     if (!coarsen_body(body, &request, &contract, &refusal, NULL)) {
         unsigned line = refusal.has_span ? source_position(it->module->source, refusal.span.begin).line : 0;
         if (!it->quiet && clean)
-            say(it, config, arena_printf(it->arena, "refused: %s (line %u)", refusal.reason, line));
+            say(it, config, arena_printf(it->arena, "refused: %s (line %u)", refusal_text(it->arena, &refusal), line));
         it->counts->refused++;
         body_free(body);
         return;

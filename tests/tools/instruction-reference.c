@@ -1,6 +1,8 @@
 /* Prints docs/instructions.md: the rows of the instruction table, in words. */
 #include <stdio.h>
+#include <string.h>
 
+#include "engine/report/refusal_words.h"
 #include "ir/internal.h"
 #include "ir/ir.h"
 #include "ir/table/internal.h"
@@ -48,14 +50,41 @@ static unsigned each_form(Category category, void (*print)(const Form *form))
     return found;
 }
 
+/* "cloned", "kept once" ... */
+static const char *rule_text(CoarsenRule rule)
+{
+    switch (rule) {
+    case COARSEN_IF_VARIANT: return "cloned if variant";
+    case COARSEN_CLONED: return "cloned";
+    case COARSEN_ONCE: return "kept once";
+    case COARSEN_COMBINED: return "combined";
+    case COARSEN_WHOLE_WARPS: return "whole warps";
+    case COARSEN_REWRITTEN: return "rewritten";
+    case COARSEN_BY_REGISTER: return "by register";
+    case COARSEN_BY_CALLEE: return "by callee";
+    case COARSEN_REFUSED: return "refused";
+    }
+    bug("no coarsening rule %d", (int)rule);
+}
+
+/* The reason for a refusal, without the instruction that is its subject. */
+static const char *reason_text(RefusalReason reason)
+{
+    static const char subject[] = "'{what}' ";
+    const char *sentence = refusal_sentence(reason);
+    require(strncmp(sentence, subject, strlen(subject)) == 0);
+    return sentence + strlen(subject);
+}
+
 static void print_form(const Form *form)
 {
     Buf target = {0};
     unsigned version = form_min_version(form);
     CoarsenTreatment treatment = coarsen_treatment(form);
+    const bool is_refused = treatment.rule == COARSEN_REFUSED;
     form_print_lowest_target(form, &target);
     printf("| `%s` | %u.%u | %s | %s%s%s | %s | ", form_name(form), version / 10, version % 10, buf_text(&target),
-           coarsen_rule_text(treatment.rule), treatment.reason ? ": " : "", treatment.reason ? treatment.reason : "",
+           rule_text(treatment.rule), is_refused ? ": " : "", is_refused ? reason_text(treatment.reason) : "",
            form_emulated(form) ? "yes" : "no");
     for (const char *p = form_note(form); *p; p++)
         printf(*p == '|' ? "\\|" : "%c", *p);

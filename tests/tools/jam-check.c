@@ -12,6 +12,7 @@
 #include "seeds.h"
 
 #include "emit/emit.h"
+#include "engine/report/refusal_words.h"
 #include "opt/opt.h"
 #include "opt/passes.h"
 #include "support/support.h"
@@ -73,7 +74,7 @@ static bool transform(const Settings *settings, Arena *arena, Function *kernel, 
                                    .jam_count = 1};
     pipeline_run(arena, kernel, &request, &options, result);
     if (!kernel_is_jammed(result) && settings->verbose)
-        printf("  refused: %s\n", result->jams[0].refusal.reason);
+        printf("  refused: %s\n", refusal_text(arena, &result->jams[0].refusal));
     return kernel_is_jammed(result);
 }
 

@@ -4,6 +4,7 @@
 
 #include "parsed.h"
 
+#include "engine/report/refusal_words.h"
 #include "opt/opt.h"
 #include "tests/tools/one_pass.h"
 
@@ -50,7 +51,7 @@ static inline void check_count(const char *code, Opcode op, size_t count)
 {
     Try it = try_with("", "", code, &by_four);
     if (!it.done)
-        fail_msg("refused: %s\n%s", it.refusal.reason, code);
+        fail_msg("refused: %s\n%s", refusal_text(it.module->arena, &it.refusal), code);
     if (count_op(it.body, op) != count)
         fail_msg("%zu %s, not %zu:\n%s", count_op(it.body, op), opcode_name(op), count, code);
     release(it.module);
@@ -62,8 +63,8 @@ static inline void check_refused_with(const char *head, const char *tuning, cons
     Try it = try_with(head, tuning, code, request);
     if (it.done)
         fail_msg("not refused:\n%s", code);
-    if (!strstr(it.refusal.reason, reason))
-        fail_msg("refused for another reason: %s\n%s", it.refusal.reason, code);
+    if (!strstr(refusal_text(it.module->arena, &it.refusal), reason))
+        fail_msg("refused for another reason: %s\n%s", refusal_text(it.module->arena, &it.refusal), code);
     if (at) {
         assert_true(it.refusal.has_span);
         const char *place = it.module->source->text + it.refusal.span.begin;

@@ -56,7 +56,7 @@ typedef struct Checked {
     Arena *arena;
     Module *module;
     Buf text;
-    const char *unadapted;
+    Unadapted unadapted;
 } Checked;
 
 /* A kernel in a module with other items before and after it. */
@@ -105,7 +105,7 @@ static Checked check_sources(const Sources *sources, const Costs *costs)
     pipeline_run(it.arena, module_find_function(module, "k"), &request, &options, &result);
     assert_int_equal(result.coarsening, OUTCOME_DONE);
     it.unadapted = result.unadapted;
-    expect_never(result.body, it.unadapted && strncmp(it.unadapted, "the kernel stops", 16) == 0);
+    expect_never(result.body, it.unadapted.effect >= UNADAPTED_STOPPED);
     kernel_install(&result);
     emit_module_as_written(module, &it.text);
     it.module = module_from(buf_text(&it.text));
@@ -157,7 +157,7 @@ static void directives_stop_them(void **state)
     (void)state;
     Checked it = check("", (const unsigned[3]){64, 4, 1}, 1, NULL);
     assert_true(buf_has(&it.text, ".reqntid 32, 4\n"));
-    assert_string_equal(it.unadapted, "the driver refuses it (.reqntid)");
+    assert_int_equal(it.unadapted.effect, UNADAPTED_REFUSED);
     expect(&it, 32, 4, FAULT_NONE, NULL);
     expect(&it, 64, 4, FAULT_LAUNCH, ".reqntid 32");
     done(&it);
@@ -173,14 +173,16 @@ static void directives_stop_them(void **state)
     done(&it);
     it = check(" .maxntid 256", (const unsigned[3]){0}, 1, NULL);
     assert_true(buf_has(&it.text, ".maxntid 128\n"));
-    assert_string_equal(it.unadapted, "the driver refuses blocks of more than 128 threads (.maxntid)");
+    assert_int_equal(it.unadapted.effect, UNADAPTED_LARGER_REFUSED);
+    assert_int_equal(it.unadapted.most, 128);
     expect(&it, 256, 1, FAULT_LAUNCH, NULL);
     done(&it);
     it = check(" .reqntid 256", (const unsigned[3]){0}, 1, NULL);
     assert_true(buf_has(&it.text, ".reqntid 128\n"));
     done(&it);
     it = check(" .maxntid 16, 16", (const unsigned[3]){0}, 1, NULL);
-    assert_string_equal(it.unadapted, "the driver refuses blocks of more than 128 threads (.maxntid)");
+    assert_int_equal(it.unadapted.effect, UNADAPTED_LARGER_REFUSED);
+    assert_int_equal(it.unadapted.most, 128);
     done(&it);
     /* A factor that does not divide the block, and three dimensions. */
     it = check("", (const unsigned[3]){65, 1, 1}, 1, NULL);
@@ -204,7 +206,7 @@ static void the_kernel_stops_where_directives_cost_blocks(void **state)
     const Costs costs = {.of_directives = {.registers = 30}};
     Checked it = check("", (const unsigned[3]){64, 4, 1}, 1, &costs);
     assert_false(buf_has(&it.text, "ntid 32"));
-    assert_string_equal(it.unadapted, "the kernel stops, with a message");
+    assert_int_equal(it.unadapted.effect, UNADAPTED_STOPPED);
     expect(&it, 32, 4, FAULT_NONE, NULL);
     expect(&it, 64, 4, FAULT_TRAP, "launched by its launch contract, with blocks of 32,4,1 threads and not 64,4,1");
     expect(&it, 16, 4, FAULT_TRAP, "and not 64,4,1");
@@ -336,7 +338,7 @@ static void functions_of_that_name(void **state)
     const Costs costs = {.of_directives = {.registers = 30}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         Checked it = check_sources(&(Sources){rows[i].before, "", rows[i].after, block, factor}, &costs);
-        assert_int_equal(it.unadapted != NULL, rows[i].stops);
+        assert_int_equal(it.unadapted.effect != UNADAPTED_UNNOTICED, rows[i].stops);
         expect(&it, 64, 4, rows[i].stops ? FAULT_TRAP : FAULT_NONE, NULL);
         done(&it);
     }
@@ -347,7 +349,7 @@ static void nothing_stops_them_where_all_costs(void **state)
     (void)state;
     const Costs costs = {.of_directives = {.registers = 30}, .of_calls = {.registers = 30}};
     Checked it = check("", (const unsigned[3]){64, 4, 1}, 1, &costs);
-    assert_null(it.unadapted);
+    assert_int_equal(it.unadapted.effect, UNADAPTED_UNNOTICED);
     assert_false(buf_has(&it.text, "__assertfail"));
     expect(&it, 64, 4, FAULT_NONE, NULL);
     done(&it);

@@ -12,6 +12,7 @@
 
 #include "engine/choose/choose.h"
 #include "engine/output.h"
+#include "engine/report/refusal_words.h"
 #include "engine/report/report.h"
 #include "engine/report/trial_words.h"
 #include "parser/parser.h"
@@ -163,7 +164,7 @@ static void test_shared_work(void **state)
     choose(setup, context());
     check_choice(setup);
     assert_true(setup->report.request.coarsen);
-    assert_null(setup->report.request.refused.reason);
+    assert_false(is_refusal(&setup->report.request.refused));
     setup_free(setup);
 }
 
@@ -260,7 +261,7 @@ static void test_spills(void **state)
     choose(setup, context());
     check_choice(setup);
     assert_false(setup->report.request.coarsen);
-    assert_null(setup->report.request.refused.reason);
+    assert_false(is_refusal(&setup->report.request.refused));
     assert_int_equal(setup->report.choice.outcome, FACTOR_FORBIDDEN); /* large factors, as they are estimated */
     const TrialVerdict *verdict = &setup->report.choice.trials[0].verdict;
     Buf words = {0};
@@ -348,18 +349,20 @@ static void test_nothing_to_weigh(void **state)
     setup->options.judge = NULL;
     choose(setup, context());
     assert_int_equal(setup->report.choice.outcome, FACTOR_IMPOSSIBLE);
-    assert_non_null(strstr(setup->report.request.refused.reason, "no assembler"));
+    assert_int_equal(setup->report.request.refused.reason, REFUSAL_NO_FIGURES);
     setup_free(setup);
 
     setup = setup_new("", plain, 256, &(Script){.broken = true});
     choose(setup, context());
-    assert_non_null(strstr(setup->report.request.refused.reason, "the script says so"));
+    assert_int_equal(setup->report.request.refused.reason, REFUSAL_INPUT_BROKEN);
+    expect_words(&setup->report.choice, "the input does not assemble: the script says so");
     setup_free(setup);
 
     setup = setup_new("", "mbarrier.inval.b64 [%rd1]", 256, &script);
     choose(setup, context());
     assert_false(setup->report.request.coarsen);
-    assert_non_null(strstr(setup->report.request.refused.reason, "mbarrier.inval"));
+    assert_int_equal(setup->report.request.refused.reason, REFUSAL_MBARRIER);
+    assert_non_null(strstr(refusal_text(setup->arena, &setup->report.request.refused), "mbarrier.inval"));
     assert_true(setup->report.request.refused.has_span);
     setup_free(setup);
 }

@@ -8,7 +8,7 @@ static void check_blocks(const char *head, const char *code, Opcode op, size_t c
 {
     Try it = try_with(head, "", code, &four_blocks);
     if (!it.done)
-        fail_msg("refused: %s\n%s", it.refusal.reason, code);
+        fail_msg("refused: %s\n%s", refusal_text(it.module->arena, &it.refusal), code);
     if (count_op(it.body, op) != count)
         fail_msg("%zu %s, not %zu:\n%s", count_op(it.body, op), opcode_name(op), count, code);
     assert_int_equal(it.contract.shape.threads[0], 1);
@@ -122,7 +122,7 @@ static void check_arrays(const char *code, bool shrinks_grid, size_t arrays, siz
     Try it = try_with("", "", buf_text(&text), &four);
     size_t found = 0;
     if (!it.done)
-        fail_msg("refused: %s\n%s", it.refusal.reason, code);
+        fail_msg("refused: %s\n%s", refusal_text(it.module->arena, &it.refusal), code);
     for (size_t i = 0; i < it.body->variables.count; i++)
         found += it.body->variables.data[i]->space == SPACE_SHARED;
     if (found != arrays || count_op(it.body, OP_BAR) != barriers)

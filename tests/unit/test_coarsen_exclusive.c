@@ -16,8 +16,8 @@ static bool is_alone(const char *computes)
     static const CoarsenRequest by_two = {.shape.threads = {2, 1, 1}};
     Arena *arena = arena_new();
     Try it = try_with(PACKED_HEADER, ".reqntid 512", arena_printf(arena, TO_WAIT, computes), &by_two);
-    if (!it.done && !strstr(it.refusal.reason, "may wait for another thread"))
-        fail_msg("refused for another reason: %s\n%s", it.refusal.reason, computes);
+    if (!it.done && !strstr(refusal_text(it.module->arena, &it.refusal), "may wait for another thread"))
+        fail_msg("refused for another reason: %s\n%s", refusal_text(it.module->arena, &it.refusal), computes);
     release(it.module);
     arena_free(arena);
     return it.done;

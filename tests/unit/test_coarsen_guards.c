@@ -6,7 +6,7 @@ static Try try_guards(const char *code, unsigned factor, GuardForm guards, unsig
     CoarsenRequest request = {.shape.threads = {factor, 1, 1}, .guards = guards, .growth = growth};
     Try it = try_with("", "", code, &request);
     if (!it.done)
-        fail_msg("refused: %s\n%s", it.refusal.reason, code);
+        fail_msg("refused: %s\n%s", refusal_text(it.module->arena, &it.refusal), code);
     return it;
 }
 

@@ -7,6 +7,7 @@
  *
  * A shape's warp-level instructions are listed in the order of the PTX, each with the barriers that are open and that
  * threads may have parted in, by letters. */
+#include "engine/report/refusal_words.h"
 #include "parsed.h"
 
 #include "emit/emit.h"
@@ -146,7 +147,7 @@ static const char *coarsened(Arena *arena, const char *code)
     LaunchContract contract;
     Refusal refusal;
     if (!coarsen_body(body, &request, &contract, &refusal, NULL))
-        fail_msg("refused: %s\n%s", refusal.reason, code);
+        fail_msg("refused: %s\n%s", refusal_text(arena, &refusal), code);
     one_merge(body);
     one_dead_code(body);
     body_from_ssa(body);
