@@ -113,7 +113,7 @@ static void fewest_objection_print(const Objection *objection, Buf *out)
     switch (objection->verdict) {
     case VERDICT_TOO_LONG:
         growth = (double)objection->instructions / (double)objection->instructions_before;
-        does = "take", what = "more instructions, of which nobody knows the time";
+        does = "need", what = "more instructions, at a cost that is unknown";
         break;
     case VERDICT_SLOWER:
         growth = after->cycles / before->cycles;
@@ -143,7 +143,7 @@ static void raise_objection_print(const RegistersBoundary *boundary, Buf *out)
 {
     const Objection *objection = &boundary->objection;
     switch (objection->verdict) {
-    case VERDICT_UNKNOWN: buf_puts(out, "nobody knows the time"); break;
+    case VERDICT_UNKNOWN: buf_puts(out, "its time is unknown"); break;
     case VERDICT_LONGER_PATH:
         buf_printf(out, "with %u a warp takes %.2f times as long", boundary->figures.registers,
                    objection->form.path / objection->than.path);

@@ -130,6 +130,23 @@ static void fewest_executes_little_more(void **state)
     assert_in_range(check_fewest(0, 0, 40, 0), 29, 31);
 }
 
+/* Without predicted times, code that grows by more than a quarter is not taken. */
+static void longer_code_has_an_unknown_cost(void **state)
+{
+    (void)state;
+    const RegistersResult result = {
+        .explanation = {.outcome = REGISTERS_TOO_DEAR,
+                        .objection = {.verdict = VERDICT_TOO_LONG,
+                                      .registers = 24,
+                                      .instructions = 130,
+                                      .instructions_before = 100}}};
+    Buf words = {0};
+    explanation_print(&result, NULL, &words);
+    assert_string_equal(buf_text(&words),
+                        "24 registers would need 30.0% more instructions, at a cost that is unknown");
+    buf_free(&words);
+}
+
 static void fewest_leaves_alone_what_costs(void **state)
 {
     (void)state;
@@ -277,7 +294,7 @@ int main(void)
         cmocka_unit_test(fewest_costs_what_is_allowed),
         cmocka_unit_test(fewest_waits_no_longer),
         cmocka_unit_test(fewest_executes_little_more),
-        cmocka_unit_test(fewest_leaves_alone_what_costs),
+        cmocka_unit_test(longer_code_has_an_unknown_cost), cmocka_unit_test(fewest_leaves_alone_what_costs),
         cmocka_unit_test(fewest_ends_in_time),
         cmocka_unit_test(fewest_is_never_worse),
         cmocka_unit_test(fewest_avoids_what_costs),
