@@ -18,7 +18,7 @@ typedef struct Emulation {
     size_t printed_size;
 } Emulation;
 
-/* Whether the buffers that -dump names exist; prints an error if not. */
+/* True if the buffers that -dump names exist; prints an error if not. */
 bool emulation_has_dumps(const Emulation *run);
 /* Appended to 'out'. */
 void emulation_print_dumps(const Emulation *run, Buf *out);

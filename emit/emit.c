@@ -1,4 +1,4 @@
-/* Prints modules, functions and, in the parsed form, bodies.  Instructions and the like are printed by
+/* Prints modules, functions and, in the parsed form, bodies. Instructions and the like are printed by
  * ir/text/print.c. */
 #include "emit/emit.h"
 

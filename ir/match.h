@@ -15,14 +15,14 @@ static inline bool ref_writes(const RegRef *ref)
     return ref->reg != REG_NONE && (ref->role == REF_DEF || ref->role == REF_BOTH);
 }
 
-/* Whether a predicate decides on its execution: "@p" or "@!p" (guard_inverted). */
+/* True if a predicate decides on its execution: "@p" or "@!p" (guard_inverted). */
 static inline bool inst_is_guarded(const Inst *inst) { return inst->guard != REF_NONE; }
 /* The predicate that guards it, inverted or not; REG_NONE if it is unguarded. */
 static inline RegId inst_predicate(const Inst *inst)
 {
     return inst_is_guarded(inst) ? inst->refs[inst->guard].reg : REG_NONE;
 }
-/* Whether the table knows it, nothing guards it, and it keeps no part of an old value: wherever control comes to it, it
+/* True if the table knows it, nothing guards it, and it keeps no part of an old value: wherever control comes to it, it
  * does what its form says and replaces its results as a whole.  It may have any effects. */
 static inline bool inst_is_plain(const Inst *inst)
 {
@@ -52,7 +52,7 @@ static inline RegId inst_reg(const Inst *inst, unsigned index)
 {
     return index < inst->operand_count ? operand_plain_reg(inst, &inst->operands[index]) : REG_NONE;
 }
-/* Whether the operand is an integer constant; *bits, all 64 of them, whatever the width at which it is read. */
+/* True if the operand is an integer constant; *bits, all 64 of them, whatever the width at which it is read. */
 static inline bool operand_is_integer(const Operand *operand, uint64_t *bits)
 {
     if (operand->kind != OPERAND_CONSTANT || operand->constant->kind != CONSTANT_INT)

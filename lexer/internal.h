@@ -74,7 +74,7 @@ static inline const Word *lexer_find_word(const Lexer *lexer, Name name)
     }
 }
 
-/* literal.c.  The digits are those between prefix and suffix; a value that does not fit is reported. */
+/* literal.c. The digits are those between prefix and suffix; a value that does not fit is reported. */
 void lexer_integer(Lexer *lexer, const char *digits, size_t length, unsigned base, bool is_unsigned, Span span,
                    TokenValue *value);
 /* A decimal floating-point literal; the next character cannot belong to it. */
@@ -89,11 +89,11 @@ static inline int lexer_excerpt(Span span)
     return span.end - span.begin > 60 ? 60 : (int)(span.end - span.begin);
 }
 
-/* bytes.c.  Reports the first byte of the text that PTX does not allow even in comments.  False if there is one. */
+/* bytes.c. Reports the first byte of the text that PTX does not allow even in comments. False if there is one. */
 bool lexer_check_bytes(Lexer *lexer, const char *text, size_t length, uint32_t offset);
 /* Reports a run of bytes, given its first, that does not begin a token, and returns TOKEN_ERROR. */
 int lexer_bad_bytes(Lexer *lexer, char first, Span span);
-/* line_marker.c.  Whether the line, which begins with '#', is a line marker: # N "FILE" or #line N "FILE".  Reports it
+/* line_marker.c. Whether the line, which begins with '#', is a line marker: # N "FILE" or #line N "FILE". Reports it
  * if it is not. */
 bool lexer_line_marker(Lexer *lexer, const char *text, size_t length, Span span);
 

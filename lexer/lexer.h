@@ -1,13 +1,13 @@
 /* lexer: PTX text to tokens.
  *
- * The scanner knows no opcode and no directive.  Its tokens are names, names with dotted words attached to them
+ * The scanner knows no opcode and no directive. Its tokens are names, names with dotted words attached to them
  * ("add.s32": one token, because a module has few different ones and each is looked up once), dotted words, literals,
- * strings and punctuation; dotted words are looked up in a table that the caller provides.  Two constructs are one
+ * strings and punctuation; dotted words are looked up in a table that the caller provides. Two constructs are one
  * token because their contents are not PTX: the body of a .section and an @@DWARF line.
  *
- * The rules are those of ptx.l (chapter "Syntax" of the PTX ISA).  Only plain.c repeats some of them, for speed: it
- * recognizes plain instructions and labels as a whole (lexer_plain, lexer_label) and leaves anything else to ptx.l.  A
- * change to a rule of names, dotted words, numbers or blanks in ptx.l must be made there too.  The unit test test_plain
+ * The rules are those of ptx.l (chapter "Syntax" of the PTX ISA). Only plain.c repeats some of them, for speed: it
+ * recognizes plain instructions and labels as a whole (lexer_plain, lexer_label) and leaves anything else to ptx.l. A
+ * change to a rule of names, dotted words, numbers or blanks in ptx.l must be made there too. The unit test test_plain
  * and the fuzzer 'parser' hold the two against each other: with ParseOptions.grammar_only the parser reads everything
  * by the rules of ptx.l, and must come to the same result.
  *
@@ -18,7 +18,7 @@
 
 #include "support/support.h"
 
-/* X(name, its name in messages): tokens of more than one character.  A token of one character is that character's
+/* X(name, its name in messages): tokens of more than one character. A token of one character is that character's
  * code. */
 #define TOKEN_LIST(X)                                                                                                  \
     X(IDENTIFIER, "a name")                                                                                            \
@@ -74,7 +74,7 @@ typedef struct Word {
 
 typedef struct Lexer Lexer;
 
-/* Scans 'source' from its beginning; errors go to 'diag'.  The word table must outlive the lexer, which is freed by
+/* Scans 'source' from its beginning; errors go to 'diag'. The word table must outlive the lexer, which is freed by
  * lexer_free. */
 Lexer *lexer_new(Interner *names, const Source *source, Diag *diag, const Word *words, size_t word_count);
 void lexer_free(Lexer *lexer); /* NULL is allowed */
@@ -128,7 +128,7 @@ typedef struct PlainInst {
     PlainOperand operands[PLAIN_LIMIT]; /* the items of a list precede it */
 } PlainInst;
 
-/* For use where a statement may begin.  False if the next statement is not a plain instruction: then nothing was
+/* For use where a statement may begin. False if the next statement is not a plain instruction: then nothing was
  * consumed. */
 bool lexer_plain(Lexer *lexer, PlainInst *inst, Span *span);
 /* ".loc FILE LINE COLUMN" or, if 'inlined', that and ", WORD NAME [+ OFFSET], WORD FILE LINE COLUMN". */

@@ -1,9 +1,9 @@
-/* Plain instructions: the shapes that nearly all text consists of, recognized in place and delivered as one token.  For
+/* Plain instructions: the shapes that nearly all text consists of, recognized in place and delivered as one token. For
  * each name in an instruction flex and bison would start the automaton, make three or four reductions and as many
  * calls; the few comparisons here make reading twice as fast.
  *
  * An instruction that is not plain to the last character, including its ';', is left to the scanner's rules, which read
- * it from its beginning.  So nothing is decided or reported here, and the result must be what the rules and the grammar
+ * it from its beginning. So nothing is decided or reported here, and the result must be what the rules and the grammar
  * would produce: see lexer.h. */
 #include <endian.h>
 
@@ -28,7 +28,7 @@ static inline const char *skip_blanks(const char *at)
     return at;
 }
 
-/* Skips comments to the end of their lines, and blanks, where a comment may begin.  Stops at a comment with a byte that
+/* Skips comments to the end of their lines, and blanks, where a comment may begin. Stops at a comment with a byte that
  * the scanner reports. */
 static const char *skip_comments(const char *at)
 {
@@ -145,7 +145,7 @@ static __attribute__((noinline)) const char *read_long_name(const Reader *reader
     return end;
 }
 
-/* The characters of a name; the first can be any.  Nearly all names end within eight bytes, and looking at all
+/* The characters of a name; the first can be any. Nearly all names end within eight bytes, and looking at all
  * eight costs less than a loop whose last jump is always mispredicted. */
 static inline const char *read_characters(const Reader *reader, const char *at, Name *name)
 {
@@ -250,7 +250,7 @@ static inline const char *read_address(Reader *reader, const char *at)
     return end;
 }
 
-/* The ".x" of "%tid.x", the ".b0" of a video operand.  Longer words may be something else, such as ".section". */
+/* The ".x" of "%tid.x", the ".b0" of a video operand. Longer words may be something else, such as ".section". */
 static const char *read_selector(const Reader *reader, const char *at, Name *selector)
 {
     const char *end = skip_word(at + 1);
@@ -320,8 +320,8 @@ static inline const char *read_operand(Reader *reader, const char *at)
     return end && add_operand(reader, PLAIN_PAIR, at, end) ? end : NULL;
 }
 
-/* The end of the words with dots between them that begin with a letter at 'at', and the hash of the text.  NULL if two
- * dots are neighbours or the last character is one.  A '$' ends it. */
+/* The end of the words with dots between them that begin with a letter at 'at', and the hash of the text. NULL if two
+ * dots are neighbours or the last character is one. A '$' ends it. */
 static inline const char *scan_opcode(const char *at, uint32_t *hash)
 {
     uint64_t mixed = 0, bytes, stops, dots, after_dot, carry = 0, bad = 0;
@@ -450,7 +450,7 @@ bool lexer_label(Lexer *lexer, TokenValue *value, Span *span)
     return true;
 }
 
-/* Whether a token begins here that can begin a statement: an instruction's or label's name, a guard, another .loc. */
+/* True if a token begins here that can begin a statement: an instruction's or label's name, a guard, another .loc. */
 static bool begins_statement(const char *at)
 {
     if (is_letter(*at))

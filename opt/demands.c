@@ -17,7 +17,7 @@ static void visit_function(Visit *visit, const Function *function)
     VEC_PUSH(visit->arena, visit->pending, function);
 }
 
-/* An indirect call may be one of any function of the module.  In those of other modules, assemblers ignore setmaxnreg
+/* An indirect call may be one of any function of the module. In those of other modules, assemblers ignore setmaxnreg
  * ("to maintain compatibility across compilation units"). */
 static void visit_call(Visit *visit, const Inst *call)
 {
@@ -32,7 +32,7 @@ static void visit_call(Visit *visit, const Inst *call)
             visit_function(visit, module->items.data[i].function);
 }
 
-/* Whether it reads memory that another block may write at the same time, and orders that. */
+/* True if it reads memory that another block may write at the same time, and orders that. */
 static bool observes_blocks(const Inst *inst)
 {
     Access access;
@@ -117,7 +117,7 @@ DemandObjection demands_fix_registers(const Demands *demands, const Figures *inp
                              .pool_most = demands->pool_most};
 }
 
-/* Whether the number of blocks on an SM must not change as it does. */
+/* The objection to the change of the number of blocks on an SM. */
 static DemandObjection residency_objection(const Demands *demands, const Residency *residency, const Figures *input,
                                            const Figures *form)
 {

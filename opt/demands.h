@@ -9,7 +9,7 @@
 /* The demands of the kernel and the functions that it may call; NULL: there is no such instruction. */
 typedef struct Demands {
     const Module *module;
-    /* A setmaxnreg, one that names the most registers of each thread.  Registers that a warp asks for come from those
+    /* A setmaxnreg, one that names the most registers of each thread. Registers that a warp asks for come from those
      * of its block, which are as many as at the launch (PTX ISA, setmaxnreg). */
     const Inst *pool;
     unsigned pool_most;

@@ -35,19 +35,19 @@ typedef struct Prediction {
     double spills;       /* executed, in all warps: loads and stores of registers that are spilled to local memory */
 } Prediction;
 
-/* Assembles kernels.  The program implements it with emit/ and assembler/, tests as they like. */
+/* Assembles kernels. The program implements it with emit/ and assembler/, tests as they like. */
 typedef struct Judge {
     void *context;
-    /* Assembles one form of a kernel with the functions it needs.  The cap, if any, is its tuning's maxnreg.  A body in
-     * SSA form is copied, and the copy leaves SSA form before it is printed; nothing is changed.  False,
+    /* Assembles one form of a kernel with the functions it needs. The cap, if any, is its tuning's maxnreg. A body in
+     * SSA form is copied, and the copy leaves SSA form before it is printed; nothing is changed. False,
      * with out->known false and a message that lives as long as the judge, if it does not assemble. */
     bool (*measure)(void *context, const FunctionForm *form, Figures *out);
-    /* Begins to assemble a form, beside the caller; a later measure() waits for it.  NULL: not offered. */
+    /* Begins to assemble a form, beside the caller; a later measure() waits for it. NULL: not offered. */
     void (*prepare)(void *context, const FunctionForm *form);
-    /* Begins what predict() has to assemble for a form that is not of a search, the input.  NULL: not offered. */
+    /* Begins what predict() has to assemble for a form that is not of a search, the input. NULL: not offered. */
     void (*prepare_prediction)(void *context, const FunctionForm *form);
     unsigned width; /* forms that are assembled at the same time; 0 is taken for 1 */
-    /* Whether the time for a search is over, or the user wants its end.  NULL: never. */
+    /* True if the time for a search is over, or the user wants its end. NULL: never. */
     bool (*is_over)(void *context);
     /* Predicts the time of a form that measure() gave 'figures', and that is launched with this change; it assembles
      * nothing, except for the input, which no search has measured. NULL: times are not predicted. */

@@ -53,7 +53,7 @@ typedef struct PassContext {
     struct Search *search;   /* the register search in progress, which judges what passes propose; NULL: none */
 } PassContext;
 
-/* Changes context->body and returns true, or leaves it alone and returns false.  Within the register search a pass
+/* Changes context->body and returns true, or leaves it alone and returns false. Within the register search a pass
  * proposes changed copies to the search (search_consider), which replaces the body by a better one. */
 typedef bool PassFunction(PassContext *context);
 
@@ -92,7 +92,7 @@ void pass_dump(const PassContext *context, PassId id, const Body *body, const ch
 /* The blocks of the context's size that an SM holds at once, each launched with 'dynamic_shared' bytes of dynamic
  * shared memory. */
 unsigned pass_blocks_on_sm(const PassContext *context, const Figures *figures, uint64_t dynamic_shared);
-/* Whether form 'a' is predicted to take longer than form 'b', both launched by the contract; true if times are not
+/* True if form 'a' is predicted to take longer than form 'b', both launched by the contract, or if times are not
  * predicted. */
 bool pass_is_slower(const PassContext *context, const FunctionForm *a, const Figures *a_figures, const FunctionForm *b,
                     const Figures *b_figures);

@@ -178,7 +178,7 @@ static Body *build(Function *kernel, Refusal *refusal)
     return body;
 }
 
-/* Whether there is anything to do: a module may have thousands of kernels, and only one may be changed. */
+/* True if there is anything to do: a module may have thousands of kernels, and only one may be changed. */
 static bool is_wanted(const Function *kernel, const KernelRequest *request, const PipelineOptions *options,
                       const BlockSize *block)
 {

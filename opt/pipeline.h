@@ -31,7 +31,7 @@ typedef struct PipelineOptions {
 
 typedef enum Outcome { OUTCOME_NOT_ASKED, OUTCOME_DONE, OUTCOME_REFUSED, OUTCOME_UNCHANGED } Outcome;
 
-/* The result for one kernel.  Nothing of it is in the module before kernel_install (opt/install.h). */
+/* The result for one kernel. Nothing of it is in the module before kernel_install (opt/install.h). */
 typedef struct KernelResult {
     Function *kernel;
     Body *body;                          /* owned; NULL: the statements stay as they were written */
@@ -58,9 +58,9 @@ typedef struct KernelResult {
  * hold as many of them as before. */
 DemandObjection kernel_objection(const KernelResult *result, const SmLimits *sm, uint64_t dynamic_shared,
                                  const Figures *before, const Figures *after);
-/* Whether iterations of some loop were put side by side. */
+/* True if iterations of some loop were put side by side. */
 bool kernel_is_jammed(const KernelResult *result);
-/* Whether the kernel's code is changed: its result has a body until it is installed. */
+/* True if the kernel's code is changed: its result has a body until it is installed. */
 bool kernel_is_changed(const KernelResult *result);
 /* The form that a result with a body is printed as. */
 FunctionForm kernel_form(const KernelResult *result);
@@ -68,7 +68,7 @@ FunctionForm kernel_form(const KernelResult *result);
 LaunchChange kernel_launch_change(const KernelResult *result);
 /* The same options for forms that are only looked at: without a judge, and without dumps. */
 PipelineOptions pipeline_quiet(const PipelineOptions *options);
-/* Runs the passes over one kernel; changes neither it nor the module, whose arena may grow.  Texts live in 'arena'. */
+/* Runs the passes over one kernel; changes neither it nor the module, whose arena may grow. Texts live in 'arena'. */
 void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,
                   KernelResult *result);
 /* Frees a result that is not installed. */

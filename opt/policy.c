@@ -40,7 +40,7 @@ double growth_in_loops(const Prediction *form, const Prediction *than)
     return form->looped > 0 ? growth_in_all(form, than) : 1;
 }
 
-/* Whether a limit is asked for and passed. */
+/* True if a limit is asked for and passed. */
 static bool is_over(double growth, double limit)
 {
     return limit > 0 && growth > limit;

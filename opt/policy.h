@@ -1,4 +1,4 @@
-/* Whether one form of a kernel is worth taking instead of another: the only place that says so.
+/* The only place that says whether one form of a kernel is worth taking instead of another.
  *
  * A form is kept if it needs fewer registers above the target, then fewer spilled bytes, then fewer instructions
  * (search_compare in opt/registers/search/search.h), and if it does not cost more than the caller's policy allows: in
@@ -85,9 +85,9 @@ double promise_worth(const Promise *promise);
 /* True if a form of this worth is about as fast as the best one. */
 bool promise_is_alike(double worth, double best);
 
-/* Whether both are known and of one kind, machine code or PTX. */
+/* True if both are known and of one kind, machine code or PTX. */
 bool predictions_compare(const Prediction *a, const Prediction *b);
-/* Whether a predicted time is longer than another. Those within THRESHOLD_TIME_ALIKE are equal, and verdicts call that
+/* True if a predicted time is longer than another. Those within THRESHOLD_TIME_ALIKE are equal, and verdicts call that
  * no difference. */
 bool time_is_longer(double time, double than);
 /* How much longer one of two forms with the same launch lets each warp on an SM wait, as a factor; 1: not known.

@@ -21,8 +21,8 @@ typedef struct ResidencyChange {
     unsigned before, after; /* blocks on an SM */
 } ResidencyChange;
 
-/* Whether an SM holds fewer blocks of the form than of the original for some block that a launch may have: the one that
- * is known, else any multiple of a warp that .maxntid and the change allow.  Both figures must be known. */
+/* True if an SM holds fewer blocks of the form than of the original for some block that a launch may have: the one that
+ * is known, else any multiple of a warp that .maxntid and the change allow. Both figures must be known. */
 bool residency_falls(const Residency *residency, const Figures *before, const Figures *after, ResidencyChange *change);
 /* The same for more blocks. */
 bool residency_rises(const Residency *residency, const Figures *before, const Figures *after, ResidencyChange *change);

@@ -15,12 +15,12 @@ unsigned merged_count(const unsigned merged[3]);
 bool merges_any(const unsigned merged[3]);
 /* The threads of the original whose work one thread does. */
 unsigned shape_replicas(const Shape *shape);
-/* Whether nothing is merged. */
+/* True if nothing is merged. */
 bool shape_is_identity(const Shape *shape);
-/* Whether blocks are merged, but no threads within them: the size of a block stays. */
+/* True if blocks are merged, but no threads within them: the size of a block stays. */
 bool shape_is_of_blocks(const Shape *shape);
 bool shape_is_equal(const Shape *a, const Shape *b);
-/* Whether the whole merges at least as many as the part along each dimension. */
+/* True if the whole merges at least as many as the part along each dimension. */
 bool shape_is_within(const Shape *part, const Shape *whole);
 /* The same shape without zeros. */
 Shape shape_complete(const Shape *shape);

@@ -8,7 +8,7 @@
  * not a mangled C++ name, or its readable form is too long to be of use. */
 const char *kernel_name_demangled(Arena *arena, const char *mangled, bool parameters);
 
-/* Whether what the user wrote names the kernel: its mangled name, its demangled name with or without parameters, or a
+/* True if what the user wrote names the kernel: its mangled name, its demangled name with or without parameters, or a
  * pattern of the shell (fnmatch(3): '*', '?', '[...]') that matches one of the three. */
 bool kernel_name_matches(const char *written, const char *mangled);
 

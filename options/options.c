@@ -140,7 +140,7 @@ static void expand_auto(Reader *reader)
         options_read_target_regs(reader, "auto");
 }
 
-/* Whether the options go together. */
+/* Checks that the options go together. */
 static void check_options(Reader *reader)
 {
     Options *options = reader->options;

@@ -161,11 +161,11 @@ const BlockOption *options_block_for(const Options *options, const char *kernel)
 const SharedOption *options_shared_for(const Options *options, const char *kernel);
 /* Seconds that the search for a form of one kernel may take: those of -search, or what the level allows. */
 double options_search_seconds(const Options *options);
-/* Whether figures of all kernels are wanted, before and after. */
+/* True if figures of all kernels are wanted, before and after. */
 bool options_want_figures(const Options *options);
-/* Whether "-uj auto" is given. */
+/* True if "-uj auto" is given. */
 bool options_jam_auto(const Options *options);
-/* Whether -entry selects the kernel. */
+/* True if -entry selects the kernel. */
 bool options_selects(const Options *options, const char *kernel);
 
 #endif

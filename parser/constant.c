@@ -1,7 +1,7 @@
-/* Constant expressions; PTX ISA, section "Constant Expressions".  Integers are .s64 or .u64 and mix as in C;
- * everything wraps modulo 2^64.  This differs from C as ptxas does: '~' and '%' have .u64 operands and results,
- * shift counts are modulo 64, and "?:" has the type of the operand it selects.  Decimal floating-point numbers are
- * doubles and do not mix with integers.  0f and 0d literals cannot be operands. */
+/* Constant expressions; PTX ISA, section "Constant Expressions". Integers are .s64 or .u64 and mix as in C;
+ * everything wraps modulo 2^64. This differs from C as ptxas does: '~' and '%' have .u64 operands and results,
+ * shift counts are modulo 64, and "?:" has the type of the operand it selects. Decimal floating-point numbers are
+ * doubles and do not mix with integers. 0f and 0d literals cannot be operands. */
 #include <string.h>
 
 #include "parser/internal.h"

@@ -59,7 +59,7 @@ void declarator_init(Declarator *declarator, Span span);
 /* After the last part of a declarator; 'span' is its name's. */
 void declarator_end(Parser *parser, Span span);
 void declaration_end(Parser *parser, Span span);
-/* Whether registers, variables and parameters can have the declaration's type; reported if not. */
+/* True if registers, variables and parameters can have the declaration's type; reported if not. */
 bool declaration_check_type(Parser *parser);
 
 /* The declarator at hand, whose specifiers have been checked. */
@@ -71,7 +71,7 @@ void register_statement(Parser *parser, Span span);
 Variable *variable_new(Parser *parser, Name name, Span span);
 /* False, reported, if the variable has more than 2^63 - 1 bytes. */
 bool variable_check_size(Parser *parser, const Variable *variable);
-/* Whether the declaration's state space allows its other specifiers; reported if not. */
+/* True if the declaration's state space allows its other specifiers; reported if not. */
 bool variable_check_space(Parser *parser, Name name, Span span);
 void variable_declare(Parser *parser, Name name, Span span);
 

@@ -50,7 +50,7 @@ typedef struct PrototypeState {
 
 /* Clears the prototype; parameters go to it from here on. */
 void prototype_begin(PrototypeState *state, Prototype *prototype);
-/* Whether parameters are those of the function at hand rather than of a .callprototype. */
+/* True if parameters are those of the function at hand rather than of a .callprototype. */
 bool prototype_is_of_function(const Parser *parser);
 void prototype_returns_end(Parser *parser);
 void prototype_params_end(Parser *parser);

@@ -1,4 +1,4 @@
-/* .version, .target and .address_size.  Accepted are those of ptxas 13.0, newer versions (with a warning), and 32-bit
+/* .version, .target and .address_size. Accepted are those of ptxas 13.0, newer versions (with a warning), and 32-bit
  * addresses. */
 #include <stdlib.h>
 #include <string.h>

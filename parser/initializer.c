@@ -1,4 +1,4 @@
-/* Initial values of variables; PTX ISA, section "Variables", "Initializers".  They are flat lists, while they are read
+/* Initial values of variables; PTX ISA, section "Variables", "Initializers". They are flat lists, while they are read
  * and afterwards, so that nesting needs no recursion. */
 #include <string.h>
 
@@ -244,7 +244,7 @@ static Span number_span(const Parser *parser, uint32_t at, uint64_t index)
     }
 }
 
-/* Walks the list against the variable's dimensions.  False if a mistake was reported. */
+/* Walks the list against the variable's dimensions. False if a mistake was reported. */
 static bool check(Parser *parser, Variable *variable)
 {
     Diag *diag = parser->diag;

@@ -1,8 +1,8 @@
 /* Declarations that the grammar (ptx.y) and the files of the parser share.
  *
- * Grammar actions call the functions of the headers below in the order of the text.  An instruction, a declaration or
+ * Grammar actions call the functions of the headers below in the order of the text. An instruction, a declaration or
  * an initial value is collected in its part of the Parser and copied into an arena at its exact size when it is
- * complete; the scratch arena dies with the parse.  After an error the module is thrown away: from then on a function
+ * complete; the scratch arena dies with the parse. After an error the module is thrown away: from then on a function
  * need not produce anything meaningful, only nothing that trips up a later one. */
 #ifndef PTXOPT_PARSER_INTERNAL_H
 #define PTXOPT_PARSER_INTERNAL_H

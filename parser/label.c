@@ -1,7 +1,7 @@
 /* Uses and definitions of labels.
  *
  * Labels may be used before they are defined, and a label defined later in a nearer scope wins over an outer one
- * that is already known.  Uses are numbered in the order of the text; a definition binds the uses whose number is
+ * that is already known. Uses are numbered in the order of the text; a definition binds the uses whose number is
  * not below that of its scope's beginning and which no nearer label has taken. */
 #include "parser/scope.h"
 

@@ -1,4 +1,4 @@
-/* Operands.  Each action pushes one operand or folds the last ones into one.  Registers are numbered in the order in
+/* Operands. Each action pushes one operand or folds the last ones into one. Registers are numbered in the order in
  * which they appear, which is the order of the instruction's refs. */
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* The grammar of PTX modules.  It knows directives but no opcode: an instruction is a name with dotted modifiers and
+/* The grammar of PTX modules. It knows directives but no opcode: an instruction is a name with dotted modifiers and
  * operands, which the instruction table checks.
  *
  * Nested scopes, parentheses and initial values are kept on bison's own stack, which grows on the heap up to

@@ -1,7 +1,7 @@
 /* Finds the token at which parsing resumes after an error.
  *
- * Bison's own recovery drops tokens up to ';' or '}'.  That goes wrong where the dropped text contains braces, or where
- * the semicolon is what is missing.  So after an error this file skips ahead and hands the grammar only the token at
+ * Bison's own recovery drops tokens up to ';' or '}'. That goes wrong where the dropped text contains braces, or where
+ * the semicolon is what is missing. So after an error this file skips ahead and hands the grammar only the token at
  * which it is to resume: the ';' or '}' that ends the broken statement or item, or SYNC followed by the token that
  * begins the next one, if that is the first on its line. */
 #include "parser/internal.h"

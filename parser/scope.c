@@ -1,7 +1,7 @@
 /* Names and their scopes.
  *
  * A name leads to its entry; an entry's bindings form a stack, the innermost scope's on top, so that a look-up
- * costs the same however deep scopes nest.  A range NAME<count> is kept as such under its prefix; a register of it
+ * costs the same however deep scopes nest. A range NAME<count> is kept as such under its prefix; a register of it
  * becomes a binding, in the range's scope, when it is first used. */
 #include <string.h>
 
@@ -71,7 +71,7 @@ static size_t digit_count(Name name, size_t length)
     return digits;
 }
 
-/* The digits at the name's end that may be a register's number.  Leading zeros do not count: %r007 is %r7. */
+/* The digits at the name's end that may be a register's number. Leading zeros do not count: %r007 is %r7. */
 static size_t number_digits(Name name, size_t length)
 {
     size_t digits = digit_count(name, length), zeros = 0;
@@ -80,7 +80,7 @@ static size_t number_digits(Name name, size_t length)
     return digits - zeros > RANGE_DIGITS ? RANGE_DIGITS : digits;
 }
 
-/* The next number to try.  A longer one begins with all of its zeros, so that a long name is not split at each. */
+/* The next number to try. A longer one begins with all of its zeros, so that a long name is not split at each. */
 static size_t shorter_number(size_t digits)
 {
     return digits > RANGE_DIGITS ? RANGE_DIGITS : digits - 1;
@@ -133,7 +133,7 @@ static Binding *push_range_register(ScopeTable *table, NameEntry *entry, const R
     return binding;
 }
 
-/* Whether the name may be a register of a range. */
+/* True if the name may be a register of a range. */
 static bool begins_like_range(const ScopeTable *table, Name name)
 {
     return table->range_initials[(unsigned char)name[0]];
@@ -177,7 +177,7 @@ Binding *scope_find_in_ranges(ScopeTable *table, Name name, Binding *binding)
         return binding;
     NameEntry *entry = find_entry(name);
     uint32_t depth = binding ? binding->depth : 0;
-    /* Functions use the same names over and over.  If no prefix ends with digits, a name can be split in only one way,
+    /* Functions use the same names over and over. If no prefix ends with digits, a name can be split in only one way,
      * so it need not be split again. */
     if (entry && entry->prefix && !table->has_digit_prefix) {
         const RangeBinding *range = find_range(entry->prefix, entry->number, depth);

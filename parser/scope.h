@@ -64,7 +64,7 @@ typedef struct RareEntry {
     uint64_t exact_number;
 } RareEntry;
 
-/* Everything known about one name; NameHead.slot points to it.  Most names are registers of ranges, and there are many:
+/* Everything known about one name; NameHead.slot points to it. Most names are registers of ranges, and there are many:
  * an entry is as long as a cache line. */
 struct NameEntry {
     Name name;
@@ -128,13 +128,13 @@ static inline Binding *scope_find(ScopeTable *table, Name name)
 
 /* The name's meaning at module scope, hidden or not. */
 Binding *scope_find_global(Name name);
-/* Binds a name in the innermost scope.  NULL, reported, if it is already declared there. */
+/* Binds a name in the innermost scope. NULL, reported, if it is already declared there. */
 Binding *scope_declare(ScopeTable *table, Name name, Span span, BindingKind kind);
 bool scope_declare_range(ScopeTable *table, Name prefix, uint64_t count, Type type, unsigned vector, Span span);
 /* Binds an unknown name, for the rest of the function or, outside of one, of the module: it is not reported again. */
 void scope_bind_bad(ScopeTable *table, Name name, Span span);
 
-/* A use of the label 'name'.  Its Label goes to *place as soon as it is known which label of that name is meant; until
+/* A use of the label 'name'. Its Label goes to *place as soon as it is known which label of that name is meant; until
  * then *place (or a new Label, if that is NULL) holds its place. */
 void scope_use_label(ScopeTable *table, Name name, Span span, Label **place);
 void scope_define_label(ScopeTable *table, Label *label);

@@ -45,7 +45,7 @@ void instruction_begin(InstructionState *inst, Name opcode, Span span);
 /* After the opcode and its modifiers. */
 void instruction_signature(Parser *parser);
 void instruction_end(Parser *parser, Span span);
-/* All of that for TokenStream.plain, whose text is 'span', and for the plain instructions that follow it.  Returns the
+/* All of that for TokenStream.plain, whose text is 'span', and for the plain instructions that follow it. Returns the
  * end of the last. */
 uint32_t instruction_plain(Parser *parser, Span span);
 
@@ -65,7 +65,7 @@ void operand_indexed(Parser *parser, Name name, Span name_span, bool has_registe
                      Span offset_span, Span span);
 void operand_plain(Parser *parser, const PlainOperand *plain);
 
-/* Checks what the instruction table cannot express about calls, branches and the staging of call parameters.  False if
+/* Checks what the instruction table cannot express about calls, branches and the staging of call parameters. False if
  * an error was reported. */
 bool control_check(Parser *parser, const Inst *inst);
 

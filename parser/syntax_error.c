@@ -71,7 +71,7 @@ static char open_list(const Parser *parser, uint32_t end)
     return ';';
 }
 
-/* Describes what was expected.  Writes at most 'limit' phrases and returns how many there are.  'closer'
+/* Describes what was expected. Writes at most 'limit' phrases and returns how many there are. 'closer'
  * (0: unknown) tells lists apart that the grammar's states do not. */
 static size_t phrases(Expected expected, char closer, const char **out, size_t limit)
 {

@@ -8,7 +8,7 @@
 
 enum { LOC_TOKENS = 4 }; /* ".loc 1 2 3", which has no ';' */
 
-/* Whether a '}' may follow this token. */
+/* True if a '}' may follow this token. */
 static bool ends_statement(int kind)
 {
     return kind == ';' || kind == ':' || kind == '{' || kind == '}' || kind == T_INTEGER || kind == T_SYNC ||
@@ -70,7 +70,7 @@ static int next_disturbed(Parser *parser, TokenValue *value, Span *span)
     }
 }
 
-/* As in ptxas, the ';' of a function's declaration may be missing where the next item begins or the text ends.  Only
+/* As in ptxas, the ';' of a function's declaration may be missing where the next item begins or the text ends. Only
  * the next token tells that a declaration is meant, so the ';' is inserted here. */
 static bool ends_declaration(const Parser *parser, int kind)
 {
@@ -98,7 +98,7 @@ static inline bool is_undisturbed(const TokenStream *tokens, const Recovery *rec
              recovery->drop_semicolon);
 }
 
-/* Whether the grammar would accept any statement next, so that a plain one may come as one token. */
+/* True if the grammar would accept any statement next, so that a plain one may come as one token. */
 static inline bool begins_plain(const Parser *parser)
 {
     const TokenStream *tokens = &parser->tokens;

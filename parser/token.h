@@ -74,19 +74,19 @@ typedef struct Recovery {
 } Recovery;
 
 int token_next(Parser *parser, Value *value, Span *span);
-/* Reports a syntax error at the last token and prepares to resume after it.  'expected' holds the grammar's names of
+/* Reports a syntax error at the last token and prepares to resume after it. 'expected' holds the grammar's names of
  * the tokens that would have been accepted. */
 void parser_syntax_error(Parser *parser, Span span, const char *const *expected, size_t count);
 
 /* Decides how to resume after an error at this token, which bison will drop unless it is a ';' or '}'. */
 void recovery_begin(Parser *parser, const Token *token);
-/* Skips to the token at which to resume.  False if that has been put into the queue. */
+/* Skips to the token at which to resume. False if that has been put into the queue. */
 bool recovery_skip(Parser *parser, Token *token);
 /* Called by the grammar's error rules after the broken text: in a body, and at module scope, where a function that was
  * begun is dropped. */
 void recovery_end(Parser *parser);
 void recovery_end_item(Parser *parser);
-/* Whether a '}' in the middle of a broken statement can be the end of a scope, given the kind of the token after it. */
+/* True if a '}' in the middle of a broken statement can be the end of a scope, given the kind of the token after it. */
 bool recovery_can_follow_close(const Parser *parser, int kind);
 
 /* Tokens that begin an item of the module. */

@@ -8,7 +8,7 @@
 
 typedef enum Severity { SEVERITY_NOTE, SEVERITY_WARNING, SEVERITY_ERROR } Severity;
 
-/* A sink for messages about one source.  Each prints as
+/* A sink for messages about one source. Each prints as
  *     FILE:LINE:COL: error: MESSAGE
  *     SOURCE LINE
  *         ^~~~

@@ -48,7 +48,7 @@ static const char too_large[] = "the file is larger than 2 GiB";
 #define STREAM_LIMIT ((size_t)256 << 20)
 static const char endless[] = "more than 256 MiB came from what is not a regular file";
 
-/* Up to 'limit' bytes; fewer at the end of the file.  -1: failed, with errno set. */
+/* Up to 'limit' bytes; fewer at the end of the file. -1: failed, with errno set. */
 static ssize_t read_some(int file, char *to, size_t limit)
 {
     size_t length = 0;
@@ -65,7 +65,7 @@ static ssize_t read_some(int file, char *to, size_t limit)
     return (ssize_t)length;
 }
 
-/* Appends the rest of the file to the buffer.  NULL when done, else a message. */
+/* Appends the rest of the file to the buffer. NULL when done, else a message. */
 static const char *read_rest(int file, bool is_stream, Buf *text)
 {
     char chunk[1 << 16];
@@ -81,7 +81,7 @@ static const char *read_rest(int file, bool is_stream, Buf *text)
     }
 }
 
-/* A file of known size is read directly into its final place.  Not mapped: a file that shrinks while it is mapped
+/* A file of known size is read directly into its final place. Not mapped: a file that shrinks while it is mapped
  * would end the program. */
 static Source *read_whole(Arena *arena, const char *path, int file, const char **error)
 {
@@ -212,7 +212,7 @@ static int descriptor_of(const char *path)
     return -1;
 }
 
-/* The final target of a symbolic link, whether it exists or not: renaming must not replace the link.  NULL, with errno
+/* The final target of a symbolic link, whether it exists or not: renaming must not replace the link. NULL, with errno
  * set, if the links form a cycle. */
 static const char *follow_links(Arena *arena, const char *path)
 {

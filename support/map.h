@@ -1,6 +1,6 @@
 /* The hash map of this program: from 64-bit keys to 64-bit values, by open addressing with linear probing.
  *
- * A key of several words is hashed to one, the value then points to a chain of the entries that share the hash.  Names
+ * A key of several words is hashed to one, the value then points to a chain of the entries that share the hash. Names
  * need none of this: the interner holds them, and equal names are equal pointers. */
 #ifndef PTXOPT_SUPPORT_MAP_H
 #define PTXOPT_SUPPORT_MAP_H
@@ -12,7 +12,7 @@ typedef struct MapEntry {
     uint64_t value;
 } MapEntry;
 
-/* A map that is all zero except for its arena is empty.  Entries are never removed one by one. */
+/* A map that is all zero except for its arena is empty. Entries are never removed one by one. */
 typedef struct Map {
     Arena *arena; /* not owned; holds the entries */
     MapEntry *entries;
@@ -29,14 +29,14 @@ static inline uint64_t hash_fnv(const void *bytes, size_t size, uint64_t hash)
     return hash;
 }
 
-/* Mixes one more word into a hash.  The upper bits are the good ones. */
+/* Mixes one more word into a hash. The upper bits are the good ones. */
 static inline uint64_t hash_mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 over the golden ratio: Knuth, TAOCP 3, 6.4 */
     return hash ^ hash >> 32;
 }
 
-/* The entry of the key, or the free one where it belongs.  The capacity must not be 0. */
+/* The entry of the key, or the free one where it belongs. The capacity must not be 0. */
 static inline MapEntry *map_slot(const Map *map, uint64_t key)
 {
     size_t mask = map->capacity - 1, at = (size_t)hash_mix(0, key) & mask;
@@ -45,7 +45,7 @@ static inline MapEntry *map_slot(const Map *map, uint64_t key)
     return &map->entries[at];
 }
 
-/* A pointer to the key's value, or NULL if the map does not hold the key.  Valid until the next map_put. */
+/* A pointer to the key's value, or NULL if the map does not hold the key. Valid until the next map_put. */
 static inline uint64_t *map_get(const Map *map, uint64_t key)
 {
     if (!map->capacity)
@@ -58,7 +58,7 @@ static inline uint64_t *map_get(const Map *map, uint64_t key)
 void map_put(Map *map, uint64_t key, uint64_t value);
 /* Empties the map; its memory is kept for what comes next. */
 void map_clear(Map *map);
-/* The entry after 'entry', the first for NULL, or NULL at the end.  The order depends on the keys' values, so what is
+/* The entry after 'entry', the first for NULL, or NULL at the end. The order depends on the keys' values, so what is
  * printed must not depend on it. */
 const MapEntry *map_next(const Map *map, const MapEntry *entry);
 /* A copy whose entries are in 'arena'. */

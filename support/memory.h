@@ -27,7 +27,7 @@ _Noreturn void bug_at(const char *file, int line, const char *format, ...) PRINT
 #define bug(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)
 #define require(condition) ((condition) ? (void)0 : bug("broken invariant: %s", #condition))
 
-/* Called when memory runs out or a size would overflow.  The handler must not return; the default one aborts.
+/* Called when memory runs out or a size would overflow. The handler must not return; the default one aborts.
  * Set once, by the program, before anything is allocated. */
 void set_out_of_memory_handler(void (*handler)(void));
 _Noreturn void out_of_memory(void);
@@ -40,7 +40,7 @@ typedef enum GuardEnd { GUARD_DONE, GUARD_NO_MEMORY, GUARD_BUG } GuardEnd;
  * buffers is lost. With GUARD_BUG, *message is what went wrong; the caller frees it, and it may be NULL. Not to be
  * nested. */
 GuardEnd guard_run(void (*function)(void *context), void (*cleanup)(void *context), void *context, char **message);
-/* Whether this thread is in such a function. */
+/* True if this thread is in such a function. */
 bool guard_active(void);
 /* In a new child process: it must not continue where the parent's guard would. */
 void guard_forget(void);
@@ -51,7 +51,7 @@ Arena *arena_new(void);
 void arena_free(Arena *arena); /* NULL is allowed */
 /* Forgets everything that was allocated; some of the memory is kept for what comes next. */
 void arena_clear(Arena *arena);
-/* size bytes, zeroed, aligned to 16.  Never NULL. */
+/* size bytes, zeroed, aligned to 16. Never NULL. */
 void *arena_alloc(Arena *arena, size_t size);
 /* count * size bytes, zeroed; the product is checked for overflow. */
 void *arena_array(Arena *arena, size_t count, size_t size);
@@ -60,7 +60,7 @@ char *arena_printf(Arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);
 size_t arena_bytes(const Arena *arena); /* bytes taken from the system so far; tests bound them */
 
 /* Advises the system to back a large piece of memory with huge pages: a new piece then costs a fraction of the page
- * faults.  All pages that the piece touches are advised, not only those within whole huge pages, so that neighbouring
+ * faults. All pages that the piece touches are advised, not only those within whole huge pages, so that neighbouring
  * pieces are one mapping to the system and realloc can move them without copying. */
 void memory_want_huge_pages(void *piece, size_t size);
 /* Has the system provide the pages of a piece, which are about to be written, all at once. */
@@ -70,7 +70,7 @@ void memory_prefault(void *piece, size_t size);
 #define ARENA_ARRAY(arena, type, count) ((type *)arena_array((arena), (count), sizeof(type)))
 
 /* VEC(int) v = {0};  VEC_PUSH(arena, v, 7);  v.data[0], v.count.
- * Growth doubles and leaves the old storage to the arena.  Name the type once (typedef VEC(T) TVec) to pass it
+ * Growth doubles and leaves the old storage to the arena. Name the type once (typedef VEC(T) TVec) to pass it
  * around. */
 #define VEC(type)                                                                                                      \
     struct {                                                                                                           \

@@ -55,7 +55,7 @@ static bool leads_on(const MinCut *graph, uint32_t node, const CutEdge *edge)
     return edge->capacity && graph->level[edge->to] == graph->level[node] + 1;
 }
 
-/* Sends as much as one path takes, by levels; 0 if there is none left.  'path': the edges from the source on. */
+/* Sends as much as one path takes, by levels; 0 if there is none left. 'path': the edges from the source on. */
 static uint64_t path_send(MinCut *graph, uint32_t *path)
 {
     uint32_t node = graph->source, length = 0;

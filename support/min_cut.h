@@ -30,10 +30,10 @@ uint32_t min_cut_node(MinCut *graph);
 void min_cut_edge(MinCut *graph, uint32_t from, uint32_t to, uint64_t capacity);
 
 /* The capacity of the cheapest set of edges that separates the sink from the source; CUT_NEVER or more if every cut has
- * an edge of that capacity.  O(V^2 E) at worst, after Dinic (1970).  Call it once. */
+ * an edge of that capacity. O(V^2 E) at worst, after Dinic (1970). Call it once. */
 uint64_t min_cut_solve(MinCut *graph, uint32_t source, uint32_t sink);
-/* Which side of the cut each node is on; of the cuts that are equally cheap, the one nearest the sink.  By node, in the
- * graph's arena: the nodes from which the sink can still be reached.  After min_cut_solve. */
+/* Which side of the cut each node is on; of the cuts that are equally cheap, the one nearest the sink. By node, in the
+ * graph's arena: the nodes from which the sink can still be reached. After min_cut_solve. */
 BitSet min_cut_sink_side(const MinCut *graph);
 
 #endif

@@ -1,5 +1,5 @@
 /* The random generator of this program: SplitMix64 (Steele, Lea and Flood: "Fast Splittable Pseudorandom Number
- * Generators", OOPSLA 2014).  The same seed gives the same numbers on every machine: searches, launch files and fuzzers
+ * Generators", OOPSLA 2014). The same seed gives the same numbers on every machine: searches, launch files and fuzzers
  * rely on it. */
 #ifndef PTXOPT_SUPPORT_RANDOM_H
 #define PTXOPT_SUPPORT_RANDOM_H

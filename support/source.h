@@ -27,9 +27,9 @@ typedef struct Position {
 /* Bytes of the largest text that is read: its scanner counts in int. */
 #define SOURCE_LIMIT ((size_t)INT32_MAX - 2)
 
-/* Takes a copy of the text.  The source's memory is the arena's, which must outlive it. */
+/* Takes a copy of the text. The source's memory is the arena's, which must outlive it. */
 Source *source_from_memory(Arena *arena, const char *path, const char *text, size_t size);
-/* Reads a file, or standard input for "-".  NULL on failure, with *error set to a message without the path. */
+/* Reads a file, or standard input for "-". NULL on failure, with *error set to a message without the path. */
 Source *source_read(Arena *arena, const char *path, const char **error);
 /* The line map is built when a position is first asked for: a file without a mistake never needs it. */
 Position source_position(const Source *source, uint32_t offset);
@@ -43,9 +43,9 @@ bool compiled_position(const Source *source, uint32_t offset, Position *position
 /* Line 'line', from 1, with its line end. */
 Span source_line_span(const Source *source, uint32_t line);
 
-/* Writes to a temporary name beside 'path' and renames; a symbolic link stays, and its target is written.  "-" is
+/* Writes to a temporary name beside 'path' and renames; a symbolic link stays, and its target is written. "-" is
  * standard output, and /dev/stdout, /dev/stderr and /dev/fd/N are the descriptors of this program, wherever they
- * lead.  A path that is not a regular file (a pipe, /dev/null) is written in place.  NULL when done, else a message
+ * lead. A path that is not a regular file (a pipe, /dev/null) is written in place. NULL when done, else a message
  * in the arena, and no file is left over. */
 const char *write_file(Arena *arena, const char *path, const void *bytes, size_t length);
 

@@ -1,6 +1,6 @@
 /* support: what every other folder builds on: memory, strings, vectors, maps, diagnostics with source spans.
  *
- * Memory: everything lives in an Arena and dies with it.  Only growing buffers (Buf) own heap memory.
+ * Memory: everything lives in an Arena and dies with it. Only growing buffers (Buf) own heap memory.
  * Errors: a user's mistake is reported to a Diag; a broken invariant calls bug(), which does not return. */
 #ifndef PTXOPT_SUPPORT_H
 #define PTXOPT_SUPPORT_H

@@ -12,7 +12,7 @@ typedef struct GpuImage {
     uint64_t handle;
 } GpuImage;
 
-/* Whether the image's memory is a plain device buffer, which the caller must supply: a texture over linear memory or
+/* True if the image's memory is a plain device buffer, which the caller must supply: a texture over linear memory or
  * over an earlier buffer. */
 bool image_wants_buffer(const Launch *launch, unsigned argument);
 /* Makes the image of an argument: an array, unless an earlier argument has it, and the object.  'images' holds those of

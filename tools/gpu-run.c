@@ -72,7 +72,7 @@ static uint64_t argument_bytes(const LaunchArgument *argument)
     return argument->count * type_bits(argument->type) / 8;
 }
 
-/* Whether it has its own memory, where a kernel may store results: a buffer, or an image that does not use another's
+/* True if it has its own memory, where a kernel may store results: a buffer, or an image that does not use another's
  * memory. */
 static bool owns_memory(const LaunchArgument *argument)
 {

@@ -31,7 +31,7 @@ static const char *copy_spelling(const Variable *formal)
     return formal->vector == 4 ? fours[width] : formal->vector == 2 ? pairs[width] : scalars[width];
 }
 
-/* Whether the instruction is a copy of the kind that this file makes, and its operand 'side' is the variable. */
+/* True if the instruction is a copy of the kind that this file makes, and its operand 'side' is the variable. */
 static bool is_copy(const Inst *inst, const Variable *variable, unsigned side)
 {
     const Operand *operand = &inst->operands[side], *other = &inst->operands[1 - side];

@@ -1,8 +1,8 @@
 /* Agreements: predicates that say what all replicas decide.
  *
  * Before cloning, an agreement is an instruction like any other: "and.pred a, p, p", true if p is true, or "or.pred a,
- * p, p".  Variance is told that its result is the same in all replicas.  Cloning makes it the conjunction or
- * disjunction of all replicas' p; in a region, where each replica decides alone, it stays what it is.  Either way the
+ * p, p". Variance is told that its result is the same in all replicas. Cloning makes it the conjunction or
+ * disjunction of all replicas' p; in a region, where each replica decides alone, it stays what it is. Either way the
  * code means the same. */
 #include "opt/coarsen/internal.h"
 

@@ -83,7 +83,7 @@ static bool is_call_part(const Inst *inst)
     return inst_is_call(inst) || (inst_access(inst, &access) && access.space == SPACE_PARAM && !access.read_only);
 }
 
-/* Whether threads may leave between the beginning of a block that dominates the other, and that. */
+/* True if threads may leave between the beginning of a block that dominates the other, and that. */
 static bool may_leave_between(Coarsening *c, const Block *from, const Block *to)
 {
     BitSet seen = bitset_new(c->scratch, c->body->blocks.count);
@@ -105,7 +105,7 @@ static bool may_leave_between(Coarsening *c, const Block *from, const Block *to)
 }
 
 /* The last block before the instruction to which all threads of the warp come that are still there, and after which
- * none leaves until then: there they can say who is alive.  NULL: none. */
+ * none leaves until then: there they can say who is alive. NULL: none. */
 static Block *place_to_ask(Coarsening *c, const Inst *inst)
 {
     const Region *region = coarsening_region_of(&c->facts, inst->block);
@@ -115,7 +115,7 @@ static Block *place_to_ask(Coarsening *c, const Inst *inst)
     return place && !may_leave_between(c, place, inst->block) ? place : NULL;
 }
 
-/* Whether the threads of a warp that the instruction is about can be those alive. */
+/* True if the threads of a warp that the instruction is about can be those alive. */
 static bool can_narrow(Coarsening *c, const Inst *inst)
 {
     if (inst->sync == SYNC_CONVERGED)
@@ -126,7 +126,7 @@ static bool can_narrow(Coarsening *c, const Inst *inst)
     return place != NULL;
 }
 
-/* Whether the block can be split: carry flags and the parts of a call stay in one section. */
+/* True if the block can be split: carry flags and the parts of a call stay in one section. */
 static bool may_split(Coarsening *c, const Block *block)
 {
     bool carry = false, carry_cut = false, call = false, call_cut = false;
@@ -192,7 +192,7 @@ static BitSet find_after(const Coarsening *c)
     return after;
 }
 
-/* Whether all threads of a merged block leave for a replica, or none. */
+/* True if all threads of a merged block leave for a replica, or none. */
 static bool leave_together(const Coarsening *c)
 {
     bool together = c->step.merges_blocks;
@@ -436,7 +436,7 @@ static bool is_member(const BitSet *members, const Block *block, size_t count)
     return block->id < count && bitset_has(members, block->id);
 }
 
-/* Whether the region's value is used outside it, other than by the phis where it ends. */
+/* True if the region's value is used outside it, other than by the phis where it ends. */
 static bool leaves_region(const Alive *a, const Region *region, const BitSet *members, RegId reg)
 {
     for (uint32_t u = 0; u < value_use_count(a->values, reg); u++) {
@@ -508,7 +508,7 @@ static void meet_dead(Alive *a, const Region *region, Block *dead)
     }
 }
 
-/* Whether dead replicas come to the region.  Those that leave execute blocks of their own: no other replica does. */
+/* True if dead replicas come to the region. Those that leave execute blocks of their own: no other replica does. */
 static bool is_for_alive(const Alive *a, const Region *region)
 {
     for (size_t i = 0; i < region->blocks.count; i++)
@@ -553,7 +553,7 @@ static void guard_region(Alive *a, const Region *region)
     a->tail[region->head->id] = rest;
 }
 
-/* Whether the replicas take the branch alike by conditions of their own. */
+/* True if the replicas take the branch alike by conditions of their own. */
 static bool decides_alike(const Alive *a, const Block *block)
 {
     const Block *tail = a->tail[block->id];
@@ -603,7 +603,7 @@ static void let_leave(Alive *a, const Leave *leave, Block *exit)
     meeting->fall = stays;
 }
 
-/* Lets warp-level instructions name only lanes whose replica is alive.  The warp is asked at the beginning of a place
+/* Lets warp-level instructions name only lanes whose replica is alive. The warp is asked at the beginning of a place
  * to which all of its threads come that are still there; the vote is cloned with 'alive', so each replica has the lanes
  * of its own warp. */
 static void narrow_masks(Alive *a, const Block *block, RegId *lanes)

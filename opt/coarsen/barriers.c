@@ -49,7 +49,7 @@ bool coarsening_has_block_barrier(const Block *block)
     return block_has(block, is_block_barrier);
 }
 
-/* Whether a thread at 'from' may come to a barrier before the branch's sides meet or it takes the branch again. */
+/* True if a thread at 'from' may come to a barrier before the branch's sides meet or it takes the branch again. */
 static bool may_wait(Coarsening *c, const Block *from, const Block *branch, const Block *meeting)
 {
     BitSet seen = bitset_new(c->scratch, c->body->blocks.count);
@@ -70,7 +70,7 @@ static bool may_wait(Coarsening *c, const Block *from, const Block *branch, cons
     return false;
 }
 
-/* Whether all threads on this side of the branch come to a barrier before they meet the others. */
+/* True if all threads on this side of the branch come to a barrier before they meet the others. */
 static bool waits(const Facts *facts, const BitSet *barriers, const Block *side, const Block *meeting)
 {
     for (const Block *block = side; block && block != meeting; block = dominance_parent(facts->postdominance, block))

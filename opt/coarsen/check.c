@@ -15,7 +15,7 @@
 /* That machine code with a call uses at least: on no architecture do fewer let more warps fit. */
 enum { REGISTERS_OF_CALLS = 24 };
 
-/* Whether the form costs what counts. Without an assembler, it is taken not to. */
+/* True if the form costs what counts. Without an assembler, it is taken not to. */
 static bool costs(const PassContext *context, const FunctionForm *form)
 {
     const FunctionForm now = pass_form(context, context->body);
@@ -150,7 +150,7 @@ static RegId put_joined(Body *body, Block *block, const char *opcode, RegId befo
     return joined;
 }
 
-/* Whether the block has the wrong size, by the dimension that tells, or by all. */
+/* A predicate that is true if the block has the wrong size, by the dimension that tells, or by all. */
 static RegId put_condition(Body *body, Block *entry, const LaunchContract *contract)
 {
     static const char *const names[] = {"%ntid.x", "%ntid.y", "%ntid.z"};
@@ -171,7 +171,7 @@ static RegId put_condition(Body *body, Block *entry, const LaunchContract *contr
     return wrong;
 }
 
-/* Whether this is not the first thread of the grid. */
+/* A predicate that is true except in the first thread of the grid. */
 static RegId put_is_other(Body *body, Block *block)
 {
     static const char *const names[] = {"%tid.x", "%tid.y", "%tid.z", "%ctaid.x", "%ctaid.y", "%ctaid.z"};

@@ -8,7 +8,7 @@
  * where 'between' and 'end' are new blocks: all edges out of one replica's copy lead there, and 'between' branches like
  * the head, on the next replica's condition; where the copies use a shared array in turn (common.c), all
  * threads of the block wait for each other there. The values that the join's phis choose between are chosen in these
- * blocks, each replica's in its own.  Slow paths become loops instead (slow.c).
+ * blocks, each replica's in its own. Slow paths become loops instead (slow.c).
  *
  * Requires SSA form, variance and regions. Preserves SSA form; the control flow and all analyses change. */
 #include "opt/coarsen/internal.h"
@@ -138,7 +138,7 @@ static Block *new_block(Cloner *cloner)
     return body_add_block(cloner->body, NULL);
 }
 
-/* Whether the block is in the region or its head. */
+/* True if the block is in the region or its head. */
 static bool is_inside(const Cloner *cloner, const Region *region, const Block *head, const Block *block)
 {
     return block == head || (block->id < cloner->c->facts.block_count && cloner->regions[block->id] == region);

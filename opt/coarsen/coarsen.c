@@ -84,7 +84,7 @@ static bool form_regions(Coarsening *c, unsigned growth)
         closed = analyze(c);
     if (closed)
         return true;
-    /* A region within a fast path, an endless loop perhaps, has no end of its own.  Then no agreement counts, and the
+    /* A region within a fast path, an endless loop perhaps, has no end of its own. Then no agreement counts, and the
      * condition of the fast path is that of a region again. */
     c->agreements.results.count = c->agreements.kept;
     return analyze(c);
@@ -141,7 +141,7 @@ static bool analyze_leaves(Coarsening *c)
     return let_leave_before(c, coarsening_names_members);
 }
 
-/* Whether the original block has one row (or plane) only along the dimension and those below it. */
+/* True if the original block has one row (or plane) only along the dimension and those below it. */
 static bool is_flat(const LaunchContract *contract, unsigned dimension)
 {
     for (unsigned d = dimension + 1; d < 3; d++)
@@ -322,7 +322,7 @@ static void shrink_tuning(Tuning *tuning, const LaunchContract *contract)
     }
 }
 
-/* Whether any block meets the conditions of the contract. */
+/* True if some block meets the conditions of the contract. */
 static bool check_some_block_fits(const LaunchContract *contract, Coarsening *c)
 {
     const Tuning *tuning = &c->body->tuning;
@@ -345,7 +345,7 @@ static bool check_some_block_fits(const LaunchContract *contract, Coarsening *c)
                                                refusal_number(bounded ? most : BLOCK_MOST_THREADS)));
 }
 
-/* Whether a block can be launched as the contract says, now that all is known about it. */
+/* True if a block can be launched as the contract says, now that all is known about it. */
 static bool check_launch(const LaunchContract *contract, Coarsening *c)
 {
     return (!contract->whole_warps || check_warps(contract, c)) && check_some_block_fits(contract, c);

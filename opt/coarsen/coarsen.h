@@ -65,9 +65,9 @@ enum { CONTRACT_SHARED_UNIT = 128 }; /* bytes */
 
 /* How the original's launch is changed. */
 LaunchChange contract_change(const LaunchContract *contract);
-/* Whether the kernel is launched differently from the original. */
+/* True if the kernel is launched differently from the original. */
 bool contract_changes_launch(const LaunchContract *contract);
-/* Whether its grid or its dynamic shared memory is different. */
+/* True if its grid or its dynamic shared memory is different. */
 bool contract_changes_grid(const LaunchContract *contract);
 
 /* The conditions under which coarsening is correct, in the order in which they are checked. */
@@ -110,7 +110,7 @@ typedef struct Unadapted {
  * After Magni, Dubach and O'Boyle (SC'13, section 4) and Unkule, Shaltz and Qasem (CC'12): only replica-variant
  * instructions are cloned; uniform branches, loops and barriers are kept once; a region under a variant branch is
  * cloned as a whole, one replica after the other, perhaps with a fast path beside that (fast.c).
- * Merged blocks keep their size.  The grid keeps its own, and the blocks that are left over exit at once; or it
+ * Merged blocks keep their size. The grid keeps its own, and the blocks that are left over exit at once; or it
  * shrinks, and the dynamic shared memory grows.
  * Legality assumes that there are no data races between barriers (CUDA's own rule). On success *contract is set, and
  * the body's tuning (.maxntid, .reqntid) is adapted. Returns false if the result cannot be shown to be correct:

@@ -1,7 +1,7 @@
 /* Barriers that combine a predicate of each thread: bar.red.
  *
- * The merged thread arrives once, with the conjunction or disjunction of its replicas' predicates.  A count takes a
- * barrier for each replica, whose counts are added.  A replica that has left the kernel says what changes nothing:
+ * The merged thread arrives once, with the conjunction or disjunction of its replicas' predicates. A count takes a
+ * barrier for each replica, whose counts are added. A replica that has left the kernel says what changes nothing:
  * false to "or" and to a count, true to "and".
  *
  * Requires and keeps SSA form. */

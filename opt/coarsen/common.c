@@ -46,7 +46,7 @@ static void take_result(Trace *t, RegId reg)
     VEC_PUSH(t->c->scratch, t->pending, reg);
 }
 
-/* Whether the operand, which is not the address of an access, has the array's address. */
+/* True if the operand, which is not the address of an access, has the array's address. */
 static bool has_address(const Trace *t, const Inst *inst, const Operand *operand)
 {
     RegId reg = operand_reg(inst, operand);
@@ -133,7 +133,7 @@ static BitSet reached(const Coarsening *c, Block *const *from, size_t count)
     return seen;
 }
 
-/* Whether the accesses in the region are the only ones that an execution of it meets: none comes before it or after
+/* True if the accesses in the region are the only ones that an execution of it meets: none comes before it or after
  * it, not even in another turn of a loop around it. */
 static bool is_alone(const Coarsening *c, const Trace *t, const Region *region)
 {
@@ -154,7 +154,7 @@ static bool is_alone(const Coarsening *c, const Trace *t, const Region *region)
     return true;
 }
 
-/* Whether a store is done once in a block where copies of loads may come late. */
+/* True if a store is done once in a block where copies of loads may come late. */
 static bool may_pass_loads(const Coarsening *c, const Trace *t, const Inst *store)
 {
     bool has_groups = false, has_copies = false;
@@ -165,7 +165,7 @@ static bool may_pass_loads(const Coarsening *c, const Trace *t, const Inst *stor
     return has_groups && has_copies;
 }
 
-/* Whether the array can be one for all replicas, given that variance assumes it. */
+/* True if the array can be one for all replicas, given that variance assumes it. */
 static bool is_common(Coarsening *c, const Trace *t)
 {
     for (size_t i = 0; i < t->accesses.count; i++) {

@@ -1,15 +1,15 @@
 /* Loops that end by themselves, because they count.
  *
  * A loop that is left at the latest when a counter reaches a bound cannot wait for ever, whatever it reads in between:
- * "for (i = 0; i < *tries; i++)" ends after 2^32 rounds, even if another value is read each time.  It does if
+ * "for (i = 0; i < *tries; i++)" ends after 2^32 rounds, even if another value is read each time. It does if
  *   - each round passes one exit, at which it goes on only while the counter is on one side of the bound;
  *   - the counter comes nearer in every round, by at most so much that it cannot wrap before it is on the other side.
- *     With steps of one, the last integer is on the other side of every bound.  Longer steps need a bound that is away
+ *     With steps of one, the last integer is on the other side of every bound. Longer steps need a bound that is away
  *     from the last integer; so does "<=".
  * A bound that is compared for inequality must not change, and the steps must be of one, so that none is left out.
  * Counters of 64 bits count if their bound has 32 at most: 2^64 rounds are no end.
  *
- * Requires SSA form, dominators and loops.  Changes nothing. */
+ * Requires SSA form, dominators and loops. Changes nothing. */
 #include "opt/coarsen/internal.h"
 
 /* How far an expression may go, and the most that a value may add to a counter. */
@@ -108,7 +108,7 @@ static bool find_growth(const Counting *w, RegId reg, unsigned depth, Growth *ou
     }
 }
 
-/* How much the counter grows in a round.  *next: its next value, if that is one register; else REG_NONE. */
+/* How much the counter grows in a round. *next: its next value, if that is one register; else REG_NONE. */
 static bool find_step(const Counting *w, const Phi *phi, Growth *step, RegId *next)
 {
     bool first = true;
@@ -147,7 +147,7 @@ static Range source_range(const Counting *w, const Computation *compare, const C
                                              : bounds_any(w->width));
 }
 
-/* Whether the counter begins with an integer of 32 bits. */
+/* True if the counter begins with an integer of 32 bits. */
 static bool starts_small(const Counting *w)
 {
     const Phi *phi = &w->loop->header->phis.data[w->values->defs[w->counter].phi];
@@ -179,7 +179,7 @@ static bool is_invariant(const Counting *w, const ComputeSource *source)
     return source->is_constant || (def && def->block && !loop_contains(w->c->facts.loops, w->loop, def->block));
 }
 
-/* Whether a counter with such steps gets to the other side of the bound without wrapping. */
+/* True if a counter with such steps gets to the other side of the bound without wrapping. */
 static bool arrives(const Counting *w, const Computation *compare, const ComputeSource *bound, Side side, bool meets,
                     Growth step)
 {
@@ -204,14 +204,14 @@ static Side mirrored(Side side)
     return side == SIDE_BELOW ? SIDE_ABOVE : side == SIDE_ABOVE ? SIDE_BELOW : side;
 }
 
-/* Whether the comparison's operand is the counter, or its next value, or that with a constant. */
+/* True if the comparison's operand is the counter, or its next value, or that with a constant. */
 static bool follows_counter(const Counting *w, RegId reg, RegId next)
 {
     Growth offset;
     return reg == next || (find_growth(w, reg, 0, &offset) && offset.least == offset.most);
 }
 
-/* Whether a loop ends that goes on only while the comparison holds (or does not). */
+/* True if a loop ends that goes on only while the comparison holds (or does not). */
 static bool ends_by(Counting *w, const Computation *compare, bool holds)
 {
     bool meets;
@@ -232,7 +232,7 @@ static bool ends_by(Counting *w, const Computation *compare, bool holds)
     return false;
 }
 
-/* Whether a loop ends that goes on only while the predicate is as given.  A comparison may be joined with others. */
+/* True if a loop ends that goes on only while the predicate is as given. A comparison may be joined with others. */
 static bool ends_while(Counting *w, RegId predicate, bool holds, unsigned depth)
 {
     const Inst *inst = value_inst(w->values, predicate);
@@ -251,7 +251,7 @@ static bool ends_while(Counting *w, RegId predicate, bool holds, unsigned depth)
     return false;
 }
 
-/* Whether every round passes the exit. */
+/* True if every round passes the exit. */
 static bool is_passed(const Counting *w, const Block *exit)
 {
     if (loop_of(w->c->facts.loops, exit) != w->loop)

@@ -5,7 +5,7 @@
  *
  *     b * S,   S = %dynamic_smem_size / T, rounded down to that multiple
  *
- * which is at least the original's size whatever the driver adds, and keeps alignments up to the unit.  Before the
+ * which is at least the original's size whatever the driver adds, and keeps alignments up to the unit. Before the
  * analyses, the address of each array is read in one place, and taken from there everywhere; after cloning, each
  * replica's is computed next to that.
  *
@@ -19,7 +19,7 @@ static Variable *dynamic_variable(const Operand *operand)
     return variable && coarsening_is_dynamic(variable) ? variable : NULL;
 }
 
-/* Whether a register can be in the symbol's place. */
+/* True if a register can be in the symbol's place. */
 static bool is_replaceable(const Inst *inst, const Operand *operand)
 {
     unsigned bits = type_bits(inst->signature->types[0]);

@@ -1,7 +1,7 @@
 /* Blocks that only replica 0 executes.
  *
  * "if (threadIdx.x < 32)" and "if (threadIdx.x / 32 == 0)" choose the first warp, and with whole warps no other replica
- * is in it.  The conditions of the branches that lead to a block are computed for every index that a replica other than
+ * is in it. The conditions of the branches that lead to a block are computed for every index that a replica other than
  * the first can have; if one of them is never met, the block is replica 0's alone.
  *
  * Only the index along the coarsened dimension and constants are known (analysis/evaluate/evaluate.h computes with
@@ -45,7 +45,7 @@ static unsigned least_index(const Coarsening *c)
     return c->step.dimension == 0 && c->needs_whole_warps ? 32 : 1; /* at least this many threads are left along x */
 }
 
-/* Whether the branch keeps all replicas but the first from going on to 'to', which it may take to. */
+/* True if the branch keeps all replicas but the first from going on to 'to', which it may take to. */
 static bool keeps_others_away(const Coarsening *c, const Block *branch, const Block *to)
 {
     const Inst *last = block_two_way_branch(branch);

@@ -1,7 +1,7 @@
 /* The shape of the control flow that regions need: one block where the kernel ends, and an entry that does not end in a
  * branch table.
  *
- * Requires and keeps SSA form.  To be run once for each body, before its first dimension; coarsening_restore_exits()
+ * Requires and keeps SSA form. To be run once for each body, before its first dimension; coarsening_restore_exits()
  * after the last. */
 #include "opt/coarsen/internal.h"
 

@@ -35,7 +35,7 @@ bool coarsening_reads_memory(const Inst *inst)
            access.space != SPACE_PARAM;
 }
 
-/* Whether a version may be executed by some threads of a warp while others execute the region. */
+/* True if a version may be executed by some threads of a warp while others execute the region. */
 static bool is_separable(const Region *region)
 {
     for (size_t i = 0; i < region->blocks.count; i++)
@@ -45,7 +45,7 @@ static bool is_separable(const Region *region)
     return true;
 }
 
-/* Whether a version may have the region's instructions that all threads of a block execute together: they all take the
+/* True if a version may have the region's instructions that all threads of a block execute together: they all take the
  * head's branch alike, because it is about their merged block. */
 static bool keeps_together(const Coarsening *c, const Region *region)
 {
@@ -77,7 +77,7 @@ static Versions *versions(FastPaths *f)
     return &f->versions;
 }
 
-/* Whether this many instructions, cloned, are within the limit; if so, subtracts them from it. */
+/* True if this many instructions, cloned, are within the limit; if so, subtracts them from it. */
 static bool take_growth(Coarsening *c, size_t instructions)
 {
     if (instructions > c->growth / c->step.factor)

@@ -1,15 +1,15 @@
 /* Inlining: calls of functions that mind which thread they run in.
  *
- * Coarsening runs a call once for each replica, with the special registers of the real thread.  A function that reads
+ * Coarsening runs a call once for each replica, with the special registers of the real thread. A function that reads
  * the thread's index, synchronizes or observes other threads cannot be called so; its code in the kernel can be
- * coarsened like any other.  Calls of such functions become their bodies here, as far as
+ * coarsened like any other. Calls of such functions become their bodies here, as far as
  *   - the function is named and defined, does not call itself, and passes its parameters and results in .param memory;
- *   - these are read and written in place, by plain loads and stores of whole registers.  Each such place becomes a
+ *   - these are read and written in place, by plain loads and stores of whole registers. Each such place becomes a
  *     register.
- * If one such call has to stay, all do, and coarsening says why it refuses it.  Shared variables of a function are the
+ * If one such call has to stay, all do, and coarsening says why it refuses it. Shared variables of a function are the
  * same in all of its copies; local ones are not, since a call leaves nothing in them.
  *
- * Requires the body form before SSA.  Blocks, edges and all analyses change. */
+ * Requires the body form before SSA. Blocks, edges and all analyses change. */
 #include "opt/coarsen/inline.h"
 
 #include "opt/coarsen/coarsen.h"
@@ -68,7 +68,7 @@ static bool names_shared(const Operand *operand)
     return false;
 }
 
-/* Whether the instruction itself must not be executed for one replica after the other by a call. */
+/* True if the instruction itself must not be executed for one replica after the other by a call. */
 static bool inst_minds(const Inliner *inliner, const Inst *inst)
 {
     if (inst_is_opaque(inst) || inst_is_call(inst))
@@ -87,7 +87,7 @@ static bool inst_minds(const Inliner *inliner, const Inst *inst)
            (inliner->merges_blocks && (sreg->role == SREG_ROLE_CTAID || sreg->role == SREG_ROLE_NCTAID));
 }
 
-/* Whether the function, or one that it calls, minds which thread it runs in. */
+/* True if the function, or one that it calls, minds which thread it runs in. */
 static bool function_minds(Inliner *inliner, const Function *function)
 {
     VEC(const Function *) pending = {0};
@@ -115,7 +115,7 @@ static bool function_minds(Inliner *inliner, const Function *function)
     return minds;
 }
 
-/* Whether the function may come to call itself. */
+/* True if the function may come to call itself. */
 static bool is_recursive(const Inliner *inliner, const Function *function)
 {
     VEC(const Function *) pending = {0};
@@ -240,7 +240,7 @@ static bool find_moves(const Body *body, const Inst *inst, Moves *moves)
     return fits;
 }
 
-/* The slot of a place.  False if another one overlaps it. */
+/* The slot of a place. False if another one overlaps it. */
 static bool find_slot(Inliner *inliner, const Variable *variable, uint64_t offset, unsigned bytes, bool may_add,
                       RegId *reg)
 {
@@ -256,7 +256,7 @@ static bool find_slot(Inliner *inliner, const Variable *variable, uint64_t offse
     return may_add;
 }
 
-/* Whether all instructions that name passed variables only move values, and finds their slots. */
+/* True if all instructions that name passed variables only move values. Finds their slots. */
 static bool find_slots(Inliner *inliner, const Body *body)
 {
     for (size_t b = 0; b < body->blocks.count; b++)

@@ -140,17 +140,17 @@ typedef struct Coarsening {
 /* together.c */
 /* The values that differ between the threads of one block of the original kernel. */
 const Variance *coarsening_within_block(const Facts *facts);
-/* Whether all threads of a merged block come to the block together for a replica, or none does: then the copy of a
- * region may have what all threads execute.  coarsening_go_together: and take its branch alike. */
+/* True if all threads of a merged block come to the block together for a replica, or none does: then the copy of a
+ * region may have what all threads execute. coarsening_go_together: and take its branch alike. */
 bool coarsening_come_together(const Coarsening *c, const Block *block);
 bool coarsening_go_together(const Coarsening *c, const Block *block);
 
 /* variables.c */
 /* A variable that each replica has its own copy of. */
 bool coarsening_is_private(const Coarsening *c, const Variable *variable);
-/* Whether the instruction mentions a variable of the body that each replica has its own copy of. */
+/* True if the instruction mentions a variable of the body that each replica has its own copy of. */
 bool coarsening_uses_private(const Coarsening *c, const Inst *inst);
-/* The shared variable that the operand names, or NULL.  None names two. */
+/* The shared variable that the operand names, or NULL. None names two. */
 Variable *coarsening_shared_variable(const Operand *operand);
 /* Shared memory whose size the launch gives. */
 bool coarsening_is_dynamic(const Variable *variable);
@@ -175,10 +175,10 @@ bool coarsening_orders(const Inst *inst);
 /* A warp-level instruction that names its participants by a mask, its last operand, and may be executed by a part of
  * the warp. */
 bool coarsening_names_members(const Inst *inst);
-/* To be executed by all threads of a block or warp, or exactly as often as before.  Warp-level instructions that name
+/* To be executed by all threads of a block or warp, or exactly as often as before. Warp-level instructions that name
  * their participants are not among them: warps.c is about those. */
 bool coarsening_is_collective(const Inst *inst);
-/* Whether each replica executes an instruction outside regions for itself. */
+/* True if each replica executes an instruction outside regions for itself. */
 bool coarsening_clones(const Coarsening *c, const Inst *inst);
 
 /* refuse.c */
@@ -202,7 +202,7 @@ bool coarsening_check_private(Coarsening *c);
 bool coarsening_check_shared(Coarsening *c);
 
 /* exits.c */
-/* Whether a thread at the beginning of the block exits without doing anything else. */
+/* True if a thread at the beginning of the block exits without doing anything else. */
 bool coarsening_only_exits(const Body *body, const Block *block);
 /* Turns every ret and exit into a branch to one block, so that every region has a block where it ends. In an entry
  * function ret and exit mean the same. */
@@ -219,10 +219,10 @@ Block *coarsening_add_entry(Body *body);
 Block *coarsening_exit(const Body *body);
 
 /* index.c */
-/* The number, which is less than 2^31, divided by a constant, after the place.  Assemblers make a division of "div".
+/* The number, which is less than 2^31, divided by a constant, after the place. Assemblers make a division of "div".
  * Returns the last instruction. */
 Inst *coarsening_insert_quotient(Body *body, Inst *place, RegId quotient, RegId number, unsigned divisor);
-/* Replaces all reads of the index and the size. Sets index.read.  Merged blocks beyond the grid's end exit. */
+/* Replaces all reads of the index and the size. Sets index.read. Merged blocks beyond the grid's end exit. */
 void coarsening_gather_index(Coarsening *c);
 /* Lets the blocks exit whose work others do. */
 void coarsening_stop_surplus(Body *body, unsigned dimension, unsigned factor);
@@ -234,7 +234,7 @@ Inst *coarsening_next_index(Body *body, const ReplicaIndex *indices, RegId next,
 /* dynamic.c */
 /* Refuses it where it cannot be split; sets dynamic.is_split. */
 bool coarsening_check_dynamic(Coarsening *c);
-/* Replaces all reads of its address.  Sets dynamic.reads. */
+/* Replaces all reads of its address. Sets dynamic.reads. */
 void coarsening_gather_dynamic(Coarsening *c);
 /* Computes the replicas' addresses. Requires coarsening_map(). */
 void coarsening_make_dynamic(Coarsening *c);
@@ -242,7 +242,7 @@ void coarsening_make_dynamic(Coarsening *c);
 /* observations.c */
 /* Reads a value that other threads may write in the same barrier interval, and uses it. */
 bool coarsening_observes(const Values *values, const Inst *inst);
-/* Whether the region has an observation.  Its copies then run one after the other, which progress.c counts
+/* True if the region has an observation. Its copies then run one after the other, which progress.c counts
  * on. */
 bool coarsening_region_observes(const Facts *facts, const Region *region);
 /* A barrier that the replicas pass together, with all other threads of the block that have not exited. */
@@ -263,14 +263,14 @@ void coarsening_find_uniform_branches(Coarsening *c);
 void coarsening_divide(Body *body, const LaunchContract *contract);
 
 /* conditions.c */
-/* Records whether the condition held; what failed it is in the refusal.  Returns 'held'. */
+/* Records whether the condition held; what failed it is in the refusal. Returns 'held'. */
 bool coarsening_condition(Legality *legality, LegalityCondition condition, bool held);
 /* Records the instructions that conditions are about: all of them, and once variance is known, those of the others. */
 void coarsening_count_instructions(const Body *body, Legality *legality);
 void coarsening_find_evidence(Coarsening *c);
 
 /* exclusive.c */
-/* Whether no replica but the first executes the block. */
+/* True if no replica but the first executes the block. */
 bool coarsening_is_exclusive(const Coarsening *c, const Block *block);
 
 /* regions.c */
@@ -282,14 +282,14 @@ const Region *coarsening_region_of(const Facts *facts, const Block *block);
 size_t coarsening_size_of(Block *const *blocks, size_t count);
 
 /* progress.c */
-/* Whether each turn that the loop continues has failed because another thread got on. */
+/* True if each turn that the loop continues has failed because another thread got on. */
 bool coarsening_is_lock_free(const Coarsening *c, const Loop *loop);
-/* Whether the loop, which may go on until another thread has done something, ends although its replicas are executed
+/* True if the loop, which may go on until another thread has done something, ends although its replicas are executed
  * one after the other. */
 bool coarsening_needs_nobody(Coarsening *c, const Loop *loop);
 
 /* counts.c */
-/* Whether the loop ends after a finite number of rounds whatever the memory that it reads holds, because it counts. */
+/* True if the loop ends after a finite number of rounds whatever the memory that it reads holds, because it counts. */
 bool coarsening_counts_to_end(Coarsening *c, const Loop *loop);
 
 /* waiting.c */
@@ -297,7 +297,7 @@ bool coarsening_counts_to_end(Coarsening *c, const Loop *loop);
 bool coarsening_check_waiting(Coarsening *c);
 
 /* warps.c */
-/* Whether a vote of the whole warp can be cast in the block: all of its threads that have not left come there, or none,
+/* True if a vote of the whole warp can be cast in the block: all of its threads that have not left come there, or none,
  * since the whole block of threads agrees on it. */
 bool coarsening_everyone_passes(const Facts *facts, const Block *block);
 /* Makes the mask of a warp-level instruction name only those of its lanes that are among the given ones. */
@@ -317,7 +317,7 @@ bool coarsening_check_regions(Coarsening *c);
 RefusalReason coarsening_why_not_once(const Coarsening *c, const Inst *inst);
 
 /* leave.c */
-/* Sets leaves: the branches to be left out of account so that no instruction of the kind is in a region.  None of
+/* Sets leaves: the branches to be left out of account so that no instruction of the kind is in a region. None of
  * those that all threads of a merged block take together, if there are no others: for them, fast paths do better. */
 void coarsening_find_leaves(Coarsening *c, bool (*is)(const Inst *));
 
@@ -329,7 +329,7 @@ void coarsening_join_loop(Coarsening *c, struct Versions *v, const Region *regio
 /* fast.c */
 /* With GUARDS_AUTO, shorter regions are not worth a test. */
 enum { LEAST_FAST = 4 };
-/* Whether the instruction reads memory that threads share. */
+/* True if the instruction reads memory that threads share. */
 bool coarsening_reads_memory(const Inst *inst);
 /* Gives regions fast paths. True if the body has changed: the analyses and the regions must be computed again. */
 bool coarsening_form_fast_paths(Coarsening *c);
@@ -337,10 +337,10 @@ bool coarsening_form_fast_paths(Coarsening *c);
 /* common.c */
 /* Sets common.arrays to those that may be common by their uses: variance must be computed again. */
 void coarsening_propose_common(Coarsening *c);
-/* Drops those that are not common, given variance and regions that assume it.  True if there are none: otherwise these
+/* Drops those that are not common, given variance and regions that assume it. True if there are none: otherwise these
  * must be computed again. */
 bool coarsening_keep_common(Coarsening *c);
-/* Whether the replicas' copies of the region use a common array in turn, with a barrier between them. */
+/* True if the replicas' copies of the region use a common array in turn, with a barrier between them. */
 bool coarsening_takes_turns(const Coarsening *c, const Region *region);
 
 /* predicate.c */
@@ -370,13 +370,13 @@ void coarsening_combine(Coarsening *c);
 void coarsening_silence(Body *body, Inst *inst, RegId alive);
 
 /* alive.c */
-/* Whether there is a zero of the register's type. */
+/* True if there is a zero of the register's type. */
 bool coarsening_has_zero(const Body *body, RegId reg);
 /* A new register with a zero of the other's type, at the end of the block. */
 RegId coarsening_append_zero(Coarsening *c, Block *block, RegId like);
 /* Sets parted. */
 void coarsening_find_parted(Coarsening *c);
-/* Whether coarsening_let_leave() can be called: variance and regions take no account of the leaves.  Else an obstacle
+/* True if coarsening_let_leave() can be called: variance and regions take no account of the leaves. Else an obstacle
  * may be set. */
 bool coarsening_may_leave(Coarsening *c);
 /* Rewrites the body for merged threads some of whose replicas have left: the analyses and the regions must be computed
@@ -387,7 +387,7 @@ void coarsening_let_leave(Coarsening *c);
 typedef struct ReplicaLoop {
     Block *next, *end; /* before and after the region; the caller places them */
 } ReplicaLoop;
-/* Makes the region, whose head has no way past it but to the join, a loop over the replicas.  False, with nothing
+/* Makes the region, whose head has no way past it but to the join, a loop over the replicas. False, with nothing
  * changed, if it is not on a slow path, if its code cannot be all replicas', or if that does not pay. */
 bool coarsening_loop_over(Coarsening *c, const Region *region, Block *head, ReplicaLoop *loop);
 

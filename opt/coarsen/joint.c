@@ -3,15 +3,15 @@
  *     before -> loop' -> rest -> loop -> after
  *
  * The version loop' is executed while all replicas stay in the loop, so that coarsening treats its control as uniform.
- * When one of them leaves, 'rest' passes each replica's values on to the loop, which is a region as before.  If the
- * loop is left at its end, each replica has decided for itself, and 'rest' branches like the loop's end.  If it is left
+ * When one of them leaves, 'rest' passes each replica's values on to the loop, which is a region as before. If the
+ * loop is left at its end, each replica has decided for itself, and 'rest' branches like the loop's end. If it is left
  * at its header, the replicas execute the header again: it must do nothing that counts twice.
  *
- * Requires SSA form, regions, loops.  Keeps SSA form. */
+ * Requires SSA form, regions, loops. Keeps SSA form. */
 #include "opt/coarsen/internal.h"
 #include "opt/common/versions.h"
 
-/* Whether executing the block's instructions twice in a row is the same as once. */
+/* True if executing the block's instructions twice in a row is the same as once. */
 static bool is_repeatable(const Block *block)
 {
     const unsigned harmless = EFFECT_PURE | EFFECT_READ | EFFECT_THREAD | EFFECT_HINT;

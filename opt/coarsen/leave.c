@@ -1,7 +1,7 @@
 /* Branches at which threads leave the kernel before a barrier: "if (i >= n) return; ... __syncthreads();".
  *
- * The barrier does not wait for a thread that has exited.  So where only some replicas of a merged thread leave, the
- * merged thread goes on for the others, which alive.c arranges.  A branch lets threads leave if
+ * The barrier does not wait for a thread that has exited. So where only some replicas of a merged thread leave, the
+ * merged thread goes on for the others, which alive.c arranges. A branch lets threads leave if
  *   - it differs between replicas, and otherwise all of them come to it together;
  *   - from one side, a barrier can be reached; from the other, threads can only exit, without a barrier, perhaps after
  *     some blocks of their own.
@@ -11,7 +11,7 @@
  * Such branches are then left out of account, as if all replicas stayed: what is executed between them under the same
  * condition for all replicas that are still there can be shared by these.
  *
- * Requires SSA form, variance and regions.  Changes nothing but the set. */
+ * Requires SSA form, variance and regions. Changes nothing but the set. */
 #include "opt/coarsen/internal.h"
 
 static bool is_in_some(const Coarsening *c, bool (*is)(const Inst *))
@@ -45,7 +45,7 @@ static BitSet blocks_before(Coarsening *c, bool (*is)(const Inst *))
     return before;
 }
 
-/* Collects the blocks that leaving threads have to themselves.  False if there are others among them, or if they may
+/* Collects the blocks that leaving threads have to themselves. False if there are others among them, or if they may
  * have to wait for each other in another way. */
 static bool find_last_blocks(Coarsening *c, const BitSet *before, Leave *leave)
 {

@@ -68,7 +68,7 @@ static bool depends_on_thread(const Coarsening *c, const Sreg *sreg)
     return rule != COARSEN_IF_VARIANT && rule != COARSEN_CLONED;
 }
 
-/* Whether the instruction names shared memory, of which each merged block has its own. */
+/* True if the instruction names shared memory, of which each merged block has its own. */
 static bool uses_shared(const Inst *inst)
 {
     bool found = false;
@@ -245,7 +245,7 @@ RefusalReason coarsening_why_not_once(const Coarsening *c, const Inst *inst)
     return REFUSAL_NONE;
 }
 
-/* Whether every wait for asynchronous copies is for all of a thread's groups.  Then it does not matter how many groups
+/* True if every wait for asynchronous copies is for all of a thread's groups. Then it does not matter how many groups
  * there are, and each copy of a region may make its own. */
 static bool waits_for_all_groups(const Coarsening *c)
 {

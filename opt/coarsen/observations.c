@@ -1,12 +1,12 @@
 /* Observations: where a thread may learn what another one does within a barrier interval.
  *
  * Without one, plain loads of equal addresses give equal values in all replicas: a write that differed between them
- * would race with one of the loads.  After one, a replica may have acquired what another thread has written, and the
- * other replicas not yet.  A barrier of the block ends this: what a thread has learned before it, all threads know
- * after it.  So loads are merged where no observation can come before them in their interval.  Merged blocks have no
+ * would race with one of the loads. After one, a replica may have acquired what another thread has written, and the
+ * other replicas not yet. A barrier of the block ends this: what a thread has learned before it, all threads know
+ * after it. So loads are merged where no observation can come before them in their interval. Merged blocks have no
  * barrier in common: what one of them has learned, the others may never learn.
  *
- * Requires SSA form.  Changes nothing. */
+ * Requires SSA form. Changes nothing. */
 #include "opt/coarsen/internal.h"
 
 bool coarsening_observes(const Values *values, const Inst *inst)

@@ -34,7 +34,7 @@ typedef struct Predication {
     PointerMap guarded; /* Inst: its results are undefined where its side is not taken */
 } Predication;
 
-/* Whether the instruction can be given a guard. */
+/* True if the instruction can be given a guard. */
 static bool is_simple(const Inst *inst)
 {
     const unsigned allowed = EFFECT_PURE | EFFECT_READ | EFFECT_WRITE | EFFECT_THREAD | EFFECT_HINT | EFFECT_TRAP |
@@ -80,7 +80,7 @@ static bool walk_side(const Facts *facts, const Region *region, Block *first, Si
     return true;
 }
 
-/* Whether mov and selp take values of the register's type. */
+/* True if mov and selp take values of the register's type. */
 static bool is_movable(const Body *body, RegId reg)
 {
     unsigned bits = type_bits(body->regs.data[reg].type);
@@ -115,7 +115,7 @@ static bool is_wanted(const CoarsenStep *step, const Side sides[2])
     return instructions <= (step->guards == GUARDS_PREDICATED ? LONGEST : LONGEST_AUTO);
 }
 
-/* Whether all threads may execute the instruction. */
+/* True if all threads may execute the instruction. */
 static bool is_speculative(const Inst *inst)
 {
     Access access;
@@ -127,7 +127,7 @@ static bool is_speculative(const Inst *inst)
     return !(inst->effects & ~(unsigned)(EFFECT_PURE | EFFECT_THREAD | EFFECT_HINT));
 }
 
-/* Whether the instruction reads a value that is undefined where its side is not taken. */
+/* True if the instruction reads a value that is undefined where its side is not taken. */
 static bool reads_guarded(const Predication *p, const Inst *inst)
 {
     const Values *values = analyses_values(p->c->facts.analyses);

@@ -8,7 +8,7 @@
  * Requires SSA form and values. Changes nothing. */
 #include "opt/coarsen/internal.h"
 
-/* Whether a result of the instruction may be the address of a private variable, whatever it is made from. */
+/* True if a result of the instruction may be the address of a private variable, whatever it is made from. */
 static bool may_make_address(const Coarsening *c, const Inst *inst)
 {
     Access access;

@@ -15,7 +15,7 @@
  * Requires SSA form, dominators, loops, variance and regions. Changes nothing. */
 #include "opt/coarsen/internal.h"
 
-/* Whether another thread may learn that the instruction was executed. */
+/* True if another thread may learn that the instruction was executed. */
 static bool tells(const Inst *inst)
 {
     if (inst_is_opaque(inst) || inst_is_call(inst))
@@ -35,7 +35,7 @@ static bool tells(const Inst *inst)
     return !inst_access(inst, &access) || (access.space != SPACE_LOCAL && access.space != SPACE_PARAM);
 }
 
-/* Whether a replica that is held up would tell something in the block; *on: whether it then goes on to the next.
+/* True if a replica that is held up would tell something in the block; *on: whether it then goes on to the next.
  * 'alone': replica 0 is not held up. */
 static bool block_tells(const Coarsening *c, const Block *block, bool alone, bool *on)
 {
@@ -52,7 +52,7 @@ static bool block_tells(const Coarsening *c, const Block *block, bool alone, boo
     return false;
 }
 
-/* Whether the replicas that the loop holds up tell other threads something before the next barrier. */
+/* True if the replicas that the loop holds up tell other threads something before the next barrier. */
 static bool held_up_tell(Coarsening *c, const Loop *loop, const Region *region)
 {
     bool alone = coarsening_is_exclusive(c, loop->header);
@@ -133,7 +133,7 @@ static bool is_swap(const Coarsening *c, const Loop *loop, const Inst *inst, Swa
     return is_last_found(&c->facts, loop, swap);
 }
 
-/* Whether the predicate compares all bits of what the swap found and expected; *if_equal: what it is then. */
+/* True if the predicate compares all bits of what the swap found and expected; *if_equal: what it is then. */
 static bool compares(const Coarsening *c, const Swap *swap, RegId predicate, bool *if_equal)
 {
     const Values *values = analyses_values(c->facts.analyses);
@@ -149,7 +149,7 @@ static bool compares(const Coarsening *c, const Swap *swap, RegId predicate, boo
            (*if_equal || compare.relation == RELATION_NOT_EQUAL);
 }
 
-/* Whether the edge from 'from' to 'to' is taken only after the swap has failed. */
+/* True if the edge from 'from' to 'to' is taken only after the swap has failed. */
 static bool has_failed(const Coarsening *c, const Swap *swap, const Block *from, const Block *to)
 {
     const Inst *last = block_two_way_branch(from);
@@ -160,7 +160,7 @@ static bool has_failed(const Coarsening *c, const Swap *swap, const Block *from,
     return to == (taken_if_equal ? from->fall : last->targets[0]);
 }
 
-/* Whether every way from the swap to the latch, which it dominates since its result gets there, takes an edge on which
+/* True if every way from the swap to the latch, which it dominates since its result gets there, takes an edge on which
  * it has failed. */
 static bool latch_has_failed(const Coarsening *c, const Loop *loop, const Swap *swap, const Block *latch)
 {

@@ -5,7 +5,7 @@
  *         ...
  *     }
  *
- * CUDA lets the first condition differ where no thread comes to the barrier, and only there.  So it is decided first
+ * CUDA lets the first condition differ where no thread comes to the barrier, and only there. So it is decided first
  * whether a barrier is reached, by conditions that are the same for all threads of the block and do not change within
  * the part:
  *
@@ -13,12 +13,12 @@
  *     else part without barriers, where they may differ
  *
  * Compilers make such code of loops with barriers: of an unrolled one, which has two loops of which either can be
- * skipped, and of nested ones, where the inner one can be skipped.  The part is what lies between the branch and the
- * place where its sides meet, or the whole loop if the branch leaves one.  For every outcome of the conditions that
+ * skipped, and of nested ones, where the inner one can be skipped. The part is what lies between the branch and the
+ * place where its sides meet, or the whole loop if the branch leaves one. For every outcome of the conditions that
  * decide (a few), it is found out whether barriers are reached, and whether CUDA's rule (barriers.c) then holds
  * for each branch of the part.
  *
- * Requires and keeps SSA form; changes blocks and edges.  To be run once for each body, before its first dimension. */
+ * Requires and keeps SSA form; changes blocks and edges. To be run once for each body, before its first dimension. */
 #include "opt/coarsen/internal.h"
 #include "opt/common/versions.h"
 
@@ -51,7 +51,7 @@ static int find_condition(const Part *part, const Block *block)
     return -1;
 }
 
-/* Whether the branch can go there when the conditions have this outcome. */
+/* True if the branch can go there when the conditions have this outcome. */
 static bool goes_to(const Part *part, unsigned outcome, const Block *block, const Block *to)
 {
     int index = find_condition(part, block);
@@ -61,8 +61,8 @@ static bool goes_to(const Part *part, unsigned outcome, const Block *block, cons
     return to == (taken ? block->last->targets[0] : block->fall);
 }
 
-/* Whether a walk from a block meets a barrier before the end, and whether it gets through: from a side of a branch, one
- * that stops at barriers of the whole block; without a branch (NULL), one that goes on to the end. */
+/* The findings of a walk from a block. From a side of a branch, it stops at barriers of the whole block; without a
+ * branch (NULL), it goes on to the end. */
 typedef struct Walk {
     BitSet seen;        /* by Block.id */
     bool meets_barrier; /* of any kind */
@@ -114,7 +114,7 @@ static Says rule_for(const Part *part, unsigned outcome, const Block *branch)
     return walks[0].meets_barrier || walks[1].meets_barrier ? SAYS_NOTHING : SAYS_NO_BARRIER;
 }
 
-/* Whether the value is the same for all threads of the block, and can be computed where the part begins. */
+/* True if the value is the same for all threads of the block, and can be computed where the part begins. */
 static bool is_early(const Part *part, RegId reg, unsigned *budget)
 {
     const Values *values = analyses_values(part->c->facts.analyses);
@@ -168,7 +168,7 @@ static RegId make_early(Part *part, PointerMap *made, RegId reg)
     bug("a value is not written by the instruction that makes it");
 }
 
-/* The blocks between the place and the meeting.  False if there is another way in, or another way out. */
+/* The blocks between the place and the meeting. False if there is another way in, or another way out. */
 static bool collect_blocks(Part *part)
 {
     Coarsening *c = part->c;
@@ -240,7 +240,7 @@ static bool is_open(const Part *part, const Block *block)
            !bitset_has(&part->c->facts.block_branches, block->id);
 }
 
-/* Whether the branch is taken alike with all outcomes with which a barrier is reached; *free: with none of them, a
+/* True if the branch is taken alike with all outcomes with which a barrier is reached; *free: with none of them, a
  * barrier is reached from it. */
 static bool settle(const Part *part, const Block *block, bool *free)
 {
@@ -297,8 +297,8 @@ static bool judge(Part *part)
     return fits && part->agreed.count;
 }
 
-/* Whether the block's branch tests a condition that is the same with all of these outcomes with which the block is
- * reached: 0 or 1; else -1.  *condition: which. */
+/* The value, 0 or 1, of the condition that the block's branch tests, if it is the same with all of these outcomes with
+ * which the block is reached; else -1. *condition: which it is. */
 static int common_value(const Part *part, unsigned outcomes, const Block *block, int *condition)
 {
     bool values[2] = {false, false};
@@ -309,7 +309,7 @@ static int common_value(const Part *part, unsigned outcomes, const Block *block,
     return values[0] == values[1] ? -1 : values[1];
 }
 
-/* Whether no edge leads to a barrier if the branches that are the same with all other outcomes are decided. */
+/* True if no edge leads to a barrier when the branches that are the same with all other outcomes are decided. */
 static bool is_free_of_barriers(const Part *part)
 {
     BitSet seen = bitset_new(part->c->scratch, part->c->body->blocks.count);
@@ -358,7 +358,7 @@ static int common_reach(const Part *part, unsigned values, unsigned known)
     return found[0] && found[1] ? -1 : found[1];
 }
 
-/* Whether the next condition makes no difference. */
+/* True if the next condition makes no difference. */
 static bool is_idle(const Part *part, unsigned values, unsigned known)
 {
     for (unsigned outcome = 0; outcome < 1u << part->count; outcome++)
@@ -368,7 +368,8 @@ static bool is_idle(const Part *part, unsigned values, unsigned known)
     return true;
 }
 
-/* Whether barriers are reached, as far as that depends on the conditions after the known ones (Shannon's expansion). */
+/* A predicate that is true if barriers are reached, as far as that depends on the conditions after the known ones
+ * (Shannon's expansion). */
 static RegId make_reached(Part *part, const RegId *early, unsigned values, unsigned known)
 {
     while (is_idle(part, values, known)) /* one of the rest does: the set is neither empty nor full */
@@ -466,7 +467,7 @@ static void make_versions(Part *part)
     versions_finish(&v);
 }
 
-/* Whether threads that are merged, or those of a merged block, may take the branch differently. */
+/* True if threads that are merged, or those of a merged block, may take the branch differently. */
 static bool may_differ(const Facts *facts, const LaunchContract *contract, const Block *block)
 {
     VarianceOptions options = {

@@ -41,7 +41,7 @@ static bool is_member(const SlowLoop *s, const Block *block)
     return block && block->id < s->c->facts.block_count && bitset_has(&s->members, block->id);
 }
 
-/* Whether a phi argument of the join comes from the region or its head. */
+/* True if a phi argument of the join comes from the region or its head. */
 static bool comes_from_region(const SlowLoop *s, const Block *pred)
 {
     return pred == s->head || is_member(s, pred);
@@ -58,7 +58,7 @@ static bool is_own_from_outside(const SlowLoop *s, RegId reg)
     return differs(s, reg) && !is_member(s, s->values->defs[reg].block);
 }
 
-/* Whether the instruction can be executed once more, for another replica, in its turn. */
+/* True if the instruction can be executed once more, for another replica, in its turn. */
 static bool is_repeatable(const SlowLoop *s, const Inst *inst)
 {
     return inst && inst_is_plain(inst) && inst->effects == EFFECT_PURE && inst_result(inst) != REG_NONE &&
@@ -77,7 +77,7 @@ static bool has_inst(const InstVec *insts, const Inst *inst)
     return false;
 }
 
-/* Whether the instruction reads a result of one of the others. */
+/* True if the instruction reads a result of one of the others. */
 static bool reads_any(const SlowLoop *s, const Inst *inst, const InstVec *others)
 {
     for (unsigned r = 0; r < inst->ref_count; r++)
@@ -171,7 +171,7 @@ static void plan_values(SlowLoop *s)
             plan_value(s, last->refs[r].reg);
 }
 
-/* Whether the phi takes the register from the region only. */
+/* True if the phi takes the register from the region only. */
 static bool comes_from_members(const SlowLoop *s, const Phi *phi, RegId reg)
 {
     for (size_t a = 0; a < phi->args.count; a++)
@@ -180,7 +180,7 @@ static bool comes_from_members(const SlowLoop *s, const Phi *phi, RegId reg)
     return true;
 }
 
-/* Whether the value is read only in the region and by phis of the join. */
+/* True if the value is read only in the region and by phis of the join. */
 static bool stays_inside(const SlowLoop *s, RegId reg)
 {
     for (uint32_t u = 0; u < value_use_count(s->values, reg); u++) {
@@ -204,7 +204,7 @@ static bool is_suitable_inst(const SlowLoop *s, const Inst *inst)
     return true;
 }
 
-/* Whether all of the region is cold, and its code can be every replica's.  A loop that begins the region is what is
+/* True if all of the region is cold, and its code can be every replica's. A loop that begins the region is what is
  * left of a joint one (joint.c), which every thread comes to. */
 static bool is_suitable_region(const SlowLoop *s)
 {
@@ -227,7 +227,7 @@ static bool is_suitable_region(const SlowLoop *s)
     return !coarsening_region_observes(&s->c->facts, region) && !coarsening_takes_turns(s->c, region);
 }
 
-/* Whether one register from outside the region is what the phi takes from all of it. */
+/* True if one register from outside the region is what the phi takes from all of it. */
 static bool takes_one_value(const SlowLoop *s, const Phi *phi)
 {
     RegId one = REG_NONE;
@@ -257,7 +257,7 @@ static bool are_suitable_choices(SlowLoop *s)
     return true;
 }
 
-/* Whether the loop is shorter than the copies, and little of it is for going round. A plain guard, which gives no
+/* True if the loop is shorter than the copies, and little of it is for going round. A plain guard, which gives no
  * results and needs no values but those of the index, is mostly about the end of the data: few threads come there.
  * All replicas may skip code in a loop in most of the loop's rounds: copies then cost a branch each. */
 static bool is_worthwhile(const SlowLoop *s)

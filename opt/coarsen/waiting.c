@@ -1,9 +1,9 @@
 /* Loops that may wait for another thread.
  *
  * A loop that goes on until another thread has done something never ends if that thread is a replica of the waiting
- * one: the merged thread runs the copies of its replicas one after the other.  Within a barrier interval a thread can
+ * one: the merged thread runs the copies of its replicas one after the other. Within a barrier interval a thread can
  * learn what another one has done only by observing memory that the other may write: through a volatile, atomic,
- * relaxed or acquire access, or through an mbarrier object.  So a loop is refused if an observation inside it may
+ * relaxed or acquire access, or through an mbarrier object. So a loop is refused if an observation inside it may
  * decide whether it goes on.
  *
  * An observed value is followed
@@ -11,21 +11,21 @@
  *   - through control: a branch that depends on it reaches the phis that its paths lead to, and what its control
  *     dependents store;
  *   - through memory, by state space: once a reached value may have been stored (as the value, by its address, or by an
- *     instruction that it guards), every load of the outermost loop from that space may read it.  This includes shared
+ *     instruction that it guards), every load of the outermost loop from that space may read it. This includes shared
  *     and global memory, because barriers inside the loop pass on what other threads have stored.
  *
- * Each outermost loop is solved on its own, since control never returns to it, and once for each nesting depth.  At
+ * Each outermost loop is solved on its own, since control never returns to it, and once for each nesting depth. At
  * depth d an observation is tagged with the loop of that depth around it; where tags of two loops meet, the tag becomes
- * TAG_MIXED, which stands for any loop.  A tag changes at most twice, so one solution takes time linear in the size of
+ * TAG_MIXED, which stands for any loop. A tag changes at most twice, so one solution takes time linear in the size of
  * the loop, however many observations it has.
  *
- * Loops that cannot be waiting for one of the merged threads are let through (progress.c).  So are loops that
+ * Loops that cannot be waiting for one of the merged threads are let through (progress.c). So are loops that
  * count to an end (counts.c) where an observed value comes to the decision through memory that threads share,
  * as it seems wherever a bound is loaded in each round: without an access that observes it, no other thread may change
- * the bound, and whatever it is, the counter reaches it.  A loop that ends on what it observes itself does wait, also
- * if it gives up after some rounds.  So each loop is solved twice, first without memory that threads share.
+ * the bound, and whatever it is, the counter reaches it. A loop that ends on what it observes itself does wait, also
+ * if it gives up after some rounds. So each loop is solved twice, first without memory that threads share.
  *
- * Requires SSA form, post-dominators and loops.  Changes nothing. */
+ * Requires SSA form, post-dominators and loops. Changes nothing. */
 #include "opt/coarsen/internal.h"
 
 /* TAG_FIRST + Loop.index: reached from an observation in that loop. */
@@ -37,7 +37,7 @@ typedef struct Mark {
     const Inst *observation; /* one that reaches this place */
 } Mark;
 
-/* Memory that a value can pass through.  A generic address may lead to any kind but MEMORY_PARAM. */
+/* Memory that a value can pass through. A generic address may lead to any kind but MEMORY_PARAM. */
 typedef enum MemoryKind { MEMORY_LOCAL, MEMORY_PARAM, MEMORY_SHARED, MEMORY_GLOBAL, MEMORY_KINDS } MemoryKind;
 enum {
     MEMORY_ALL = (1 << MEMORY_KINDS) - 1,
@@ -127,7 +127,7 @@ static void reach_phis(Waiting *w, const Block *block, Mark mark)
         reach_reg(w, block->phis.data[p].dst, mark);
 }
 
-/* The instruction may read what a reached value left in these kinds of memory, and may copy it to others.  Gives the
+/* The instruction may read what a reached value left in these kinds of memory, and may copy it to others. Gives the
  * kinds whose mark has changed. */
 static unsigned reach_reader(Waiting *w, const Inst *inst, unsigned kinds)
 {
@@ -159,7 +159,7 @@ static void reach_memory(Waiting *w, unsigned kinds, Mark mark)
     }
 }
 
-/* The instructions that read the carry flag as this one leaves it.  coarsening_check_instructions has made sure that no
+/* The instructions that read the carry flag as this one leaves it. coarsening_check_instructions has made sure that no
  * chain leaves its block. */
 static void reach_carry(Waiting *w, const Inst *inst, Mark mark)
 {
@@ -189,7 +189,7 @@ static bool leaves_loop(const Waiting *w, const Loop *loop, const Block *block)
     return false;
 }
 
-/* Whether the loop, whose end depends on an observation, may wait for a merged thread. */
+/* True if the loop, whose end depends on an observation, may wait for a merged thread. */
 static bool may_wait(Waiting *w, const Loop *loop)
 {
     uint8_t *verdict = &w->verdicts[loop->index];

@@ -27,7 +27,7 @@
  * Requires SSA form, dominators, post-dominators, loops, variance and regions. */
 #include "opt/coarsen/internal.h"
 
-/* Whether the block's branch separates threads that may not meet again before the kernel ends. If all threads of a
+/* True if the block's branch separates threads that may not meet again before the kernel ends. If all threads of a
  * merged block take it alike for a replica, none that stays has lost another. */
 static bool parts_for_good(Coarsening *c, const Block *block)
 {
@@ -114,7 +114,7 @@ static bool leads_there(const ExitCheck *check, const Block *from)
                                     bitset_has(&check->before, from->id));
 }
 
-/* Whether the branch sends some threads to the instructions and lets others leave. */
+/* True if the branch sends some threads to the instructions and lets others leave. */
 static bool lets_leave(const ExitCheck *check, const Block *branch)
 {
     if (!bitset_has(&check->before, branch->id) || !parts_for_good(check->c, branch))
@@ -125,7 +125,7 @@ static bool lets_leave(const ExitCheck *check, const Block *branch)
     return false;
 }
 
-/* Whether the instruction is executed after the branch, by threads that have stayed. */
+/* True if the instruction is executed after the branch, by threads that have stayed. */
 static bool made_after(const ExitCheck *check, const Inst *maker, const Block *branch)
 {
     Coarsening *c = check->c;
@@ -135,7 +135,7 @@ static bool made_after(const ExitCheck *check, const Inst *maker, const Block *b
     return maker->block != branch && !bitset_has(&before, maker->block->id);
 }
 
-/* Whether the instruction is a vote before the branch on the branch's own condition, for those who stay. */
+/* True if the instruction is a vote before the branch on the branch's own condition, for those who stay. */
 static bool asks_who_stays(const ExitCheck *check, const Inst *maker, const Block *branch)
 {
     Coarsening *c = check->c;
@@ -148,7 +148,7 @@ static bool asks_who_stays(const ExitCheck *check, const Inst *maker, const Bloc
     return operand_reg(maker, vote) == inst_predicate(last) && stays_if == votes_if;
 }
 
-/* Whether the mask names only threads that have stayed at the branch. */
+/* True if the mask names only threads that have stayed at the branch. */
 static bool names_who_stay(const ExitCheck *check, const Inst *inst, const Block *branch)
 {
     Makers makers = find_makers(check->c, inst);
@@ -158,7 +158,7 @@ static bool names_who_stay(const ExitCheck *check, const Inst *inst, const Block
     return false;
 }
 
-/* Whether all threads that go from the branch to 'to', and no others, come to 'next', once each. */
+/* True if all threads that go from the branch to 'to', and no others, come to 'next', once each. */
 static bool all_come(const Facts *facts, const Block *branch, const Block *to, const Block *next)
 {
     for (unsigned p = 0; p < to->pred_count; p++)
@@ -186,7 +186,7 @@ static bool find_voters(const ExitCheck *check, size_t first, const Block *branc
     return false;
 }
 
-/* Whether a vote can be cast at the end of the branch's block, and used in the mask. */
+/* True if a vote can be cast at the end of the branch's block, and used in the mask. */
 static bool can_vote(const Inst *inst, const Block *branch)
 {
     const Operand *mask = &inst->operands[inst->operand_count - 1];
@@ -298,7 +298,7 @@ void coarsening_narrow(Coarsening *c, Inst *inst, RegId lanes)
     inst_replace_operand(body, inst, inst->operand_count - 1u, members);
 }
 
-/* Casts the vote of an exclusion, after that which says who votes.  Instructions share the vote at a branch. */
+/* Casts the vote of an exclusion, after that which says who votes. Instructions share the vote at a branch. */
 static void cast_vote(Coarsening *c, size_t index)
 {
     Exclusion *exclusion = &c->exits.exclusions.data[index];

@@ -7,11 +7,11 @@
 /* Both work on bodies in SSA form with current Block.ids and preds, and leave it to the caller to invalidate what
  * depends on instructions. */
 
-/* Removes instructions and phis without readers and without other effects.  Returns how many. */
+/* Removes instructions and phis without readers and without other effects. Returns how many. */
 unsigned remove_dead_code(Body *body, Analyses *analyses);
 
 /* Replaces values by equal earlier ones that dominate them: repeatable instructions with the same spelling, constants
- * and operands, and phis with the same arguments.  Follows copies.  Returns how many. */
+ * and operands, and phis with the same arguments. Follows copies. Returns how many. */
 unsigned merge_equal_values(Body *body, Analyses *analyses);
 
 #endif

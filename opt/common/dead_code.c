@@ -6,7 +6,7 @@
  * removal of branches. */
 #include "opt/common/cleanup.h"
 
-/* Whether only the readers of its results can tell that it is executed.  Refs do not show who reads the carry flag. */
+/* True if only the readers of its results can tell that it is executed. Refs do not show who reads the carry flag. */
 static bool is_removable(const Inst *inst)
 {
     const unsigned harmless = EFFECT_PURE | EFFECT_READ | EFFECT_THREAD | EFFECT_TRAP | EFFECT_HINT | EFFECT_CC_READ;

@@ -35,7 +35,7 @@ static RegId find_value(const Merger *merger, RegId reg)
     return reg;
 }
 
-/* Whether a reader of 'old' may read 'new' instead: PTX accepts a .b register for any type of its width, and signed and
+/* True if a reader of 'old' may read 'new' instead: PTX accepts a .b register for any type of its width, and signed and
  * unsigned ones for each other. */
 static bool type_replaces(const Body *body, RegId new, RegId old)
 {
@@ -50,7 +50,7 @@ static bool type_replaces(const Body *body, RegId new, RegId old)
     return (from == CLASS_UNSIGNED && to == CLASS_SIGNED) || (from == CLASS_SIGNED && to == CLASS_UNSIGNED);
 }
 
-/* Whether equal operands give equal results, within a thread and at any time. */
+/* True if equal operands give equal results, within a thread and at any time. */
 static bool is_repeatable(const Merger *merger, const Inst *inst)
 {
     const unsigned harmless = EFFECT_PURE | EFFECT_READ | EFFECT_THREAD | EFFECT_TRAP | EFFECT_HINT;
@@ -90,7 +90,7 @@ static bool symbol_equal(const Symbol *a, const Symbol *b)
     return a->kind == b->kind && a->variable == b->variable;
 }
 
-/* Equal apart from registers, which are in the refs.  Operands nest two deep at most. */
+/* Equal apart from registers, which are in the refs. Operands nest two deep at most. */
 static bool operand_equal(const Operand *a, const Operand *b)
 {
     if (a == b)
@@ -167,7 +167,7 @@ static bool phi_equal(const Merger *merger, const Phi *old, const Phi *phi)
     return true;
 }
 
-/* The equal entry of the bucket that dominates the block, or NULL.  Entries whose subtree the walk has left are
+/* The equal entry of the bucket that dominates the block, or NULL. Entries whose subtree the walk has left are
  * dropped: it never comes back to them. */
 static Entry *look_up(Merger *merger, uint64_t hash, const Block *block, const Inst *inst, const Phi *phi)
 {
@@ -277,7 +277,7 @@ static void merge_block(Merger *merger, Block *block)
     }
 }
 
-/* One walk down the dominator tree.  Values from a loop's back edge are still unknown when it reaches the loop's head.
+/* One walk down the dominator tree. Values from a loop's back edge are still unknown when it reaches the loop's head.
  */
 static unsigned merge_once(Body *body, const Dominance *dominance)
 {

@@ -1,4 +1,4 @@
-/* Positions of definitions and uses.  Requires SSA form; changes only the scratch numbers of instructions. */
+/* Positions of definitions and uses. Requires SSA form; changes only the scratch numbers of instructions. */
 #include "opt/common/places.h"
 
 #include <stdlib.h>

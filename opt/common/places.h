@@ -22,7 +22,7 @@ typedef struct Places {
     Point *points; /* of the value asked about last, by position */
 } Places;
 
-/* Numbers the instructions by position, in Inst.id.  The body must be in SSA form, and stay unchanged as long as the
+/* Numbers the instructions by position, in Inst.id. The body must be in SSA form, and stay unchanged as long as the
  * result is asked; instructions that are added get no number. */
 void places_number(Places *places, Arena *arena, Body *body, const Values *values, uint32_t distance);
 /* The points of a value; how many there are. */

@@ -5,7 +5,7 @@
 
 #include "analysis/analysis.h"
 
-/* Whether body_version may make two versions of the code that follows: nothing there needs the threads of a warp or of
+/* True if body_version may make two versions of the code that follows: nothing there needs the threads of a warp or of
  * a block together, and there are at most 'most' instructions. */
 bool body_may_version(const Body *body, const Dominance *dominance, const Block *block, const Inst *at, size_t most);
 

@@ -1,4 +1,4 @@
-/* See versions.h.  Time and memory are linear in the size of the body and of the copies.
+/* See versions.h. Time and memory are linear in the size of the body and of the copies.
  *
  * Requires and keeps SSA form. */
 #include "opt/common/versions.h"
@@ -137,7 +137,7 @@ void versions_copy(Versions *v, Block *const *blocks, size_t count, const Block 
         copy_contents(v, blocks[i]);
 }
 
-/* Whether the value is used outside the part that it was copied in, apart from the phis where the part's edges lead. */
+/* True if the value is used outside the part that it was copied in, apart from the phis where the part's edges lead. */
 static bool escapes(const Versions *v, RegId reg)
 {
     for (uint32_t u = 0; u < value_use_count(v->values, reg); u++) {

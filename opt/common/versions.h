@@ -1,7 +1,7 @@
 /* Second versions of parts of a body.
  *
  * A *part* is a set of blocks; a version of it is a copy with registers of its own, to which the caller leads edges.
- * The parts of one body are disjoint.  Until versions_finish(), which places the new blocks, ids, predecessors and the
+ * The parts of one body are disjoint. Until versions_finish(), which places the new blocks, ids, predecessors and the
  * analyses are those of the body before the first part. */
 #ifndef PTXOPT_OPT_COMMON_VERSIONS_H
 #define PTXOPT_OPT_COMMON_VERSIONS_H
@@ -41,7 +41,7 @@ struct Versions {
 Versions versions_new(Arena *scratch, Body *body, const Values *values);
 /* Begins a part. */
 void versions_begin(Versions *v, Block *const *blocks, size_t count);
-/* Copies blocks of the current part; the copies are placed after 'place', a block of the old body.  Edges and phi
+/* Copies blocks of the current part; the copies are placed after 'place', a block of the old body. Edges and phi
  * arguments lead from copy to copy where there is one, else to where they led before. */
 void versions_copy(Versions *v, Block *const *blocks, size_t count, const Block *place);
 /* The copy in the current part; the original where there is none. */

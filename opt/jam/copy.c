@@ -5,7 +5,7 @@
  *                   '----> loop -> after          for the iterations that are left over
  *
  * The version loop' has the registers of the last of its iterations, which is what follows the loop may read; the
- * others get registers and instructions of their own.  An instruction's copies directly precede it, in the order of the
+ * others get registers and instructions of their own. An instruction's copies directly precede it, in the order of the
  * iterations; the instructions of a chain, and those between a carry flag's writer and readers, stay together. */
 #include "opt/common/versions.h"
 #include "opt/jam/internal.h"
@@ -50,7 +50,7 @@ static Inst *build_move(const Copier *copier, RegId to, RegId from)
 
 /* Early values: computed in the test for one iteration after the other. */
 
-/* Whether the value is known; else it has to be computed. */
+/* True if the value is known; else it has to be computed. */
 static bool early_find(const Copier *copier, RegId reg, RegId *out)
 {
     const Jam *jam = copier->jam;

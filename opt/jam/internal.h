@@ -6,12 +6,12 @@
 #include "opt/jam/unroll_jam.h"
 
 /* A value that one iteration gives the next, in instructions of one block, from the first reader of the old value to
- * the one that makes the new one.  Iterations execute these in turn. */
+ * the one that makes the new one. Iterations execute these in turn. */
 typedef struct Chain {
     Inst *first, *last;
 } Chain;
 
-/* Two accesses that must not meet: 'later' in an iteration after that of 'earlier'.  The addresses are compared at run
+/* Two accesses that must not meet: 'later' in an iteration after that of 'earlier'. The addresses are compared at run
  * time, before the iterations begin. */
 typedef struct Conflict {
     const Inst *earlier, *later;
@@ -44,7 +44,7 @@ bool jam_refuse(Jam *jam, const Inst *inst, RefusalReason reason);
 bool jam_refuse_with(Jam *jam, const Inst *inst, RefusalReason reason, const RefusalOperand *operands);
 
 /* values.c */
-/* Whether the value is made in the loop. */
+/* True if the value is made in the loop. */
 bool jam_is_inside(const Jam *jam, RegId reg);
 /* The argument of a header's phi for the next iteration. */
 RegId jam_next(const Jam *jam, const Phi *phi);
@@ -52,7 +52,7 @@ RegId jam_next(const Jam *jam, const Phi *phi);
 const Phi *jam_phi(const Jam *jam, RegId reg);
 
 /* order.c */
-/* Whether memory lets the iterations be executed together; sets the conflicts.  Else it refuses. */
+/* True if memory lets the iterations be executed together; sets the conflicts. Else it refuses. */
 bool jam_check_memory(Jam *jam);
 /* The register that the access's address counts from; REG_NONE if there is none, or it is not a plain one. */
 RegId jam_address(const Inst *inst, int64_t *offset);
@@ -62,7 +62,7 @@ RegId jam_address(const Inst *inst, int64_t *offset);
 uint64_t jam_rounds(const Jam *jam);
 
 /* copy.c */
-/* Makes the loop of iterations side by side.  Cannot fail. */
+/* Makes the loop of iterations side by side. Cannot fail. */
 void jam_copy(Jam *jam);
 
 #endif

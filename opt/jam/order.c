@@ -1,4 +1,4 @@
-/* Whether memory lets iterations be executed side by side.
+/* Memory dependences: do they let iterations be executed side by side?
  *
  * An access Y of a later iteration moves before an access X of an earlier one if Y may come before X within an
  * iteration: it does so on some path, or both are in one inner loop. Accesses at one place of the loop stay in the
@@ -71,7 +71,7 @@ static bool find_accesses(Order *order)
     return true;
 }
 
-/* Whether the first may be executed before the second in one iteration. */
+/* True if the first may be executed before the second in one iteration. */
 static bool may_precede(const Order *order, const JamAccess *first, const JamAccess *second)
 {
     const Block *from = first->inst->block, *to = second->inst->block;
@@ -80,7 +80,7 @@ static bool may_precede(const Order *order, const JamAccess *first, const JamAcc
     return from == to && first->place < second->place;
 }
 
-/* Whether the term is the same in every iteration. */
+/* True if the term is the same in every iteration. */
 static bool term_is_invariant(const Jam *jam, const AffineTerm *term)
 {
     enum { MOST_LEAVES = 24 };
@@ -114,7 +114,7 @@ static bool sum_step(const Jam *jam, const AffineForm *form, int64_t *out)
     return true;
 }
 
-/* Whether the two have no byte in common in iterations that are up to factor - 1 apart, by their sums. */
+/* True if the two have no byte in common in iterations that are up to factor - 1 apart, by their sums. */
 static bool sums_apart(const Jam *jam, const JamAccess *earlier, const JamAccess *later)
 {
     const Affine *affine = analyses_affine(jam->analyses);
@@ -149,7 +149,7 @@ RegId jam_address(const Inst *inst, int64_t *offset)
     return base;
 }
 
-/* Whether the address of the access is known before the iterations, and so the same in all rounds of inner loops. */
+/* True if the address of the access is known before the iterations, and so the same in all rounds of inner loops. */
 static bool address_is_early(const Jam *jam, const JamAccess *one)
 {
     int64_t offset;
@@ -157,7 +157,7 @@ static bool address_is_early(const Jam *jam, const JamAccess *one)
     return reg != REG_NONE && (!jam_is_inside(jam, reg) || bitset_has(&jam->early, reg));
 }
 
-/* Whether code can compare the two addresses before the iterations. */
+/* True if code can compare the two addresses before the iterations. */
 static bool are_comparable(const Jam *jam, const JamAccess *a, const JamAccess *b)
 {
     int64_t offset;

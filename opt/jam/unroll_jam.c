@@ -154,7 +154,7 @@ static bool check_instructions(Jam *jam)
     return true;
 }
 
-/* Whether the instruction can be executed anywhere and any number of times. */
+/* True if the instruction can be executed anywhere and any number of times. */
 static bool is_computation(const Inst *inst)
 {
     return !inst_is_terminator(inst) && !(inst->effects & ~(unsigned)(EFFECT_PURE | EFFECT_THREAD)) &&

@@ -1,7 +1,7 @@
 /* The search for a form of a kernel that needs fewer registers.
  *
- * Requires a body, in SSA form or not; works on copies in SSA form and returns a body that is not in SSA form.  Blocks,
- * edges and the launch stay.  Passes only propose candidates; one that the judge finds worse is dropped.  The moves are
+ * Requires a body, in SSA form or not; works on copies in SSA form and returns a body that is not in SSA form. Blocks,
+ * edges and the launch stay. Passes only propose candidates; one that the judge finds worse is dropped. The moves are
  * those of Nugteren, Mesman and Corporaal, "Analyzing CUDA's Compiler through the Visualization of Decoded GPU
  * Binaries" (SCOPES 2010, section 5.4): reordering, rematerialization, and a target at a virtual register boundary. */
 #include "opt/registers/search/needed.h"
@@ -104,7 +104,7 @@ static RegistersExplanation prefer_capped(Search *search)
                                   .speedup = alone.cycles / ours.cycles};
 }
 
-/* Whether the form under a cap of 'count' registers keeps it without more spills than the input has; the form is then
+/* True if the form under a cap of 'count' registers keeps it without more spills than the input has; the form is then
  * the best one. */
 static bool fits_without_spills(Search *search, const Body *form, unsigned count)
 {
@@ -134,7 +134,7 @@ static void cap_prepare(Search *search, const Body *form, const Body *input, uns
 }
 
 /* Looks for the lowest count of registers that adds no spills, between the target, which does not, and the input's own;
- * the candidates are the best form for the target and the input.  The search's best form is none if there is no such
+ * the candidates are the best form for the target and the input. The search's best form is none if there is no such
  * count. */
 static void lowest_without_spills(Search *search, const Body *input, Budget budget)
 {

@@ -28,7 +28,7 @@ typedef struct RegistersRequest {
     /* The pipeline sets these itself. */
     LaunchChange change; /* of the original's launch, by coarsening */
     uint64_t dynamic_shared; /* bytes of each block at launch */
-    unsigned launch_threads; /* of a block of the launch that is counted; 0: none is.  Others may have other blocks */
+    unsigned launch_threads; /* of a block of the launch that is counted; 0: none is. Others may have other blocks */
     unsigned effort; /* what may be assembled, for figures and for predicted times, in assemblies of the input: a form
                       * that is longer counts for more; the input itself and its cap are always assembled */
     bool is_original; /* the body says what the kernel's own statements say, which then are what is assembled for it */
@@ -139,9 +139,9 @@ typedef struct RegistersResult {
 } RegistersResult;
 
 /* Searches for a form of context->body (SSA or not) that takes at most the target, and replaces the body by the best
- * form found, which is not in SSA form.  Needs the context's judge and machine.  A candidate is kept only where the
+ * form found, which is not in SSA form. Needs the context's judge and machine. A candidate is kept only where the
  * judge's figures are better: first registers above the target, then spilled bytes, then instructions, then registers.
- * The result is never worse than the input under the same cap.  Deterministic.  After CUDAVis (SCOPES'10), the sections
+ * The result is never worse than the input under the same cap. Deterministic. After CUDAVis (SCOPES'10), the sections
  * on rematerialization, reordering and virtual register boundaries. */
 void registers_reduce(PassContext *context, const RegistersRequest *request, RegistersResult *result);
 

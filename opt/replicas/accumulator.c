@@ -99,7 +99,7 @@ static Inst *access_copy(Body *body, const PlainAccess *access, RegId data)
     return copy;
 }
 
-/* Whether the register that the access's address counts from is there before the loop. */
+/* True if the register that the access's address counts from is there before the loop. */
 static bool address_is_available(const Promoter *promoter, const PlainAccess *access)
 {
     RegId reg = address_reg(access->inst);

@@ -33,9 +33,9 @@ typedef struct Promoter {
 } Promoter;
 
 /* accumulator_cells.c */
-/* Whether the register is made outside the loop. */
+/* True if the register is made outside the loop. */
 bool accumulator_is_invariant(const Promoter *promoter, RegId reg);
-/* Whether the access is one of the cell's. */
+/* True if the access is one of the cell's. */
 bool accumulator_cell_has(const Cell *cell, const PlainAccess *access);
 /* Sets the cells: the invariant locations that the loop stores to in one block that every round passes. */
 void accumulator_cells_find(Promoter *promoter);

@@ -17,7 +17,7 @@ static bool location_is_invariant(const Promoter *promoter, const Location *loca
     return true;
 }
 
-/* Whether each round passes the block before it leaves the loop or comes to its end. */
+/* True if each round passes the block before it leaves the loop or comes to its end. */
 static bool passes(const Promoter *promoter, const Block *block)
 {
     const Dominance *dominance = analyses_dominance(promoter->analyses);

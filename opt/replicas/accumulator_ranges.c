@@ -1,5 +1,5 @@
-/* Whether a loop's cells are apart from everything else in it: told by the addresses' ranges, which code before the
- * loop computes.
+/* Proofs that a loop's cells are apart from everything else in it, by the ranges of the addresses, which code before
+ * the loop computes.
  *
  * Ranges that a constant separates become one, and those between two others are left out. The remaining ranges of each
  * object are merged into hulls, [low, high), and the cells' hulls are compared with all others. */
@@ -28,7 +28,7 @@ static const void *object_of(const AffineForm *form)
     return object;
 }
 
-/* Whether the sum, as an integer, is below 'most_step' in size: multiples of 32-bit values. */
+/* True if the sum, as an integer, is below 'most_step' in size: multiples of 32-bit values. */
 static bool is_small(const Promoter *promoter, const AffineForm *form)
 {
     __int128 size = form->constant < 0 ? -(__int128)form->constant : form->constant;
@@ -162,7 +162,7 @@ static bool range_add(Promoter *promoter, const AffineForm *form, int64_t bytes,
     return true;
 }
 
-/* Whether the range lies between two others in any case: a + x, where there are a and a + 3x. */
+/* True if the range lies between two others in any case: a + x, where there are a and a + 3x. */
 static bool is_between(const Promoter *promoter, const Range *range)
 {
     bool below = false, above = false;
@@ -196,7 +196,7 @@ static bool of_different_threads(const Inst *a, const Inst *b)
     return a->replica != b->replica && a->span.begin == b->span.begin && a->span.end == b->span.end;
 }
 
-/* Whether an access of the loop may meet the cell, as far as can be told now. */
+/* True if an access of the loop may meet the cell, as far as can be told now. */
 static bool may_meet(const Promoter *promoter, const Cell *cell, const Inst *inst)
 {
     const Inst *store = cell->stores.data[0]->inst;

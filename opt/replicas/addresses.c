@@ -198,7 +198,7 @@ static bool precedes(const Inst *a, const Inst *b)
     return a->id < b->id;
 }
 
-/* Whether the instruction may be moved up its block. */
+/* True if the instruction may be moved up its block. */
 static bool is_movable(const Inst *inst)
 {
     return inst_is_plain(inst) && inst->sync == SYNC_NONE &&
@@ -603,7 +603,7 @@ static bool try_block(PassContext *context, size_t block)
     return true;
 }
 
-/* Whether the block extends more than one index and loads something. */
+/* True if the block extends more than one index and loads something. */
 static bool is_candidate(const Body *body, const Block *block)
 {
     unsigned extensions = 0;

@@ -152,7 +152,7 @@ static int64_t magnitude(int64_t value)
     return value < 0 ? -value : value;
 }
 
-/* Whether the sum can be computed from that address, by adding a multiple of a value of 32 bits. */
+/* True if the sum can be computed from that address, by adding a multiple of a value of 32 bits. */
 static bool row_between(const Bases *bases, Inst *inst, RegId from, RegId reg, Row *row)
 {
     const AffineForm *a = &bases->affine->forms[from], *b = &bases->affine->forms[reg];

@@ -26,7 +26,7 @@ bool inductions_step_alike(const Induction *first, const Induction *second)
            (!first->step.term_count || affine_compare(&first->step, 1, &second->step, 1) == ALIAS_SAME);
 }
 
-/* Whether the second is the first plus a constant in every round. */
+/* True if the second is the first plus a constant in every round. */
 static bool is_apart_by(const Induction *first, const Induction *second, int64_t *distance)
 {
     AffineForm moved = first->start;

@@ -11,9 +11,9 @@ typedef struct Induction {
     AffineTerm terms[AFFINE_TERMS]; /* of the step */
 } Induction;
 
-/* False if the phi is not one.  Not to be copied: out->step points into it. */
+/* False if the phi is not one. Not to be copied: out->step points into it. */
 bool induction_find(const Loop *loop, const Phi *phi, const Affine *affine, Induction *out);
-/* Whether both grow by the same sum. */
+/* True if both grow by the same sum. */
 bool inductions_step_alike(const Induction *first, const Induction *second);
 
 /* Replaces phis of loop headers by others plus a constant; the phis stay, without readers but their own next values.

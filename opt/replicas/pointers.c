@@ -89,7 +89,7 @@ static bool derive_rows(Body *body, Analyses *analyses)
     return changed;
 }
 
-/* Whether every round passes the block. */
+/* True if every round passes the block. */
 static bool is_in_every_round(const Dominance *dominance, const Loop *loop, const Block *block)
 {
     for (uint32_t i = 0; i < loop->latch_count; i++)
@@ -98,7 +98,7 @@ static bool is_in_every_round(const Dominance *dominance, const Loop *loop, cons
     return true;
 }
 
-/* Whether a phi is all that the register is for. */
+/* True if a phi is all that the register is for. */
 static bool is_read_by_phi_only(const Values *values, const Block *header, size_t phi, RegId reg)
 {
     for (uint32_t u = 0; u < value_use_count(values, reg); u++) {
@@ -120,7 +120,7 @@ static bool is_step(const Values *values, const Loop *loop, size_t phi, const In
            is_read_by_phi_only(values, loop->header, phi, inst_reg(inst, 0));
 }
 
-/* Whether the phi is itself plus something in every round but the first: the sums that it then begins with and that it
+/* True if the phi is itself plus something in every round but the first: the sums that it then begins with and that it
  * grows by are the same. */
 static bool is_stepped(const Values *values, const Loop *loop, size_t phi)
 {

@@ -177,7 +177,7 @@ static bool term_add(Vectorizer *vectorizer, const AffineTerm *term)
     return true;
 }
 
-/* Whether all threads of a block agree on the term: a test of it then takes one way for all. */
+/* True if all threads of a block agree on the term: a test of it then takes one way for all. */
 static bool term_is_uniform(const Vectorizer *vectorizer, const AffineTerm *term)
 {
     if (term->base == AFFINE_SREG)
@@ -292,7 +292,7 @@ static const Location *part_location(const Vectorizer *vectorizer, const PlainAc
     return &vectorizer->locations->items[access->locations[0]];
 }
 
-/* Whether the access can be part of a vector. */
+/* True if the access can be part of a vector. */
 static bool is_part(const Vectorizer *vectorizer, const PlainAccess *access)
 {
     const Location *location = part_location(vectorizer, access);
@@ -303,7 +303,7 @@ static bool is_part(const Vectorizer *vectorizer, const PlainAccess *access)
            !decoded.address->unified && !access->inst->pragma;
 }
 
-/* Whether two accesses belong to one array of neighbours: one spelling, and sums that differ by a constant. */
+/* True if two accesses belong to one array of neighbours: one spelling, and sums that differ by a constant. */
 static bool are_related(const Vectorizer *vectorizer, const PlainAccess *a, const PlainAccess *b, int64_t *distance)
 {
     const Location *x = part_location(vectorizer, a), *y = part_location(vectorizer, b);
@@ -315,7 +315,7 @@ static bool are_related(const Vectorizer *vectorizer, const PlainAccess *a, cons
     return true;
 }
 
-/* Whether a load may be moved up to 'first', or a store down to 'last': nothing between them ends what is known of its
+/* True if a load may be moved up to 'first', or a store down to 'last': nothing between them ends what is known of its
  * location, and, for a store, nothing between reads it. */
 static bool may_join(const Vectorizer *vectorizer, const Vector *vector)
 {
@@ -499,7 +499,7 @@ static Inst *block_end(const Block *block)
     return block->last && inst_is_terminator(block->last) ? block->last : NULL;
 }
 
-/* Whether the block leads only to blocks of the loop that others lead to as well: no round, and nothing after the loop,
+/* True if the block leads only to blocks of the loop that others lead to as well: no round, and nothing after the loop,
  * is in the part that body_version() copies. */
 static bool stays_in_loop(const Vectorizer *vectorizer, const Loop *loop, const Block *block)
 {

@@ -25,7 +25,7 @@ static Inst *inst_at(const Body *body, unsigned index)
     return inst;
 }
 
-/* Whether the register is a version of the one of this name; with NULL, whether it is not a register. */
+/* Checks that the register is a version of the one of this name; with NULL, that it is not a register. */
 static void expect_reg(const Body *body, RegId reg, const char *name)
 {
     const char *found = reg == REG_NONE ? "none" : body_reg_name(body, reg);

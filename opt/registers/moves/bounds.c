@@ -1,9 +1,9 @@
 /* The bounds pass: declares the block size to the assembler.
  *
- * Without .maxntid an assembler assumes blocks of 1,024 threads.  Told that blocks are smaller it may give each thread
- * more registers, and then fewer blocks may fit on an SM: so the directive is measured wherever there is a judge.  The
+ * Without .maxntid an assembler assumes blocks of 1,024 threads. Told that blocks are smaller it may give each thread
+ * more registers, and then fewer blocks may fit on an SM: so the directive is measured wherever there is a judge. The
  * register search measures it as one candidate among others; without it the directive stays unless it does harm, by
- * spills, or by fewer blocks where the kernel is not predicted to be as fast.  Kernels whose warps pass on registers
+ * spills, or by fewer blocks where the kernel is not predicted to be as fast. Kernels whose warps pass on registers
  * keep their directives, which give the registers that they have at launch. */
 #include "opt/demands.h"
 #include "opt/pass.h"

@@ -2,11 +2,11 @@
  *
  * Requires SSA form.
  *
- * CUDAVis (SCOPES 2010, section 5.4) sends what registers cannot hold to shared memory that is unused otherwise.  Each
+ * CUDAVis (SCOPES 2010, section 5.4) sends what registers cannot hold to shared memory that is unused otherwise. Each
  * thread has a place of its own in each slot: slot k of thread t is word k * threads + t, so a warp's accesses meet no
- * bank twice.  No other thread reads it, so no barrier is needed, whatever paths threads take.  Accesses are volatile:
+ * bank twice. No other thread reads it, so no barrier is needed, whatever paths threads take. Accesses are volatile:
  * the assembler then neither forwards a stored value to its load in a register nor moves loads of different slots past
- * each other.  Values that are never live at the same time share a slot. */
+ * each other. Values that are never live at the same time share a slot. */
 #include "opt/pass.h"
 #include "opt/registers/moves/demote.h"
 #include "opt/registers/moves/gaps.h"
@@ -105,7 +105,7 @@ static bool is_demotable(const Demoter *demoter, RegId value)
     return gaps_may_leave(&demoter->gaps, value) && (bits == 16 || bits == 32 || bits == 64);
 }
 
-/* Whether 'value' is live just after the definition of 'other': in SSA form two values interfere where one is live at
+/* True if 'value' is live just after the definition of 'other': in SSA form two values interfere where one is live at
  * the definition of the other. */
 static bool live_after_definition(Demoter *demoter, RegId value, RegId other)
 {

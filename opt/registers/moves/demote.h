@@ -22,13 +22,13 @@ typedef struct Demotion {
 
 /* Why the body's values cannot be kept in shared memory. */
 SharedObstacle demote_obstacle(const Body *body, bool dynamic_is_known);
-/* Whether the body accesses shared memory whose size is given at launch, beside which ptxas rejects its pragma for
+/* True if the body accesses shared memory whose size is given at launch, beside which ptxas rejects its pragma for
  * spills in shared memory, or asks how much it has, which would be more with the pragma. */
 bool demote_minds_shared_memory(const Body *body);
 
 /* Stores values in shared memory where they are defined, and loads them again before distant uses: first those that
  * leave the most places free where more than request->limit registers are live, for each word stored or loaded, which
- * count more in loops.  Requires and preserves SSA form; blocks and edges stay. */
+ * count more in loops. Requires and preserves SSA form; blocks and edges stay. */
 Demotion demote_values(Body *body, Analyses *analyses, const SmLimits *sm, const DemoteRequest *request);
 
 #endif

@@ -1,4 +1,4 @@
-/* Positions where too many values are live, and what they lose when values wait elsewhere for distant uses.  Requires
+/* Positions where too many values are live, and what they lose when values wait elsewhere for distant uses. Requires
  * SSA form. */
 #include "opt/registers/moves/gaps.h"
 

@@ -29,13 +29,13 @@ typedef struct Gaps {
     uint32_t *out_start, *out_blocks; /* by RegId: the blocks that it is live out of */
 } Gaps;
 
-/* 'more' registers are taken everywhere, for what values are found by again.  Numbers the instructions (Inst.id); the
+/* 'more' registers are taken everywhere, for what values are found by again. Numbers the instructions (Inst.id); the
  * body may be changed afterwards, but not the analyses' results. */
 void gaps_start(Gaps *gaps, Arena *arena, Body *body, Analyses *analyses, const SmLimits *sm, int32_t limit,
                 int32_t more);
-/* Whether any place is left where too many are live. */
+/* True if any place is left where too many are live. */
 bool gaps_are_wanted(const Gaps *gaps);
-/* Whether the value may be kept elsewhere: it takes registers, and what it is is known from its definition on. */
+/* True if the value may be kept elsewhere: it takes registers, and what it is is known from its definition on. */
 bool gaps_may_leave(const Gaps *gaps, RegId value);
 
 /* Finds the ranges where the value is live, and those of them where it stays in a register if it leaves: after its

@@ -2,7 +2,7 @@
  *
  * The opposite of sinking: where a computation is the last reader of more registers than it writes (two addresses, of
  * which a predicate remains; 64 bits, of which 32 do), it moves to the end of the block in which the last of its
- * operands is computed.  It may then be executed where nothing needs it, so only computations without effects move,
+ * operands is computed. It may then be executed where nothing needs it, so only computations without effects move,
  * none of them slow, and never into a loop. */
 #include "opt/pass.h"
 
@@ -57,7 +57,7 @@ static Block *target_outside_loops(const Hoister *hoister, Block *target, Block 
     return from;
 }
 
-/* Whether nothing below the target reads the register but this instruction. */
+/* True if nothing below the target reads the register but this instruction. */
 static bool dies_with(const Hoister *hoister, const Inst *inst, RegId reg, const Block *target)
 {
     const ValueUse *uses = value_uses(hoister->values, reg);
@@ -72,7 +72,7 @@ static bool dies_with(const Hoister *hoister, const Inst *inst, RegId reg, const
     return true;
 }
 
-/* Whether fewer registers are live between the target and the instruction when it moves. */
+/* True if fewer registers are live between the target and the instruction when it moves. */
 static bool saves_registers(const Hoister *hoister, const Inst *inst, const Block *target)
 {
     int32_t saved = 0;

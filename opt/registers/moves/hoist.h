@@ -4,8 +4,8 @@
 
 #include "analysis/analysis.h"
 
-/* Moves computations to blocks above where that leaves fewer registers live in between.  SSA form; blocks and edges
- * stay.  Returns how many. */
+/* Moves computations to blocks above where that leaves fewer registers live in between. SSA form; blocks and edges
+ * stay. Returns how many. */
 unsigned hoist_values(Body *body, Analyses *analyses);
 
 #endif

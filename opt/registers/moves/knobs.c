@@ -1,13 +1,13 @@
 /* The knobs pass: options of the assembler under which a form takes fewer registers or spills less.
  *
  * Proposes forms of the search's best one, and of the input under the same cap, that differ only in
- * Tuning.knobs.  PTX cannot say these: whoever assembles the result must give the options, too, so the pass runs only
- * where the user asks for it.  In each round every knob that is left is measured, and the best one is kept, if the form
+ * Tuning.knobs. PTX cannot say these: whoever assembles the result must give the options, too, so the pass runs only
+ * where the user asks for it. In each round every knob that is left is measured, and the best one is kept, if the form
  * under it is not predicted to be slower; the next round adds to it.
  *
  * The table has what changes figures (bench/knobs measures all that ptxas documents): --register-usage-level has the
  * same effect from 0 to 3 and from 6 to 10, and at --opt-level 1 and with --Ofast-compile the assembler unrolls and
- * schedules less.  Options that change results are not in it: --fmad, those for caches, for atomics. */
+ * schedules less. Options that change results are not in it: --fmad, those for caches, for atomics. */
 #include "opt/registers/moves/knobs.h"
 
 #include <string.h>
@@ -53,7 +53,7 @@ unsigned knobs_of(const Function *kernel)
     return form_tuning(&(FunctionForm){.function = kernel, .body = kernel->body})->knobs;
 }
 
-/* Whether the word is "-NAME", "--NAME" or one of these with a value after '='. */
+/* True if the word is "-NAME", "--NAME" or one of these with a value after '='. */
 static bool names_option(const char *word, const char *name)
 {
     size_t length = strlen(name);
@@ -144,7 +144,7 @@ static const Trial *trials_best(const Search *search, const Trial *trials, unsig
     return best;
 }
 
-/* Whether the form is predicted to be slower than the best one; false if times are not predicted. */
+/* True if the form is predicted to be slower than the best one; false if times are not predicted. */
 static bool is_slower(Search *search, const Body *body, const Figures *figures)
 {
     Prediction best = search_predict(search, search->best.body, &search->best.figures);

@@ -20,14 +20,14 @@ enum { KNOB_EFFORT = 4 };
 
 #define KNOBS_ALL ((1u << KNOB_COUNT) - 1)
 
-/* The words for ptxas, "--NAME=VALUE" each; the list ends with NULL.  NULL if the set is empty. */
+/* The words for ptxas, "--NAME=VALUE" each; the list ends with NULL. NULL if the set is empty. */
 const char *const *knobs_words(Arena *arena, unsigned knobs);
 /* The knobs of the form that a kernel has now. */
 unsigned knobs_of(const Function *kernel);
 /* The words in one text, with spaces between them. */
 const char *knobs_text(Arena *arena, unsigned knobs);
-/* The knobs that these words for ptxas leave open: an option that the user has set is not tried.  An options file could
- * set any.  The list ends with NULL, or is NULL. */
+/* The knobs that these words for ptxas leave open: an option that the user has set is not tried. An options file could
+ * set any. The list ends with NULL, or is NULL. */
 unsigned knobs_open(const char *const *words);
 
 #endif

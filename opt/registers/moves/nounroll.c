@@ -1,8 +1,8 @@
 /* The nounroll pass: loops that the assembler must not unroll.
  *
  * Proposes copies of the search's current form with the pragma "nounroll" (PTX ISA, chapter on
- * pragma strings) at the heads of loops, and changes nothing else.  ptxas unrolls loops whose counter has a constant
- * step, under a cap, too, and may have to spill what it then has side by side.  All loops that the model expects it to
+ * pragma strings) at the heads of loops, and changes nothing else. ptxas unrolls loops whose counter has a constant
+ * step, under a cap, too, and may have to spill what it then has side by side. All loops that the model expects it to
  * unroll get the pragma at once (analysis/orders.h); if that is better and there are several, each half of them alone.
  * Code with fewer instructions does not execute fewer, so the pass comes after others that keep loops as they are, and
  * the search does not use what is predicted to be slower.

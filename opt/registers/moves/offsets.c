@@ -44,7 +44,7 @@ static bool sreg_is_uniform(const Sreg *sreg)
     return sreg->dependence == SREG_BLOCK || sreg->dependence == SREG_LAUNCH || sreg->dependence == SREG_CONSTANT;
 }
 
-/* Whether all threads of a block compute the same. */
+/* True if all threads of a block compute the same. */
 static bool inst_is_uniform(const Offsets *offsets, const Inst *inst, unsigned depth)
 {
     Access access;

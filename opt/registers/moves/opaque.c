@@ -15,7 +15,7 @@ bool opaque_copy_exists(const Body *body, RegId reg)
     return type_bits(type) == 32 || type_bits(type) == 64;
 }
 
-/* Whether the high half of the result depends on the low half of this operand. */
+/* True if the high half of the result depends on the low half of this operand. */
 static bool carries(const Inst *inst, unsigned operand)
 {
     switch (inst_op(inst)) {

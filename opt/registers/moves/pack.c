@@ -110,7 +110,7 @@ static void members_collect(Packer *packer, const uint8_t *bits)
                 packer);
 }
 
-/* Whether control comes to the definition of 'b' only after that of 'a'. */
+/* True if control comes to the definition of 'b' only after that of 'a'. */
 static bool is_defined_before(const Packer *packer, const Member *a, const Member *b)
 {
     const Values *values = packer->gaps.values;

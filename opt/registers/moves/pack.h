@@ -17,7 +17,7 @@ typedef struct Packing {
 } Packing;
 
 /* Puts values of at most 16 significant bits into fields of common registers between their uses: first those that leave
- * the most places free where too many are live, for what that costs.  Requires and preserves SSA form; blocks and edges
+ * the most places free where too many are live, for what that costs. Requires and preserves SSA form; blocks and edges
  * stay. */
 Packing pack_values(Body *body, Analyses *analyses, const SmLimits *sm, const PackRequest *request);
 

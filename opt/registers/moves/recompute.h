@@ -13,7 +13,7 @@ typedef struct RecomputeRequest {
 
 /* Recomputes values after the places with the most live registers, until none is above the limit or nothing is gained.
  * At each place, which values stay in registers and which are computed again from them is a minimum cut, so that
- * registers and instructions together cost the least.  Requires and preserves SSA form; blocks and edges stay.  Returns
+ * registers and instructions together cost the least. Requires and preserves SSA form; blocks and edges stay. Returns
  * how many instructions are added, as machine code would count them. */
 unsigned recompute_values(Body *body, Analyses *analyses, const SmLimits *sm, const RecomputeRequest *request);
 

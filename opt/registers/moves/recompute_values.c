@@ -2,17 +2,17 @@
  *
  * Requires SSA form.
  *
- * Which values to keep is a minimum cut.  A value that is needed after the place is kept in its registers, or its
- * instruction is executed again there, and then its operands are needed.  With an edge from the source to each
+ * Which values to keep is a minimum cut. A value that is needed after the place is kept in its registers, or its
+ * instruction is executed again there, and then its operands are needed. With an edge from the source to each
  * instruction that costs what executing it again does, one through each value that costs what its registers are worth,
  * and edges from operands to instructions that no cut goes through, the cheapest choice is the cheapest cut (project
- * selection, as in Kleinberg and Tardos, "Algorithm Design", 7.11).  Unlike recomputing values one by one
+ * selection, as in Kleinberg and Tardos, "Algorithm Design", 7.11). Unlike recomputing values one by one
  * (opt/registers/moves/rematerialize.c), this sees that one operand serves many of them: a thread that keeps the items
  * of a scan can recompute all its partial sums.
  *
  * A recomputation comes right before what reads it, in the nearest block that dominates all such reads, outside loops
- * that the place is not in.  The first computation dominates that block, too, so its operands still have the values
- * that it read: control cannot come to one of them again without coming to the first computation again.  The assembler
+ * that the place is not in. The first computation dominates that block, too, so its operands still have the values
+ * that it read: control cannot come to one of them again without coming to the first computation again. The assembler
  * merges equal computations, so recomputations start from opaque copies (opt/registers/moves/opaque.h); what follows
  * reads the copies, so that they take no second register. */
 #include "opt/registers/moves/recompute.h"
@@ -96,7 +96,7 @@ static void reach(const Recompute *recompute, const Block *from, const Block *av
     }
 }
 
-/* Whether control can come from the place to the use of a live value before it comes to the value's definition. */
+/* True if control can come from the place to the use of a live value before it comes to the value's definition. */
 static bool is_later(const Recompute *recompute, Need *need, const ValueUse *use)
 {
     const Block *block = value_use_block(use);
@@ -142,7 +142,7 @@ static Block *block_outside_loops(const Recompute *recompute, Block *block)
     return block;
 }
 
-/* Whether what is computed in the block, before its reads there, is computed after the place. */
+/* True if what is computed in the block, before its reads there, is computed after the place. */
 static bool is_after_place(const Recompute *recompute, const Block *block)
 {
     return block == recompute->block || !dominance_has(recompute->dominance, block, recompute->block);
@@ -181,7 +181,7 @@ static void live_collect(Recompute *recompute)
     }
 }
 
-/* Whether its recomputation is an instruction of machine code. */
+/* True if its recomputation is an instruction of machine code. */
 static bool is_executed(const Recompute *recompute, const Need *need)
 {
     return width_of(recompute, need->reg) || is_predicate(recompute->body, need->reg);
@@ -402,7 +402,7 @@ static OpaqueHalves halves_of(const Recompute *recompute, RegId reg, const Again
     return OPAQUE_LOW;
 }
 
-/* Whether the recomputation reads nothing that differs from what the first computation reads, so that the assembler
+/* True if the recomputation reads nothing that differs from what the first computation reads, so that the assembler
  * would merge the two. */
 static bool is_same(const Inst *first, const Inst *again)
 {
@@ -441,7 +441,7 @@ static void again_insert(Recompute *recompute, Need *need)
     need->later = result;
 }
 
-/* Whether the use comes after where the value is recomputed or copied, always. */
+/* True if the use comes after where the value is recomputed or copied, always. */
 static bool is_dominated(const Recompute *recompute, const Need *need, const ValueUse *use)
 {
     const Block *block = value_use_block(use);

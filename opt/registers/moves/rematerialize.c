@@ -5,13 +5,13 @@
 
 enum { AHEAD = 4 }; /* batches that are assembled together */
 
-/* Whether a candidate is too long to be worth assembling: tens of thousands of instructions take assemblers minutes. */
+/* True if a candidate is too long to be worth assembling: tens of thousands of instructions take assemblers minutes. */
 static bool has_exploded(const Search *search, const Body *body)
 {
     return body_inst_count(body) > 2 * body_inst_count(search->passes.body) + 200;
 }
 
-/* Whether the model sees more registers live than without the recomputations. The model cannot tell which orders are
+/* True if the model sees more registers live than without the recomputations. The model cannot tell which orders are
  * better, because the assembler chooses its own; but operands that stay live have their cost in any order. */
 static bool needs_more(Search *search, Candidate *candidate)
 {

@@ -4,8 +4,8 @@
 
 #include "analysis/analysis.h"
 
-/* Whether the instruction can be executed again elsewhere, from the same operands: it has one result, and no other
- * effect.  Divisions and roots take too long. */
+/* True if the instruction can be executed again elsewhere, from the same operands: it has one result, and no other
+ * effect. Divisions and roots take too long. */
 bool inst_is_recomputable(const Inst *inst);
 
 typedef struct RematerializeRequest {
@@ -22,11 +22,11 @@ typedef struct RematerializeCandidate {
     int64_t gain; /* register places of high pressure freed for each instruction; comparable within one list */
 } RematerializeCandidate;
 
-/* Lists the values that could be recomputed, best first, in 'arena'.  Requires SSA form; only the scratch numbers of
+/* Lists the values that could be recomputed, best first, in 'arena'. Requires SSA form; only the scratch numbers of
  * instructions change. */
 uint32_t rematerialize_candidates(Arena *arena, Body *body, Analyses *analyses, const RematerializeRequest *request,
                                   RematerializeCandidate **out);
-/* Recomputes these values before their distant uses.  Requires and preserves SSA form; blocks and edges stay.  Returns
+/* Recomputes these values before their distant uses. Requires and preserves SSA form; blocks and edges stay. Returns
  * the number of recomputations. */
 unsigned rematerialize_values(Body *body, Analyses *analyses, const RematerializeRequest *request,
                               const RematerializeCandidate *values, uint32_t count);

@@ -3,9 +3,9 @@
  * Requires SSA form.
  *
  * After Briggs, Cooper and Torczon, "Rematerialization" (PLDI 1992), with chains of instructions instead of single
- * ones, and Nugteren et al. (SCOPES 2010, section 5.4), who achieve the same with 'volatile' in the source.  The
+ * ones, and Nugteren et al. (SCOPES 2010, section 5.4), who achieve the same with 'volatile' in the source. The
  * assembler merges equal computations again, so a recomputation can start from an opaque copy of an operand
- * (opt/registers/moves/opaque.h).  The register search measures which ones pay. */
+ * (opt/registers/moves/opaque.h). The register search measures which ones pay. */
 #include "opt/pass.h"
 #include "opt/registers/moves/opaque.h"
 #include "opt/registers/moves/rematerialize.h"
@@ -352,7 +352,7 @@ static void refs_rename(Inst *inst, RegId from, RegId to)
             inst->refs[r].reg = to;
 }
 
-/* Whether it reads a special register or a parameter: a chain without register operands starts so. */
+/* True if it reads a special register or a parameter: a chain without register operands starts so. */
 static bool is_source(const Inst *inst)
 {
     return inst_sreg(inst) || is_parameter_load(inst);
@@ -437,7 +437,7 @@ static void uses_count(const Body *body, uint32_t *counts)
     }
 }
 
-/* Removes first computations without readers, and their operands that have no other reader.  Going up a block reaches
+/* Removes first computations without readers, and their operands that have no other reader. Going up a block reaches
  * operands after their readers, so further rounds are needed only between blocks. */
 static void dead_remove(Body *body)
 {

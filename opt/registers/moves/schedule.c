@@ -282,7 +282,7 @@ static unsigned neighbours_draw(Search *search, Scheduler *scheduler, const Orde
     return changed;
 }
 
-/* Changes orders at random and keeps those that are not worse.  A few neighbours of one form are drawn before any of
+/* Changes orders at random and keeps those that are not worse. A few neighbours of one form are drawn before any of
  * them is judged, however many the judge assembles at once, so that the result does not depend on that. */
 static bool orders_at_random(Search *search)
 {

@@ -39,7 +39,7 @@ typedef struct BlockOrder {
     bool fixed;               /* too small or too large to be reordered */
 } BlockOrder;
 
-/* The orders of a body's blocks.  While it is in use, nothing but the order of instructions may change in the body, and
+/* The orders of a body's blocks. While it is in use, nothing but the order of instructions may change in the body, and
  * its analyses must not be invalidated. */
 typedef struct Scheduler {
     Arena *arena;
@@ -50,7 +50,7 @@ typedef struct Scheduler {
     size_t block_count;
 } Scheduler;
 
-/* O(I log I) plus the dependence graphs.  Belongs to 'arena'. */
+/* O(I log I) plus the dependence graphs. Belongs to 'arena'. */
 Scheduler *scheduler_new(Arena *arena, Body *body, Analyses *analyses);
 /* Writes an order of the block by the rule to out[graph->count]. */
 void scheduler_choose(Scheduler *scheduler, const BlockOrder *block, const ScheduleRule *rule, uint32_t *out);

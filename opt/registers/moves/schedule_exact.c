@@ -1,9 +1,9 @@
 /* Minimum-register orders by branch and bound.
  *
- * The question "is there an order within K registers?" is asked for falling K.  It is answered by going through the
+ * The question "is there an order within K registers?" is asked for falling K. It is answered by going through the
  * sets of instructions that can have been executed: what is live depends on the set alone, not on how it was reached,
- * so a set that led nowhere is not entered again.  An instruction that fits and frees as much as it takes is executed
- * at once: whatever order comes later, moving it to the front needs no more registers.  After Kessler, "Scheduling
+ * so a set that led nowhere is not entered again. An instruction that fits and frees as much as it takes is executed
+ * at once: whatever order comes later, moving it to the front needs no more registers. After Kessler, "Scheduling
  * Expression DAGs for Minimal Register Need" (1998). */
 #include "opt/registers/moves/schedule_exact.h"
 
@@ -213,7 +213,7 @@ static void frame_fill(Exact *exact)
 
 typedef enum Answer { ANSWER_YES, ANSWER_NO, ANSWER_UNKNOWN } Answer;
 
-/* Whether there is an order within the limit; exact->order is one, if so. */
+/* Searches an order within the limit; if there is one, it is in exact->order. */
 static Answer exact_ask(Exact *exact, int32_t limit)
 {
     while (exact->depth)

@@ -4,7 +4,7 @@
  *
  * The list scheduler's rules come from the literature: operand trees depth first, the needier first (Sethi and Ullman,
  * 1970); the greedy choice of instructions that free registers; the source's order until pressure is high and the
- * greedy choice from there on (Goodman and Hsu, 1988).  How the assembler allocates registers for an order cannot be
+ * greedy choice from there on (Goodman and Hsu, 1988). How the assembler allocates registers for an order cannot be
  * predicted, so the register search measures it. */
 #include "opt/pass.h"
 #include "opt/registers/moves/schedule.h"
@@ -80,7 +80,7 @@ static bool is_true_edge(const Dependence *edge)
 }
 
 /* The registers needed to compute a node's operand tree, the needier operand first, while each finished operand holds
- * its result.  On a graph that is not a tree this is only an estimate. */
+ * its result. On a graph that is not a tree this is only an estimate. */
 static void needs_compute(BlockOrder *block, const Body *body)
 {
     const DependenceGraph *graph = block->graph;

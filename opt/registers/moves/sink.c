@@ -1,8 +1,8 @@
 /* The sink pass: definitions move down to their uses, across blocks.
  *
- * A value that is computed early and used late occupies registers in between.  Each movable definition moves to the
+ * A value that is computed early and used late occupies registers in between. Each movable definition moves to the
  * nearest block that dominates its uses, never into a deeper loop, or (SINK_COPIES) is recomputed in each block that
- * uses it.  The assembler may move such code up again, though rarely across branches, so the register search measures
+ * uses it. The assembler may move such code up again, though rarely across branches, so the register search measures
  * it. */
 #include "opt/registers/moves/sink.h"
 #include "opt/registers/search/search.h"
@@ -39,7 +39,7 @@ static bool is_movable(const Sinker *sinker, const Inst *inst)
                             : sinker->loads;
 }
 
-/* Goes up the dominator tree to a block outside all loops that 'from' is not in.  With 'same_loop' it stays in the loop
+/* Goes up the dominator tree to a block outside all loops that 'from' is not in. With 'same_loop' it stays in the loop
  * of 'from', for loads that must not leave it. */
 static Block *target_outside_loops(const Sinker *sinker, Block *from, Block *target, bool same_loop)
 {
@@ -54,7 +54,7 @@ static Block *target_outside_loops(const Sinker *sinker, Block *from, Block *tar
     return target;
 }
 
-/* Whether all its registers are older than the analyses. */
+/* True if all its registers are older than the analyses. */
 static bool is_known(const Sinker *sinker, const Inst *inst)
 {
     for (unsigned r = 0; r < inst->ref_count; r++)
@@ -75,8 +75,8 @@ static bool range_may_swap(const Sinker *sinker, const Inst *load, const Inst *f
     return true;
 }
 
-/* Whether the load may move to the place before 'before' (NULL: the end) in 'target': it may swap with everything
- * between.  Every block that reaches the target without passing the load's own block counts as between. */
+/* True if the load may move to the place before 'before' (NULL: the end) in 'target': it may swap with everything
+ * between. Every block that reaches the target without passing the load's own block counts as between. */
 static bool load_path_is_free(const Sinker *sinker, const Inst *load, Block *target, const Inst *before)
 {
     unsigned looked_at = 0;
@@ -128,7 +128,7 @@ static void inst_place(Inst *inst, Block *target, Inst *before)
         inst_append(target, inst);
 }
 
-/* Whether the operands that the move keeps live down to the target need no more registers than the results, which it
+/* True if the operands that the move keeps live down to the target need no more registers than the results, which it
  * no longer does. */
 static bool saves_registers(const Sinker *sinker, const Inst *inst, const Block *target)
 {

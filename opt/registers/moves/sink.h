@@ -15,8 +15,8 @@ typedef enum SinkMode {
     SINK_COPIES, /* everything; a cheap value with uses in several blocks is recomputed in each */
 } SinkMode;
 
-/* Moves definitions to the blocks of their uses, but never into a deeper loop; 'loads' lets loads move, too.  Requires
- * and preserves SSA form; blocks and edges stay.  Returns how many moved. */
+/* Moves definitions to the blocks of their uses, but never into a deeper loop; 'loads' lets loads move, too. Requires
+ * and preserves SSA form; blocks and edges stay. Returns how many moved. */
 unsigned sink_values(Body *body, Analyses *analyses, SinkMode mode, bool loads);
 
 #endif

@@ -3,9 +3,9 @@
  * Proposes forms of the search's best one, and changes nothing else.
  * CUDAVis (SCOPES'10, section 5.4) asks for values that must leave the registers to go to shared memory where the
  * target occupancy leaves some; ptxas does that itself for the pragma "enable_smem_spilling" (PTX 9.0), with one place
- * for each thread, so without bank conflicts.  It needs the block's size, for without .maxntid it takes places for
- * 1,024 threads.  It takes no more than 64 bytes for each thread, and none where the kernel has much shared memory of
- * its own; so values are demoted, too (opt/registers/moves/demote.c), into what is left.  A form that is proposed must
+ * for each thread, so without bank conflicts. It needs the block's size, for without .maxntid it takes places for
+ * 1,024 threads. It takes no more than 64 bytes for each thread, and none where the kernel has much shared memory of
+ * its own; so values are demoted, too (opt/registers/moves/demote.c), into what is left. A form that is proposed must
  * not fit on an SM in fewer blocks, and must not be a loss; assemblers that do not know the pragma, or do not use it
  * here, return the figures that they had before. */
 #include "opt/registers/moves/demote.h"
@@ -47,16 +47,16 @@ static bool is_as_fast(const Prediction *form, const Prediction *than)
     return policy_accepts(&policy, form, than);
 }
 
-/* Whether the form is as fast as the input under the cap. */
+/* True if the form is as fast as the input under the cap. */
 static bool is_as_fast_as_capped(Search *search, const Prediction *form)
 {
     Prediction capped = search_predict_capped(search);
     return search->target.cap && is_as_fast(form, &capped);
 }
 
-/* Whether the form is as good as the best one, and what is predicted. If two forms are both as fast as the input under
- * the cap, the one that spills less may be a little slower; so it may if spills are accepted for the target. Otherwise
- * hardly more words may move. */
+/* True if the form is as good as the best one; *speedup is the prediction. If two forms are both as fast as the input
+ * under the cap, the one that spills less may be a little slower; so it may if spills are accepted for the target.
+ * Otherwise hardly more words may move. */
 static bool is_no_loss(Search *search, const Body *body, const Figures *figures, double *speedup)
 {
     const Policy little = {.gain = threshold(THRESHOLD_MOVED_LITTLE)};
@@ -146,7 +146,7 @@ static unsigned most_threads(const Tuning *tuning)
     return threads;
 }
 
-/* Whether no block extends along y or z: .maxntid only limits the product. */
+/* True if no block extends along y or z: .maxntid only limits the product. */
 static bool is_line(const Tuning *tuning)
 {
     return tuning->reqntid_count == 1 ||
@@ -174,7 +174,7 @@ typedef struct Attempt {
     const Form *form; /* NULL: it spills no less than the best form */
 } Attempt;
 
-/* Whether it does not pay although it is predicted to be as fast: warps wait longer. */
+/* True if it does not pay although it is predicted to be as fast: warps wait longer. */
 static bool only_waits(const Attempt *attempt)
 {
     return !attempt->form->pays && attempt->form->faster >= threshold(THRESHOLD_MOVED_ALIKE);

@@ -109,7 +109,7 @@ static void potentials_predict(Boundaries *boundaries)
     }
 }
 
-/* Whether the best form so far is under the boundary and costs no more spills than the input has. */
+/* True if the best form so far is under the boundary and costs no more spills than the input has. */
 static bool is_free(const Search *search)
 {
     const Figures *best = &search->best.figures;
@@ -171,13 +171,13 @@ static void option_try(Boundaries *boundaries, Option *option, bool may_search, 
     option_predict(boundaries, option);
 }
 
-/* Whether the option could gain enough, with the input's own code, for a search. */
+/* True if the option could gain enough, with the input's own code, for a search. */
 static bool is_promising(const Option *option)
 {
     return option->boundary->potential >= threshold(THRESHOLD_SEARCH_POTENTIAL);
 }
 
-/* Whether the option can be chosen, or why not. */
+/* Judges whether the option can be chosen. */
 static BoundaryVerdict option_judge(const Boundaries *boundaries, const Option *option)
 {
     const Search *search = boundaries->search;

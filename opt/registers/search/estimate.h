@@ -29,14 +29,14 @@ typedef struct RegisterEstimate {
     RegistersNeeded needed; /* however code is ordered or recomputed: no estimate, but a lower bound */
 } RegisterEstimate;
 
-/* In 'arena'.  The body must be in SSA form. */
+/* In 'arena'. The body must be in SSA form. */
 RegisterEstimate register_estimate(Arena *arena, const Body *body, Analyses *analyses, const SmLimits *sm);
 
 /* The registers that may be live at once under a cap of 'target' registers, without spills. */
 int32_t register_room(const SmLimits *sm, unsigned target);
 
 /* How far the body's own order exceeds 'target' registers: their number, summed over its instructions, which count more
- * in loops.  Cheaper than the estimate. */
+ * in loops. Cheaper than the estimate. */
 uint64_t register_excess(const Body *body, Analyses *analyses, const SmLimits *sm, unsigned target);
 
 #endif

@@ -210,7 +210,7 @@ static void target_try(Fewest *fewest, unsigned target, bool is_guided, unsigned
     search_propose(search, budget_limit(search, budget, assemblies));
 }
 
-/* Goes down from what caps reach: by as much again where a lower form is taken, by half as much where not.  Each target
+/* Goes down from what caps reach: by as much again where a lower form is taken, by half as much where not. Each target
  * is first tried without going through forms that are too expensive, then with them: what comes after may be cheap. */
 static void targets_try(Fewest *fewest, Budget budget)
 {

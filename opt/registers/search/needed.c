@@ -1,10 +1,10 @@
 /* How many registers no order and no recomputation of arithmetic can do without.
  *
  * Requires SSA form; changes nothing but the instructions' numbers.
- * At one barrier or loop head: what is computed before it, is read after it, and cannot be computed after it.  Loads,
+ * At one barrier or loop head: what is computed before it, is read after it, and cannot be computed after it. Loads,
  * phis, shuffles, guarded instructions, divisions, and whatever else does more than compute a value stay on their side;
- * all other instructions may be executed before, after or on both sides.  Between the two sides go the registers of a
- * minimum cut: of the values of which each path from one side to the other has one.  Values keep their widths;
+ * all other instructions may be executed before, after or on both sides. Between the two sides go the registers of a
+ * minimum cut: of the values of which each path from one side to the other has one. Values keep their widths;
  * predicates, parameters and special registers take none, and neither does what is the same in all threads of a block,
  * which uniform registers may hold. */
 #include "opt/registers/search/needed.h"
@@ -13,7 +13,7 @@
 
 #include "opt/registers/moves/rematerialize.h"
 
-/* Values and registers that are looked at, over all places; those with the most live registers come first.  The bound
+/* Values and registers that are looked at, over all places; those with the most live registers come first. The bound
  * holds for any number of them. */
 enum { WORK_MOST = 1 << 21 };
 
@@ -38,7 +38,7 @@ typedef struct Place {
     VEC(const Inst *) undecided; /* each reads the next one */
 } Place;
 
-/* Whether it is executed after the place, always. */
+/* True if it is executed after the place, always. */
 static bool is_after(const Place *place, const Block *block, const Inst *inst)
 {
     if (block == place->block)
@@ -69,7 +69,7 @@ static const Inst *movable_decide(const Place *place, const Inst *inst)
     return NULL;
 }
 
-/* Whether the instruction, which is after the place, could be before it: it reads nothing that has to be after.  Not
+/* True if the instruction, which is after the place, could be before it: it reads nothing that has to be after. Not
  * recursive, for chains can be as long as the kernel. */
 static bool can_be_before(Place *place, const Inst *inst)
 {

@@ -14,7 +14,7 @@ typedef struct RegistersNeeded {
 
 /* How many registers hold values across the place in every form of the body in which each thread makes the same loads
  * and keeps what it needs in registers: a form that spills nothing may still have fewer if it loads again or keeps
- * values in shared memory.  The body must be in SSA form; its instructions are numbered by block. */
+ * values in shared memory. The body must be in SSA form; its instructions are numbered by block. */
 RegistersNeeded registers_needed(const Body *body, Analyses *analyses);
 
 #endif

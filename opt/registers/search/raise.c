@@ -1,9 +1,9 @@
 /* Registers that are free: raising what a thread may have to the next boundary.
  *
  * An assembler aims at as many warps as an SM can hold at all, whatever else limits them: a block's shared memory, how
- * many blocks an SM holds, or that one block more does not fit.  Told by .minnctapersm how many blocks are on an SM,
+ * many blocks an SM holds, or that one block more does not fit. Told by .minnctapersm how many blocks are on an SM,
  * it uses the registers that these leave to each thread, to load earlier and to unroll further (CUDA C++ Programming
- * Guide, "Launch Bounds").  No block is lost by that, and whether anything is gained the predicted time says. */
+ * Guide, "Launch Bounds"). No block is lost by that, and whether anything is gained the predicted time says. */
 #include "opt/registers/search/search.h"
 
 bool raise_is_possible(const Search *search, const Body *input)

@@ -331,7 +331,7 @@ Objection time_objection(Search *search, const Body *form, const Figures *figure
     return price_objection(search, &before, &after, figures);
 }
 
-/* Whether the form reaches the target at a price that is not worth it.  With the goal of the fewest registers, the
+/* True if the form reaches the target at a price that is not worth it. With the goal of the fewest registers, the
  * user says what price is. */
 static bool is_objected(Search *search, const Body *body, const Figures *figures)
 {
@@ -341,7 +341,7 @@ static bool is_objected(Search *search, const Body *body, const Figures *figures
     return objects(&objection);
 }
 
-/* Whether the form spills more than the input under the cap, as a launch executes it: fewer bytes may be spilled in
+/* True if the form spills more than the input under the cap, as a launch executes it: fewer bytes may be spilled in
  * places that are executed more often, or in loops that the assembler does not unroll any more. */
 static bool spills_more_often(Search *search, const Body *body, const Figures *figures)
 {
@@ -356,7 +356,7 @@ static bool spills_more_often(Search *search, const Body *body, const Figures *f
     return after.known && after.is_machine && after.spills > threshold(THRESHOLD_SPILLS_ALIKE) * before.spills;
 }
 
-/* Whether the form is better than the best one: of two that reach the target, one may not be worth its price. */
+/* True if the form is better than the best one: of two that reach the target, one may not be worth its price. */
 static bool is_better(const Search *search, const Figures *figures, bool objected)
 {
     return search_compare(search, figures, &search->best.figures) < 0 ||

@@ -18,7 +18,7 @@ typedef enum SearchStage {
 /* Sees each form that is measured and accepted: "-target-regs fewest" keeps the best one for each count. */
 typedef struct SearchObserver {
     void (*measured)(struct SearchObserver *observer, const Body *body, const Figures *figures);
-    /* Whether the form is not worth its price; if it is worth it, the observer may take it. */
+    /* True if the form is not worth its price; if it is, the observer may take it. */
     bool (*objects)(struct SearchObserver *observer, const Body *body, const Figures *figures);
 } SearchObserver;
 
@@ -91,7 +91,7 @@ Budget budget_keep(Budget budget, unsigned assemblies);
 Budget budget_limit(const Search *search, Budget budget, unsigned assemblies);
 /* The assemblies that are left. */
 unsigned budget_left(const Search *search, Budget budget);
-/* Whether no more may be assembled: the budget or the time is used up, or the user wants the end. */
+/* True if no more may be assembled: the budget or the time is used up, or the user wants the end. */
 bool budget_is_spent(const Search *search, Budget budget);
 
 /* The current form, to return to: a copy. */
@@ -129,15 +129,15 @@ bool candidate_propose(Search *search, PassId pass, Candidate *candidate, Move m
 
 /* Registers above the target. */
 unsigned search_excess(const Search *search, const Figures *figures);
-/* Negative: a is better; 0: equal; positive: worse.  Compares excess, spilled bytes, instructions and registers, in
+/* Negative: a is better; 0: equal; positive: worse. Compares excess, spilled bytes, instructions and registers, in
  * this order. */
 int search_compare(const Search *search, const Figures *a, const Figures *b);
-/* Whether the turn's budget is spent. */
+/* True if the turn's budget is spent. */
 bool search_is_over(const Search *search);
-/* Whether the target is met without more spills than the uncapped input has, without growing too far, and at a price
+/* True if the target is met without more spills than the uncapped input has, without growing too far, and at a price
  * that is worth it, or the pass has nothing better to propose. */
 bool search_is_reached(const Search *search);
-/* Whether the turn is to end: its budget is spent, or the target reached. */
+/* True if the turn is to end: its budget is spent, or the target reached. */
 bool search_should_stop(const Search *search);
 /* Assembles a form, and counts that; for the input, assembles the user's own code. A form that does not meet the
  * kernel's demands is not known, and the message says why. */
@@ -155,9 +155,9 @@ void search_prepare_prediction(const Search *search, const Body *input);
 unsigned search_effort_of(const Search *search, unsigned count);
 /* The instructions that may be added to the current form, if half of its spills go. */
 uint64_t search_growth_allowed(const Search *search);
-/* Whether the last candidate spills less than the current form, but is too long. */
+/* True if the last candidate spills less than the current form, but is too long. */
 bool search_is_too_long(const Search *search);
-/* Whether it assembled, has not grown too far, and is not serialized where the input is not. */
+/* True if it assembled, has not grown too far, and is not serialized where the input is not. */
 bool search_accepts(const Search *search, const Figures *figures);
 /* Adds a line to the report, and dumps a form that was kept. */
 void search_record(Search *search, PassId pass, Move move, const Body *body, const Figures *figures, bool kept);
@@ -175,7 +175,7 @@ bool search_run(Search *search, PassId pass, SearchStage stage, unsigned assembl
 /* Makes the best form the current one again: a walk may end at a worse one. */
 void search_restore(Search *search);
 
-/* Whether a form is worth its price by predicted time, against the input without a cap; it is if no times are
+/* Judges by predicted time, against the input without a cap, whether a form is worth its price; it is if no times are
  * predicted. */
 Objection time_objection(Search *search, const Body *form, const Figures *figures);
 /* The same with predictions at hand. */

@@ -157,7 +157,7 @@ void capped_start(Search *search, const Body *input, unsigned target)
     unsigned cap = cap_of(target);
     bool caps = pass_is_enabled(search->passes.options, PASS_BOUNDS);
     search_prepare_prediction(search, input);
-    /* Some instructions (matrix fragments) need more registers at once than a low cap leaves.  Assemblers then reject
+    /* Some instructions (matrix fragments) need more registers at once than a low cap leaves. Assemblers then reject
      * the cap, and a slightly higher one comes closest. */
     for (unsigned tries = 0; caps && tries < CAPS_MOST && result->before.registers > cap; tries++, cap += CAP_STEP) {
         search->best.body->tuning.maxnreg = search->target.cap = cap;
