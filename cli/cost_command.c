@@ -37,10 +37,12 @@ static bool side_read(Side *side, Arena *arena, const CostOptions *options, cons
         return false;
     }
     LaunchContract contract;
-    const char *error = NULL;
-    bool has_contract = contract_find(arena, side->run.module, launch->kernel, &contract, &error);
-    if (has_contract && !error)
-        error = contract_unmet(arena, &contract, launch->block, launch->grid);
+    LaunchUnmet unmet;
+    const ContractState state = contract_find(side->run.module, launch->kernel, &contract);
+    const bool has_contract = state == CONTRACT_FOUND;
+    const char *error = contract_error_text(arena, state, launch->kernel);
+    if (has_contract && !contract_is_met(&contract, launch->block, launch->grid, &unmet))
+        error = unmet_text(arena, &unmet);
     if (error) {
         fprintf(stderr, "ptxopt: error: %s: %s\n", path, error);
         return false;

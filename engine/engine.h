@@ -10,6 +10,7 @@
 #include "engine/judge/machine_cost.h"
 #include "engine/output.h"
 #include "engine/report/accesses.h"
+#include "engine/report/contract_words.h"
 #include "engine/report/cost_report.h"
 #include "engine/report/json.h"
 #include "engine/report/refusal_words.h"

@@ -2,19 +2,23 @@
 
 #include <sched.h>
 
+#include "engine/report/contract_words.h"
+
 Launch *launch_by_contract(Arena *arena, const Module *module, const Launch *launch, bool *has_contract,
                            const char **error)
 {
     LaunchContract contract;
-    *has_contract = contract_find(arena, module, launch->kernel, &contract, error);
+    LaunchUnmet unmet;
+    const ContractState state = contract_find(module, launch->kernel, &contract);
+    *has_contract = state == CONTRACT_FOUND;
+    *error = contract_error_text(arena, state, launch->kernel);
     if (*error)
         return NULL;
     if (!*has_contract)
         return launch_changed(arena, launch, NULL);
-    const char *unmet = contract_unmet(arena, &contract, launch->block, launch->grid);
-    if (unmet) {
+    if (!contract_is_met(&contract, launch->block, launch->grid, &unmet)) {
         *error = arena_printf(arena, "the launch does not meet the launch contract of '%s': %s", launch->kernel,
-                              unmet);
+                              unmet_text(arena, &unmet));
         return NULL;
     }
     const LaunchChange change = contract_change(&contract);

@@ -343,7 +343,7 @@ static void run_kernel(Run *run, KernelReport *kernel)
         kernel->estimate_after = kernel_estimate(run->arena, result->kernel, result->body, run->sm);
     run->changed |= kernel_install(result);
     if (result->coarsening == OUTCOME_DONE)
-        kernel->condition_count = contract_conditions(run->arena, &result->contract, kernel->conditions);
+        kernel->condition_count = contract_conditions(&result->contract, kernel->conditions);
     warn_refusals(run, kernel);
 }
 

@@ -49,9 +49,11 @@ static TrialVerdict form_verdict(const Choice *choice, const KernelResult *resul
         return (TrialVerdict){.state = TRIAL_REFUSED, .refusal = result->refusal};
     if (result->coarsening != OUTCOME_DONE)
         return (TrialVerdict){.state = TRIAL_UNCHANGED};
-    const char *unmet = contract_unmet(choice->arena, &result->contract, basis->block,
-                                       basis->launch ? basis->launch->grid : NULL);
-    return (TrialVerdict){.state = unmet ? TRIAL_UNMET : TRIAL_MADE, .message = unmet};
+    TrialVerdict verdict = {.state = TRIAL_MADE};
+    const unsigned *grid = basis->launch ? basis->launch->grid : NULL;
+    if (!contract_is_met(&result->contract, basis->block, grid, &verdict.unmet))
+        verdict.state = TRIAL_UNMET;
+    return verdict;
 }
 
 /* Coarsens the kernel as the trial says; true if that is sound. */

@@ -23,7 +23,7 @@ typedef enum TrialState {
     TRIAL_MADE,         /* it is sound, and was not looked at further because the user ended the search */
     TRIAL_REFUSED,      /* by a pass: 'refusal' */
     TRIAL_UNCHANGED,    /* the passes had nothing to do */
-    TRIAL_UNMET,        /* the launch does not meet its contract: 'message' */
+    TRIAL_UNMET,        /* the launch does not meet its contract: 'unmet' */
     TRIAL_UNKNOWN,      /* its time is unknown: 'message' */
     TRIAL_OUTRANKED,    /* not assembled: by estimates, others are better */
     TRIAL_PART_SPILLS,  /* not assembled: 'part', which it includes, spills more than the input */
@@ -40,7 +40,8 @@ typedef struct TrialVerdict {
     TrialState state;
     CostVerdict cost; /* the comparison with the input, from TRIAL_OUTRANKED on: the best there is */
     Refusal refusal;
-    const char *message; /* the assembler's, or that of the emulator or of the contract */
+    LaunchUnmet unmet;
+    const char *message; /* the assembler's or the emulator's */
     Shape part;
     Elsewhere elsewhere;
     double elsewhere_speedup;

@@ -1,6 +1,8 @@
 /* Helpers over jansson that the JSON outputs share. */
 #include "engine/report/json.h"
 
+#include "engine/report/contract_words.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,4 +139,14 @@ json_t *counters_json(const EmulatorCounters *counters)
     json_set_number(value, "calls", counters->calls);
     json_set_number(value, "warp_waits", counters->warp_waits);
     return value;
+}
+
+json_t *json_conditions(const LaunchCondition *conditions, unsigned count)
+{
+    json_t *words = json_array();
+    Arena *scratch = arena_new();
+    for (unsigned i = 0; i < count; i++)
+        json_array_append_new(words, json_text(condition_text(scratch, &conditions[i])));
+    arena_free(scratch);
+    return words;
 }

@@ -15,6 +15,8 @@ json_t *json_triple(const unsigned values[3]);
 json_t *json_block(const unsigned values[3]);
 /* "block", "unit" or a number. */
 json_t *json_stride(const Stride *stride);
+/* The conditions of a launch contract, in words. */
+json_t *json_conditions(const LaunchCondition *conditions, unsigned count);
 /* The fault that stopped the emulator, with its place and reason, or null for NULL or FAULT_NONE. */
 json_t *json_fault(const EmulatorFault *fault);
 /* Sets a member of an object. */

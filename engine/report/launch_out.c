@@ -41,9 +41,6 @@ static json_t *contract_json(const KernelReport *kernel)
     unsigned block_after[3];
     for (unsigned i = 0; i < 3; i++)
         block_after[i] = (unsigned)divide_up(contract->block[i], contract->shape.threads[i]);
-    json_t *conditions = json_array();
-    for (unsigned i = 0; i < kernel->condition_count; i++)
-        json_array_append_new(conditions, json_text(kernel->conditions[i]));
     json_t *value = json_object();
     json_object_set_new(value, "kernel", json_text(contract->kernel));
     json_object_set_new(value, "level", json_text(shape_level_text(&contract->shape)));
@@ -55,7 +52,7 @@ static json_t *contract_json(const KernelReport *kernel)
     json_object_set_new(value, "dynamic_shared", dynamic_shared_json(contract));
     json_object_set_new(value, "whole_warps", json_boolean(contract->whole_warps));
     json_object_set_new(value, "stride_unit", json_integer(contract->stride_unit));
-    json_object_set_new(value, "conditions", conditions);
+    json_object_set_new(value, "conditions", json_conditions(kernel->conditions, kernel->condition_count));
     return value;
 }
 

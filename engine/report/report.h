@@ -8,8 +8,6 @@
 #include "engine/verify.h"
 #include "opt/opt.h"
 
-enum { MOST_CONDITIONS = 8 };
-
 /* A kernel's figures and occupancy, before or after. */
 typedef struct Standing {
     Figures figures;       /* from the assembly of the whole file; known only with an assembler */
@@ -44,7 +42,7 @@ typedef struct KernelReport {
     CostBasis basis;
     FormCost cost_before, cost_after;
     const char *advice; /* a better request, going by the costs; NULL: none is known */
-    const char *conditions[MOST_CONDITIONS]; /* of the launch contract */
+    LaunchCondition conditions[CONTRACT_CONDITIONS]; /* of the launch contract */
     unsigned condition_count;
 } KernelReport;
 

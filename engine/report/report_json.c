@@ -190,10 +190,7 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
         json_object_set_new(value, "grid_factor", json_triple(change.grid));
         json_object_set_new(value, "dynamic_shared_factor", json_integer(result->contract.dynamic_factor));
         json_object_set_new(value, "stride", json_stride(&result->contract.stride));
-        json_t *conditions = json_array();
-        for (unsigned i = 0; i < kernel->condition_count; i++)
-            json_array_append_new(conditions, json_text(kernel->conditions[i]));
-        json_object_set_new(value, "conditions", conditions);
+        json_object_set_new(value, "conditions", json_conditions(kernel->conditions, kernel->condition_count));
         if (contract_changes_launch(&result->contract))
             json_object_set_new(value, "launched_as_before",
                                 unadapted_json(&result->unadapted));

@@ -1,5 +1,6 @@
 /* -report: the changes to each kernel, with its figures before and after in two columns. */
 #include "engine/kernel_estimate.h"
+#include "engine/report/contract_words.h"
 #include "engine/report/cost_report.h"
 #include "engine/report/refusal_words.h"
 #include "engine/report/report.h"
@@ -201,8 +202,10 @@ static void print_done(Buf *out, const KernelReport *kernel)
     launch_words_print(contract, out);
     pays_print(&kernel->choice, out);
     buf_putc(out, '\n');
+    Arena *scratch = arena_new();
     for (unsigned i = 0; i < kernel->condition_count; i++)
-        buf_printf(out, "    provided that %s\n", kernel->conditions[i]);
+        buf_printf(out, "    provided that %s\n", condition_text(scratch, &kernel->conditions[i]));
+    arena_free(scratch);
 }
 
 static void print_unadapted(Buf *out, const Unadapted *unadapted)

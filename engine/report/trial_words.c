@@ -1,5 +1,6 @@
 #include "engine/report/trial_words.h"
 
+#include "engine/report/contract_words.h"
 #include "engine/report/cost_report.h"
 #include "engine/report/refusal_words.h"
 #include "engine/report/report.h"
@@ -19,6 +20,13 @@ static void elsewhere_print(Elsewhere elsewhere, Buf *out)
 static const char *message_or(const char *message, const char *without)
 {
     return message ? message : without;
+}
+
+static void unmet_print(const TrialVerdict *verdict, Buf *out)
+{
+    Arena *scratch = arena_new();
+    buf_printf(out, "rejected: %s", unmet_text(scratch, &verdict->unmet));
+    arena_free(scratch);
 }
 
 static void compared_print(const TrialVerdict *verdict, Buf *out)
@@ -69,7 +77,7 @@ void trial_verdict_print(const TrialVerdict *verdict, Buf *out)
         refusal_print(&verdict->refusal, out);
         break;
     case TRIAL_UNCHANGED: buf_puts(out, "refused: nothing to do"); break;
-    case TRIAL_UNMET: buf_printf(out, "rejected: %s", verdict->message); break;
+    case TRIAL_UNMET: unmet_print(verdict, out); break;
     case TRIAL_UNKNOWN: buf_printf(out, "rejected: %s", message_or(verdict->message, "unknown")); break;
     case TRIAL_OUTRANKED:
         buf_puts(out, "not assembled: estimated ");

@@ -151,15 +151,46 @@ Variable *contract_symbol(Module *module, const LaunchContract *contract);
 void contract_add_symbol(Module *module, Variable *symbol);
 void contract_remove_symbol(Module *module, const Variable *symbol);
 Name contract_symbol_name(Module *module, Name kernel);
-/* Reads the kernel's contract from its symbol in the module. False if there is none: *error is then NULL if there is no
- * symbol, or says, in the arena, what is wrong with it. */
-bool contract_find(Arena *arena, const Module *module, const char *kernel, LaunchContract *contract,
-                   const char **error);
-/* The condition of the contract that a launch with this original block and grid (NULL: unknown) violates, in the arena;
- * NULL if it meets all. */
-const char *contract_unmet(Arena *arena, const LaunchContract *contract, const unsigned block[3],
-                           const unsigned grid[3]);
-/* Writes the conditions in words, one string each, in the arena. Returns how many: at most 8. */
-unsigned contract_conditions(Arena *arena, const LaunchContract *contract, const char **out);
+typedef enum ContractState {
+    CONTRACT_NONE,         /* the module has no symbol of its name */
+    CONTRACT_FOUND,
+    CONTRACT_OTHER_SYMBOL, /* the symbol is not a contract */
+    CONTRACT_FORMAT,       /* its format is one that this program does not know */
+    CONTRACT_ZERO,         /* it has the factor 0 */
+} ContractState;
+
+/* Reads the kernel's contract from its symbol in the module. */
+ContractState contract_find(const Module *module, const char *kernel, LaunchContract *contract);
+
+/* A figure of a launch of the original. */
+typedef enum LaunchFigure {
+    LAUNCH_BLOCK,       /* threads of a block, along all axes */
+    LAUNCH_BLOCK_ALONG, /* along 'axis' */
+    LAUNCH_BLOCK_UP_TO, /* the product along the axes up to 'axis' */
+    LAUNCH_GRID_ALONG,  /* blocks along 'axis' */
+} LaunchFigure;
+
+/* A condition of a contract: the figure is the number, or a multiple of it. */
+typedef struct LaunchCondition {
+    LaunchFigure figure;
+    unsigned axis;
+    bool is_exact;
+    uint64_t number;
+    unsigned block[3]; /* LAUNCH_BLOCK: the block is this one */
+} LaunchCondition;
+
+/* A condition that a launch does not meet, and its figure there. */
+typedef struct LaunchUnmet {
+    LaunchCondition condition;
+    uint64_t found;
+} LaunchUnmet;
+
+enum { CONTRACT_CONDITIONS = 8 };
+/* Sets the conditions and returns their number. */
+unsigned contract_conditions(const LaunchContract *contract, LaunchCondition out[CONTRACT_CONDITIONS]);
+/* True if a launch with this original block and grid (NULL: unknown) meets all; else *unmet is one that it does not
+ * meet. */
+bool contract_is_met(const LaunchContract *contract, const unsigned block[3], const unsigned grid[3],
+                     LaunchUnmet *unmet);
 
 #endif

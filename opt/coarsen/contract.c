@@ -119,16 +119,26 @@ void contract_remove_symbol(Module *module, const Variable *symbol)
     module->items.count = kept;
 }
 
-/* Those on the block. */
-static unsigned block_conditions(Arena *arena, const LaunchContract *contract, const char **out)
+static LaunchCondition multiple_of(LaunchFigure figure, unsigned axis, uint64_t number)
 {
-    const unsigned *factor = contract->shape.threads;
+    return (LaunchCondition){.figure = figure, .axis = axis, .number = number};
+}
+
+static LaunchCondition exactly(unsigned axis, uint64_t number)
+{
+    return (LaunchCondition){.figure = LAUNCH_BLOCK_ALONG, .axis = axis, .is_exact = true, .number = number};
+}
+
+/* Those on the block. */
+static unsigned block_conditions(const LaunchContract *contract, LaunchCondition *out)
+{
+    const unsigned *factor = contract->shape.threads, *block = contract->block;
     unsigned count = 0, lowest = 3;
     if (!merges_any(factor))
         return 0;
-    if (contract->block[0] && contract->block[1] && contract->block[2]) {
-        out[0] = arena_printf(arena, "the block is %u,%u,%u", contract->block[0], contract->block[1],
-                              contract->block[2]);
+    if (block[0] && block[1] && block[2]) {
+        out[0] = (LaunchCondition){
+            .figure = LAUNCH_BLOCK, .is_exact = true, .block = {block[0], block[1], block[2]}};
         return 1;
     }
     for (unsigned d = 0; d < 3; d++) {
@@ -138,27 +148,22 @@ static unsigned block_conditions(Arena *arena, const LaunchContract *contract, c
             lowest = d;
         if (d == 0 && contract->whole_warps)
             continue; /* the condition on warps says more */
-        if (contract->block[d])
-            out[count++] = arena_printf(arena, "block.%c is %u", "xyz"[d], contract->block[d]);
-        else
-            out[count++] = arena_printf(arena, "block.%c is a multiple of %u", "xyz"[d],
-                                        factor[d] * contract->stride_unit);
+        out[count++] = block[d] ? exactly(d, block[d])
+                                : multiple_of(LAUNCH_BLOCK_ALONG, d, factor[d] * contract->stride_unit);
     }
     /* With the conditions above it holds for the dimensions after the lowest as well. */
-    if (contract->whole_warps && lowest < 3) {
-        static const char *const products[3] = {"block.x", "block.x * block.y", "block.x * block.y * block.z"};
-        out[count++] = arena_printf(arena, "%s is a multiple of %u", products[lowest], 32 * factor[lowest]);
-    }
+    if (contract->whole_warps && lowest < 3)
+        out[count++] = multiple_of(LAUNCH_BLOCK_UP_TO, lowest, 32 * factor[lowest]);
     return count;
 }
 
-unsigned contract_conditions(Arena *arena, const LaunchContract *contract, const char **out)
+unsigned contract_conditions(const LaunchContract *contract, LaunchCondition out[CONTRACT_CONDITIONS])
 {
     const unsigned *blocks = contract->shape.blocks;
-    unsigned count = block_conditions(arena, contract, out);
+    unsigned count = block_conditions(contract, out);
     for (unsigned d = 0; d < 3 && contract->shrinks_grid; d++)
         if (blocks[d] > 1)
-            out[count++] = arena_printf(arena, "grid.%c is a multiple of %u", "xyz"[d], blocks[d]);
+            out[count++] = multiple_of(LAUNCH_GRID_ALONG, d, blocks[d]);
     return count;
 }
 
@@ -185,23 +190,15 @@ static bool contract_words(const Variable *variable, uint32_t words[CONTRACT_WOR
     return true;
 }
 
-bool contract_find(Arena *arena, const Module *module, const char *kernel, LaunchContract *contract, const char **error)
+static ContractState contract_read(const Module *module, const char *kernel, const Variable *variable,
+                                   LaunchContract *contract)
 {
-    *error = NULL;
-    const char *symbol = arena_printf(arena, "__ptxopt_launch_%s", kernel);
-    const Variable *variable = module_find_variable(module, symbol);
     uint32_t words[CONTRACT_WORDS];
-    if (!variable)
-        return false;
-    if (!contract_words(variable, words) || words[0] != CONTRACT_MAGIC) {
-        *error = arena_printf(arena, "%s is not a launch contract", symbol);
-        return false;
-    }
+    if (!contract_words(variable, words) || words[0] != CONTRACT_MAGIC)
+        return CONTRACT_OTHER_SYMBOL;
     bool is_grid = words[1] == FORMAT_GRID;
-    if (!is_grid && (words[1] != FORMAT_BLOCK || words[2] != 0)) {
-        *error = arena_printf(arena, "the launch contract %s has a format that this program does not know", symbol);
-        return false;
-    }
+    if (!is_grid && (words[1] != FORMAT_BLOCK || words[2] != 0))
+        return CONTRACT_FORMAT;
     const Function *function = module_find_function(module, kernel);
     *contract = (LaunchContract){
         .kernel = function ? function->name : NULL,
@@ -215,39 +212,46 @@ bool contract_find(Arena *arena, const Module *module, const char *kernel, Launc
         .dynamic_factor = is_grid ? words[2] : 1,
     };
     for (unsigned d = 0; d < 3; d++)
-        if (!contract->shape.threads[d] || !contract->shape.blocks[d] || !contract->dynamic_factor) {
-            *error = arena_printf(arena, "the launch contract %s has the factor 0", symbol);
-            return false;
-        }
-    return true;
+        if (!contract->shape.threads[d] || !contract->shape.blocks[d] || !contract->dynamic_factor)
+            return CONTRACT_ZERO;
+    return CONTRACT_FOUND;
 }
 
-const char *contract_unmet(Arena *arena, const LaunchContract *contract, const unsigned block[3],
-                           const unsigned grid[3])
+ContractState contract_find(const Module *module, const char *kernel, LaunchContract *contract)
+{
+    Arena *scratch = arena_new();
+    const Variable *variable =
+        module_find_variable(module, arena_printf(scratch, "__ptxopt_launch_%s", kernel));
+    arena_free(scratch);
+    return variable ? contract_read(module, kernel, variable, contract) : CONTRACT_NONE;
+}
+
+static bool fails(LaunchUnmet *unmet, LaunchCondition condition, uint64_t found)
+{
+    *unmet = (LaunchUnmet){condition, found};
+    return false;
+}
+
+bool contract_is_met(const LaunchContract *contract, const unsigned block[3], const unsigned grid[3],
+                     LaunchUnmet *unmet)
 {
     const LaunchChange change = contract_change(contract);
     uint64_t kept = 1, factor = 1;
     for (unsigned d = 0; d < 3; d++) {
-        uint64_t size = block[d] ? block[d] : 1;
+        const uint64_t size = block[d] ? block[d] : 1, blocks = grid && grid[d] ? grid[d] : 1;
+        const uint64_t unit = (uint64_t)change.block[d] * contract->stride_unit;
         kept *= divide_up(size, change.block[d]);
         factor *= change.block[d];
-        if (grid && (grid[d] ? grid[d] : 1) % change.grid[d])
-            return arena_printf(arena, "grid.%c is %u, not a multiple of %u", "xyz"[d], grid[d] ? grid[d] : 1,
-                                change.grid[d]);
+        if (grid && blocks % change.grid[d])
+            return fails(unmet, multiple_of(LAUNCH_GRID_ALONG, d, change.grid[d]), blocks);
         if (contract->block[d] && size != contract->block[d])
-            return arena_printf(arena, "block.%c is %u; the contract is for %u only", "xyz"[d], (unsigned)size,
-                                contract->block[d]);
+            return fails(unmet, exactly(d, contract->block[d]), size);
         if (change.block[d] == 1)
             continue;
-        if (!contract->block[d] && size % ((uint64_t)change.block[d] * contract->stride_unit))
-            return arena_printf(arena, "block.%c is %u, not a multiple of %u", "xyz"[d], (unsigned)size,
-                                change.block[d] * contract->stride_unit);
+        if (!contract->block[d] && size % unit)
+            return fails(unmet, multiple_of(LAUNCH_BLOCK_ALONG, d, unit), size);
         if (contract->whole_warps && kept % 32)
-            return arena_printf(arena, "%s is %llu, not a multiple of %llu",
-                                d == 0   ? "block.x"
-                                : d == 1 ? "block.x * block.y"
-                                         : "block.x * block.y * block.z",
-                                (unsigned long long)(kept * factor), (unsigned long long)(32 * factor));
+            return fails(unmet, multiple_of(LAUNCH_BLOCK_UP_TO, d, 32 * factor), kept * factor);
     }
-    return NULL;
+    return true;
 }

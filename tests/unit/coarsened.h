@@ -4,6 +4,7 @@
 
 #include "parsed.h"
 
+#include "engine/report/contract_words.h"
 #include "engine/report/refusal_words.h"
 #include "opt/opt.h"
 #include "tests/tools/one_pass.h"

@@ -5,6 +5,7 @@
 
 #include "emit/emit.h"
 #include "emulator/emulator.h"
+#include "engine/report/contract_words.h"
 #include "opt/opt.h"
 
 /* The costs of directives and calls in the judge's figures. */
@@ -360,13 +361,14 @@ static void a_known_block_is_the_only_one(void **state)
     (void)state;
     const LaunchContract contract = {.shape = {{2, 1, 1}, {1, 1, 1}}, .stride_unit = 1, .block = {64, 32, 1}};
     static const unsigned others[][3] = {{32, 32, 1}, {64, 64, 1}, {64, 32, 2}};
-    const char *conditions[8];
+    LaunchCondition conditions[CONTRACT_CONDITIONS];
+    LaunchUnmet unmet;
     Arena *arena = arena_new();
-    assert_int_equal(contract_conditions(arena, &contract, conditions), 1);
-    assert_string_equal(conditions[0], "the block is 64,32,1");
+    assert_int_equal(contract_conditions(&contract, conditions), 1);
+    assert_string_equal(condition_text(arena, &conditions[0]), "the block is 64,32,1");
     for (unsigned i = 0; i < COUNT_OF(others); i++)
-        assert_non_null(contract_unmet(arena, &contract, others[i], NULL));
-    assert_null(contract_unmet(arena, &contract, contract.block, NULL));
+        assert_false(contract_is_met(&contract, others[i], NULL, &unmet));
+    assert_true(contract_is_met(&contract, contract.block, NULL, &unmet));
     arena_free(arena);
 }
 

@@ -531,10 +531,10 @@ static void test_contract(void **state)
     assert_int_equal(it.contract.block[0], 64);
     assert_int_equal(it.contract.block[1], 0);
     assert_false(it.contract.whole_warps);
-    const char *conditions[8];
-    assert_int_equal(contract_conditions(it.module->arena, &it.contract, conditions), 2);
-    assert_string_equal(conditions[0], "block.x is 64");
-    assert_string_equal(conditions[1], "block.y is a multiple of 32");
+    LaunchCondition conditions[CONTRACT_CONDITIONS];
+    assert_int_equal(contract_conditions(&it.contract, conditions), 2);
+    assert_string_equal(condition_text(it.module->arena, &conditions[0]), "block.x is 64");
+    assert_string_equal(condition_text(it.module->arena, &conditions[1]), "block.y is a multiple of 32");
     contract_add_symbol(it.module, contract_symbol(it.module, &it.contract));
     const Variable *symbol = module_find_variable(it.module, "__ptxopt_launch_k");
     assert_non_null(symbol);
@@ -563,9 +563,9 @@ static void test_contract(void **state)
     assert_true(it.done);
     assert_true(it.contract.whole_warps);
     assert_int_equal(it.contract.stride_unit, 1);
-    assert_int_equal(contract_conditions(it.module->arena, &it.contract, conditions), 2);
-    assert_string_equal(conditions[0], "block.y is a multiple of 2");
-    assert_string_equal(conditions[1], "block.x * block.y is a multiple of 64");
+    assert_int_equal(contract_conditions(&it.contract, conditions), 2);
+    assert_string_equal(condition_text(it.module->arena, &conditions[0]), "block.y is a multiple of 2");
+    assert_string_equal(condition_text(it.module->arena, &conditions[1]), "block.x * block.y is a multiple of 64");
     release(it.module);
 }
 

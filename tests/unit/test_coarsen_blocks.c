@@ -83,7 +83,7 @@ static void test_shrunk_grids(void **state)
     static const char *const array = ".extern .shared .align 16 .b32 s[];\n";
     const CoarsenRequest four = {.shape.blocks = {2, 2, 1}, .shrinks_grid = true};
     const CoarsenRequest both = {.shape = {{2, 1, 1}, {1, 3, 1}}, .shrinks_grid = true};
-    const char *conditions[8];
+    LaunchCondition conditions[CONTRACT_CONDITIONS];
     Try it = try_with(array, "", OWN "\tst.shared.u32 [s+4], %t;\n\tld.shared.u32 %r1, [s+4];\n"
                       "\tst.global.u32 [%d1], %r1;\n", &four);
     assert_true(it.done);
@@ -92,15 +92,15 @@ static void test_shrunk_grids(void **state)
     assert_int_equal(it.contract.shape.blocks[1], 2);
     assert_int_equal(it.contract.dynamic_factor, 4);
     assert_int_equal(count_op(it.body, OP_BRA), 0); /* no block is surplus, and none beyond the grid's end */
-    assert_int_equal(contract_conditions(it.module->arena, &it.contract, conditions), 2);
-    assert_string_equal(conditions[1], "grid.y is a multiple of 2");
+    assert_int_equal(contract_conditions(&it.contract, conditions), 2);
+    assert_string_equal(condition_text(it.module->arena, &conditions[1]), "grid.y is a multiple of 2");
     release(it.module);
     it = try_with("", "", OWN "\tst.global.u32 [%d1], %t;\n", &both);
     assert_true(it.done);
     assert_int_equal(it.contract.shape.threads[0], 2);
     assert_int_equal(it.contract.shape.blocks[1], 3);
     assert_int_equal(it.contract.dynamic_factor, 1);
-    assert_int_equal(contract_conditions(it.module->arena, &it.contract, conditions), 2);
+    assert_int_equal(contract_conditions(&it.contract, conditions), 2);
     release(it.module);
     check_refused_with(array, "", "\tmov.u32 %r1, %dynamic_smem_size;\n\tst.shared.u32 [s], %r1;\n", &four,
                        "merging blocks changes", "mov.u32");

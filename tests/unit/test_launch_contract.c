@@ -6,6 +6,7 @@
 
 #include "emulator/emulator.h"
 #include "engine/choose/pays.h"
+#include "engine/report/contract_words.h"
 #include "opt/opt.h"
 
 #include <string.h>
@@ -48,7 +49,10 @@ static void check_launch(Arena *arena, const LaunchContract *contract, const uin
     char message[200] = "";
     memcpy(grid, launch->grid, sizeof grid);
     memcpy(block, launch->block, sizeof block);
-    const char *unmet = contract_unmet(arena, contract, launch->block, launch->grid);
+    LaunchUnmet figures;
+    const char *unmet = contract_is_met(contract, launch->block, launch->grid, &figures)
+                            ? NULL
+                            : unmet_text(arena, &figures);
     bool fits = ptxopt_launch_adapt_grid(words, grid, block, &shared, message, sizeof message);
     const LaunchChange change = contract_change(contract);
     const Launch *changed = fits ? launch_changed(arena, launch, &change) : launch;
@@ -72,9 +76,9 @@ static void the_header_agrees(void **state)
         Arena *arena = arena_new();
         LaunchContract contract = random_contract(&random, kernel), found;
         Variable *symbol = contract_symbol(module, &contract);
-        const char *error;
+        LaunchUnmet unmet;
         contract_add_symbol(module, symbol);
-        assert_true(contract_find(arena, module, "k", &found, &error));
+        assert_int_equal(contract_find(module, "k", &found), CONTRACT_FOUND);
         contract_remove_symbol(module, symbol);
         uint32_t words[PTXOPT_CONTRACT_WORDS], again[PTXOPT_CONTRACT_WORDS];
         words_of(module, &contract, words);
@@ -87,7 +91,7 @@ static void the_header_agrees(void **state)
             launch.grid[d] = (contract.shrinks_grid ? contract.shape.blocks[d] : 1) * (1 + draw(&random, 5));
             launch.grid[d] += draw(&random, 6) == 0;
         }
-        good += !contract_unmet(arena, &contract, launch.block, launch.grid);
+        good += contract_is_met(&contract, launch.block, launch.grid, &unmet);
         check_launch(arena, &contract, words, &launch);
         arena_free(arena);
     }
@@ -127,14 +131,14 @@ static void other_formats_are_refused(void **state)
 static bool read_symbol(const char *symbol, LaunchContract *contract, char message[200])
 {
     Buf text = {0};
-    const char *error;
     buf_printf(&text, HEADER "%s\n.visible .entry k()\n{\n\tret;\n}\n", symbol);
     Module *module = module_from(buf_text(&text));
-    bool found = contract_find(module->arena, module, "k", contract, &error);
+    const ContractState state = contract_find(module, "k", contract);
+    const char *error = contract_error_text(module->arena, state, "k");
     snprintf(message, 200, "%s", error ? error : "");
     release(module);
     buf_free(&text);
-    return found;
+    return state == CONTRACT_FOUND;
 }
 
 static void check_symbol_wrong(const char *symbol, const char *error)
@@ -185,12 +189,12 @@ static void symbols(void **state)
 static void check_conditions(const LaunchContract *contract, const char *first, const char *second)
 {
     Arena *arena = arena_new();
-    const char *conditions[8];
-    unsigned count = contract_conditions(arena, contract, conditions);
+    LaunchCondition conditions[CONTRACT_CONDITIONS];
+    unsigned count = contract_conditions(contract, conditions);
     assert_int_equal(count, 1 + (second != NULL));
-    assert_string_equal(conditions[0], first);
+    assert_string_equal(condition_text(arena, &conditions[0]), first);
     if (second)
-        assert_string_equal(conditions[1], second);
+        assert_string_equal(condition_text(arena, &conditions[1]), second);
     arena_free(arena);
 }
 
