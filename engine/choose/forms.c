@@ -205,12 +205,11 @@ static void make_products_of(Choice *choice, const CoarsenTrial *parent)
         if (is_over(choice) || shape_replicas(&shape) > LARGEST_FACTOR || is_along_any(factors[i], hopeless) ||
             !fits(choice, &shape))
             continue;
-        CoarsenTrial *trial = trial_new(choice, parent);
-        trial->shape = shape;
-        trial->sound = false;
-        trial->speedup = 0;
-        trial->shrinks_grid = choice->request->coarsening.shrinks_grid;
-        make_form(choice, trial);
+        const CoarsenTrial wanted = {.shape = shape,
+                                     .stride = parent->stride,
+                                     .guards = parent->guards,
+                                     .shrinks_grid = choice->request->coarsening.shrinks_grid};
+        make_form(choice, trial_new(choice, &wanted));
     }
 }
 

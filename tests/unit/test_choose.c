@@ -140,6 +140,7 @@ static void check_choice(const Setup *setup)
         const CoarsenTrial *trial = &report->choice.trials[i];
         assert_int_not_equal(trial->verdict.state, TRIAL_MADE);
         assert_int_equal(trial->sound, trial->verdict.state > TRIAL_UNMET);
+        assert_true(!trial->is_compared || trial->verdict.state >= TRIAL_FORBIDDEN);
         if (!trial->chosen)
             continue;
         assert_null(chosen);
@@ -232,6 +233,38 @@ static void test_products(void **state)
         assert_int_equal(products > 0, !given);
         setup_free(setup);
     }
+}
+
+/* The same with blocks in two dimensions, which give more products than are compared. */
+static const char shared_by_planes[] = "mov.u32 %r1, %ctaid.x;\n"
+                                       "mul.wide.u32 %rd2, %r1, 512;\n"
+                                       "add.s64 %rd3, %rd3, %rd2;\n"
+                                       "mov.u32 %r1, %ctaid.y;\n"
+                                       "mul.wide.u32 %rd2, %r1, 65536;\n"
+                                       "add.s64 %rd3, %rd3, %rd2;\n"
+                                       "mov.u32 %r2, 0;\n"
+                                       "again:\n"
+                                       "mad.lo.u32 %r2, %r2, 5, 7;\n"
+                                       "setp.lt.u32 %p1, %r2, 100000;\n"
+                                       "@%p1 bra again;\n"
+                                       "add.u32 %r2, %r2, %r1";
+
+/* A product is not compared because the form that it is made of was. */
+static void test_outranked_products(void **state)
+{
+    (void)state;
+    Setup *setup = setup_new("", shared_by_planes, 128, &(Script){.registers = {16, 20}});
+    setup->report.request.coarsening.shrinks_grid = true;
+    choose(setup, context());
+    check_choice(setup);
+    unsigned outranked = 0;
+    for (unsigned i = 0; i < setup->report.choice.trial_count; i++) {
+        const CoarsenTrial *trial = &setup->report.choice.trials[i];
+        const bool is_product = merges_any(trial->shape.threads) && merges_any(trial->shape.blocks);
+        outranked += is_product && trial->verdict.state == TRIAL_OUTRANKED;
+    }
+    assert_true(outranked > 0);
+    setup_free(setup);
 }
 
 static void test_copy(void **state)
@@ -396,7 +429,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shared_work),     cmocka_unit_test(test_merged_blocks), cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_products),      cmocka_unit_test(test_spills),
+        cmocka_unit_test(test_products),      cmocka_unit_test(test_outranked_products), cmocka_unit_test(test_spills),
         cmocka_unit_test(test_lost_warps),      cmocka_unit_test(test_small_blocks),  cmocka_unit_test(test_launch),
         cmocka_unit_test(test_block_of_module), cmocka_unit_test(test_unknown_block),
         cmocka_unit_test(test_nothing_to_weigh), cmocka_unit_test(test_outputs),
