@@ -21,6 +21,7 @@
  *   5. the iterations are put side by side (copy.c).
  *
  * The passes that follow merge the loads and computations that the iterations then have in common. */
+#include "opt/common/preheader.h"
 #include "opt/common/versions.h"
 #include "opt/jam/internal.h"
 #include "opt/passes.h"
@@ -44,33 +45,6 @@ static Block *block_labelled(const Body *body, const char *label)
         if (body->blocks.data[b]->label && strcmp(body->blocks.data[b]->label, label) == 0)
             return body->blocks.data[b];
     return NULL;
-}
-
-/* Gives the loop a block that is its only way in, and leads nowhere else. */
-static void add_preheader(Jam *jam)
-{
-    Body *body = jam->body;
-    Block *header = jam->loop->header, *preheader = body_add_block(body, NULL);
-    for (size_t p = 0; p < header->phis.count; p++) {
-        Phi *phi = &header->phis.data[p], start = {.dst = REG_NONE};
-        size_t kept = 0;
-        for (size_t a = 0; a < phi->args.count; a++) {
-            PhiArg arg = phi->args.data[a];
-            if (loop_contains(jam->loops, jam->loop, arg.pred))
-                phi->args.data[kept++] = arg;
-            else
-                VEC_PUSH(body->arena, start.args, arg);
-        }
-        start.dst = body_clone_reg(body, phi->dst);
-        phi->args.count = kept;
-        VEC_PUSH(body->arena, phi->args, ((PhiArg){preheader, start.dst}));
-        VEC_PUSH(body->arena, preheader->phis, start);
-    }
-    for (unsigned p = 0; p < header->pred_count; p++)
-        if (!loop_contains(jam->loops, jam->loop, header->preds[p]))
-            block_retarget(header->preds[p], header, preheader);
-    preheader->fall = header;
-    body_update_preds(body);
 }
 
 /* Removes a block at the loop's end that does nothing but lead back, if the branch before it could: the block that
@@ -345,7 +319,7 @@ static bool jam_loop(Jam *jam, const char *label)
         return jam_refuse_with(jam, header ? header->first : NULL, REFUSAL_JAM_NO_LOOP,
                                REFUSAL_WITH(refusal_name(label)));
     if (!jam->loop->preheader) {
-        add_preheader(jam);
+        loop_add_preheader(jam->body, jam->loops, jam->loop);
         bool found = jam_analyze(jam, header);
         require(found && jam->loop->preheader);
     }
