@@ -11,7 +11,7 @@
 static bool wants_bodies(const Options *options)
 {
     bool wanted = options->coarsen.count || options->jams.count || options->registers.count ||
-                  options->blocks.count || options->canonical ||
+                  options->blocks.count || options->canonical || options->stages ||
                   options->report;
     for (unsigned i = 0; i < pass_count; i++)
         wanted |= options->passes.dumped[i];
@@ -162,7 +162,7 @@ bool choose_arch(Run *run)
 static bool wants_assembler(const Options *options)
 {
     return option_given(options, OPTION_ASSEMBLER) || options->coarsen.count || options->jams.count ||
-           options->registers.count || options->cubin ||
+           options->registers.count || options->stages || options->cubin ||
            options->report;
 }
 

@@ -109,6 +109,7 @@ static void set_request(const Run *run, KernelReport *report)
         set_shape(report, coarsen, options_shape(run->options, coarsen));
     if (follows_source(run->options) && !(coarsen && coarsen->kernel))
         follow_directive(run, report);
+    request->staging.wanted = run->options->stages;
     report->is_jam_auto = options_jam_auto(run->options);
     set_jams(run, report);
     if (registers) {
@@ -155,6 +156,11 @@ static void warn_refusals(Run *run, const KernelReport *report)
         Span span = result->refusal.has_span ? result->refusal.span : result->kernel->span;
         diag_warning(&run->diag, span, "kernel '%s' is not coarsened: %s", name,
                      refusal_text(run->arena, &result->refusal));
+    }
+    if (is_refusal(&result->staged.refusal)) {
+        const Refusal *refusal = &result->staged.refusal;
+        diag_warning(&run->diag, refusal->has_span ? refusal->span : result->kernel->span,
+                     "no loop of kernel '%s' is staged: %s", name, refusal_text(run->arena, refusal));
     }
     for (unsigned i = 0; i < report->loop_directive_count; i++) {
         const LoopDirective *directive = &report->loop_directives[i];

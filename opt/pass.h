@@ -9,6 +9,7 @@
 #include "opt/coarsen/coarsen.h"
 #include "opt/jam/unroll_jam.h"
 #include "opt/judge.h"
+#include "opt/memory/stage.h"
 #include "opt/common/reuse_list.h"
 #include "target/target.h"
 
@@ -45,11 +46,13 @@ typedef struct PassContext {
     Analyses *analyses;     /* of 'body' */
     const UnrollJam *jam;
     const CoarsenRequest *coarsening;
+    const StageRequest *staging;
     LaunchContract contract; /* set by coarsening */
     Unadapted unadapted;     /* set by the check pass */
     ReuseList reuse;         /* what load_reuse and forward did; in the arena */
     Refusal refusal;         /* set by coarsening and unroll-and-jam that were refused */
     Legality legality;       /* set by coarsening */
+    StageResult staged;      /* set by staging; in the module's arena */
     struct Search *search;   /* the register search in progress, which judges what passes propose; NULL: none */
 } PassContext;
 

@@ -1,7 +1,7 @@
 /* The pipeline, on one screen: pipeline_run at the end of this file.
  *
  *     statements -> body -> SSA -> unroll and jam -> coarsen -> clean up -> reuse
- *     -> bounds or the register search -> check -> body out of SSA
+ *     -> stage -> bounds or the register search -> check -> body out of SSA
  *
  * Before coarsening, calls are inlined that it could not leave as they are. */
 #include "opt/pipeline.h"
@@ -59,7 +59,8 @@ bool kernel_is_jammed(const KernelResult *result)
 
 bool kernel_is_changed(const KernelResult *result)
 {
-    return result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE || kernel_is_jammed(result);
+    return result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE ||
+           result->staging == OUTCOME_DONE || kernel_is_jammed(result);
 }
 
 static void unroll_jam(PassContext *context, const KernelRequest *request, KernelResult *result)
@@ -100,6 +101,19 @@ static void coarsen(PassContext *context, KernelResult *result)
     result->coarsening = OUTCOME_DONE;
     result->contract = context->contract;
     result->block_after = context->block;
+}
+
+static void stage(PassContext *context, KernelResult *result)
+{
+    context->staged.refusal = (Refusal){.reason = REFUSAL_SWITCHED_OFF};
+    bool done = pass_run(context, PASS_STAGE);
+    if (done) {
+        pass_run(context, PASS_CLEANUP);
+        pass_run(context, PASS_POINTERS);
+        pass_run(context, PASS_CLEANUP);
+    }
+    result->staging = done ? OUTCOME_DONE : OUTCOME_REFUSED;
+    result->staged = context->staged;
 }
 
 static unsigned effort_of(const PipelineOptions *options)
@@ -157,6 +171,10 @@ static void refuse(Arena *arena, const KernelRequest *request, KernelResult *res
         result->registers = OUTCOME_REFUSED;
         result->registers_refusal = *refusal;
     }
+    if (request->staging.wanted) {
+        result->staging = OUTCOME_REFUSED;
+        result->staged.refusal = *refusal;
+    }
     result->jams = ARENA_ARRAY(arena, UnrollJamResult, request->jam_count);
     result->jam_count = request->jam_count;
     for (unsigned i = 0; i < request->jam_count; i++)
@@ -183,7 +201,8 @@ static bool is_wanted(const Function *kernel, const KernelRequest *request, cons
                       const BlockSize *block)
 {
     bool is_declared = kernel->tuning.reqntid_count || kernel->tuning.maxntid_count;
-    return request->coarsen || request->jam_count || request->reduce || (block_size_total(block) && !is_declared) ||
+    bool is_requested = request->coarsen || request->jam_count || request->staging.wanted || request->reduce;
+    return is_requested || (block_size_total(block) && !is_declared) ||
            options->passes.dumped[PASS_SSA];
 }
 
@@ -316,6 +335,12 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         pass_run(&context, PASS_DECIDE);
         reuse(&context);
     }
+    StageRequest staging = request->staging;
+    const LaunchChange change = kernel_launch_change(result);
+    staging.dynamic_shared = launch_change_shared(&change, request->dynamic_shared);
+    context.staging = &staging;
+    if (request->staging.wanted)
+        stage(&context, result);
     /* From here on the launch is the contract's, and what the code computes is settled. */
     if (request->reduce)
         result->registers_refusal.reason = search_refusal(options);

@@ -13,6 +13,7 @@ typedef struct KernelRequest {
     CoarsenRequest coarsening; /* without what the pass sets */
     const UnrollJam *jams; /* loops whose iterations are put side by side, in this order */
     unsigned jam_count;
+    StageRequest staging;  /* without what the pipeline sets */
     bool reduce;           /* the registers */
     bool registers_named;  /* as coarsen_named */
     RegistersRequest registers; /* without what the pipeline sets */
@@ -48,6 +49,8 @@ typedef struct KernelResult {
     Legality legality;       /* coarsening done or refused */
     UnrollJamResult *jams;   /* one for each that was requested */
     unsigned jam_count;
+    Outcome staging;
+    StageResult staged;
     Outcome registers;
     RegistersResult reduction;
     Refusal registers_refusal; /* registers refused */

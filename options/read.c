@@ -89,6 +89,13 @@ void options_read_level(Reader *reader, const char *text)
         options_fail(reader, "-coarsen-level %s: expected 'thread' or 'block'", text);
 }
 
+void options_read_memory(Reader *reader, const char *text)
+{
+    reader->options->stages = strcmp(text, "stage") == 0;
+    if (!reader->options->stages && strcmp(text, "off") != 0)
+        options_fail(reader, "-memory %s: expected 'off' or 'stage'", text);
+}
+
 void options_read_xptxas(Reader *reader, const char *word)
 {
     Options *options = reader->options;

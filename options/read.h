@@ -25,6 +25,7 @@ void options_read_number(Reader *reader, OptionId id, const char *text, unsigned
 void options_read_arch(Reader *reader, const char *text);
 void options_read_report_format(Reader *reader, const char *text);
 void options_read_level(Reader *reader, const char *text);
+void options_read_memory(Reader *reader, const char *text);
 void options_read_xptxas(Reader *reader, const char *word);
 void options_read_coarsen(Reader *reader, const char *text);
 void options_read_stride(Reader *reader, const char *text);

@@ -2,6 +2,7 @@
 #include "engine/kernel_estimate.h"
 #include "engine/launch.h"
 #include "engine/report/json.h"
+#include "engine/report/report_memory.h"
 #include "engine/report/report.h"
 #include "engine/report/cost_report.h"
 #include "engine/report/refusal_words.h"
@@ -351,6 +352,7 @@ static json_t *kernel_json(const Report *report, const KernelReport *kernel)
                         json_integer(source_position(report->source, kernel->result.kernel->span.begin).line));
     json_object_set_new(value, "coarsening", coarsening_json(report, kernel));
     json_object_set_new(value, "unroll_jam", jams_json(report, kernel));
+    json_object_set_new(value, "memory", staging_json(report, kernel));
     json_object_set_new(value, "registers", registers_json(report, kernel));
     json_object_set_new(value, "cost", cost_comparison_json(kernel));
     json_object_set_new(value, "before", standing_json(&kernel->before));

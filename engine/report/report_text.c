@@ -4,6 +4,7 @@
 #include "engine/report/cost_report.h"
 #include "engine/report/refusal_words.h"
 #include "engine/report/report.h"
+#include "engine/report/report_memory.h"
 #include "engine/report/report_trials.h"
 #include "engine/report/summary.h"
 #include "engine/report/trial_words.h"
@@ -389,6 +390,7 @@ static void print_kernel(Buf *out, const Report *report, const KernelReport *ker
     arena_free(scratch);
     print_coarsening(out, report, kernel, explained);
     print_jams(out, report, kernel);
+    staging_print(report, kernel, out);
     print_registers(out, report, kernel);
     print_costs(out, report, kernel, explained);
     print_figures(out, kernel);

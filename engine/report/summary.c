@@ -107,6 +107,18 @@ static void print_jams(Buf *out, const KernelReport *kernel)
     }
 }
 
+static void print_staging(Buf *out, const KernelReport *kernel)
+{
+    unsigned count = stage_count(&kernel->result.staged);
+    if (kernel->result.staging == OUTCOME_NOT_ASKED)
+        return;
+    separate(out, kernel);
+    if (count)
+        buf_printf(out, "%u loop%s staged in shared memory", count, plural(count));
+    else
+        buf_puts(out, "no loop staged in shared memory");
+}
+
 /* Finds the figures of the whole files, or else those that the register search found. */
 static bool find_figures(const KernelReport *kernel, const Figures **before, const Figures **after)
 {
@@ -162,7 +174,7 @@ static void print_search(Buf *out, const KernelReport *kernel)
 
 static bool is_changed(const KernelResult *result)
 {
-    return result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE || kernel_is_jammed(result);
+    return kernel_is_changed(result);
 }
 
 static void print_gain(Buf *out, const KernelReport *kernel)
@@ -199,6 +211,7 @@ static void print_kernel(Buf *out, const KernelReport *kernel)
     const KernelResult *result = &kernel->result;
     print_coarsening(out, kernel);
     print_jams(out, kernel);
+    print_staging(out, kernel);
     if (is_changed(result) || result->registers == OUTCOME_UNCHANGED)
         print_figures(out, kernel);
     print_search(out, kernel);

@@ -47,6 +47,7 @@ def optimize(
     coarsen_growth: Optional[int] = None,
     stride: Union[Literal["block", "unit"], int, None] = None,
     uj: Union[str, Mapping[str, int], Sequence[str], None] = None,
+    memory: Optional[str] = None,
     keep_original: bool = False,
     target_regs: Optional[_ByKernel[Union[int, str]]] = None,
     spill: bool = False,
@@ -95,6 +96,7 @@ def optimize(
     coarsen_growth  fast paths may make a kernel at most this many times longer (4)
     stride          "block": threads ntid/factor apart are merged; "unit": neighbours; a number: threads so far apart
     uj              unroll and jam: {"LABEL": N} puts N iterations of the loop side by side; "source" or "auto"
+    memory          "stage": what the threads of a block read in loops goes through shared memory ("off")
     keep_original   True: the original of a coarsened kernel is added, as KERNEL__ptxopt_original
 
     Registers
@@ -131,6 +133,7 @@ def optimize(
         ("auto", auto), ("coarsen", _by_kernel("coarsen", coarsen, several=True)), ("coarsen-level", _one(coarsen_level)),
         ("coarsen-grid", _one(coarsen_grid)), ("coarsen-guards", _one(coarsen_guards)),
         ("coarsen-growth", _one(coarsen_growth)), ("stride", _one(stride)), ("uj", _by_kernel("uj", uj, several=True)),
+        ("memory", _one(memory)),
         ("keep-original", keep_original), ("target-regs", _by_kernel("target_regs", target_regs, several=True)),
         ("spill", spill), ("knobs", knobs), ("entry", _joined(entry)), ("block", _by_kernel("block", block)),
         ("dynamic-shared", _by_kernel("dynamic_shared", dynamic_shared)), ("arch", _one(arch)),

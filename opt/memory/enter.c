@@ -1,0 +1,87 @@
+/* The test that decides between a staged loop and the original. */
+#include "opt/memory/rewrite.h"
+
+enum { ROUNDS_LIMIT = 1 << 30 };
+
+/* The threads vote at the end of a block that all of them execute: whether all of them pass the guards. */
+static RegId build_vote(Rewrite *w)
+{
+    Staging *s = w->s;
+    RegId all = REG_NONE;
+    for (unsigned g = 0; g < s->guard_count; g++) {
+        const bool passes_if = s->guards[g].passes_if;
+        RegId passes = slice_hoist(s, s->guards[g].predicate, s->vote), both = rewrite_reg(w, TYPE_PRED, "%passes");
+        Inst *inst = all == REG_NONE
+                         ? inst_build(w->body, passes_if ? "mov.pred" : "not.pred", "dr", both, passes)
+                         : inst_build(w->body, "and.pred", passes_if ? "drr" : "dr!", both, all, passes);
+        inst_insert_before(s->vote->last, inst);
+        all = both;
+    }
+    RegId result = rewrite_reg(w, TYPE_PRED, "%together");
+    inst_insert_before(s->vote->last, inst_build(w->body, "bar.red.and.pred", "dir", result, (int64_t)0, all));
+    return result;
+}
+
+/* Whether the launch's blocks have the size that the tiles are for. */
+static RegId build_size_test(Rewrite *w, const SumPlace *place, RegId holds)
+{
+    static const char *const sizes[] = {"%ntid.x", "%ntid.y", "%ntid.z"};
+    for (unsigned d = 0; d < 3 && w->s->block.origin != BLOCK_REQUIRED; d++) {
+        RegId size = rewrite_reg(w, TYPE_B32, "%ntid"), both = rewrite_reg(w, TYPE_PRED, "%staged");
+        sum_put(place, inst_build(w->body, "mov.u32", "ds", size, sizes[d]));
+        sum_put(place, inst_build(w->body, "setp.eq.and.u32", "drir", both, size, (int64_t)w->s->block.threads[d],
+                                  holds));
+        holds = both;
+    }
+    return holds;
+}
+
+static void build_strides(Rewrite *w, const SumPlace *place)
+{
+    const Staging *s = w->s;
+    size_t count = s->loop->header->phis.count;
+    w->strides = ARENA_ARRAY(s->scratch, RegId, count + 1);
+    for (size_t p = 0; p < count; p++) {
+        w->strides[p] = REG_NONE;
+        if (!s->inductions[p].is_found || s->inductions[p].reg == REG_NONE)
+            continue;
+        w->strides[p] = rewrite_reg(w, TYPE_B64, "%stride");
+        sum_put(place, inst_build(w->body, "mul.lo.s64", "dri", w->strides[p], s->inductions[p].reg,
+                                  (int64_t)s->rounds));
+    }
+}
+
+/* The numbers of tiles, and of rounds after them. */
+static void build_counts(Rewrite *w, RegId last_round)
+{
+    RegId count = rewrite_reg(w, TYPE_B32, "%rounds"), all = rewrite_reg(w, TYPE_B32, "%rounds");
+    w->tiles = rewrite_reg(w, TYPE_B32, "%tiles");
+    w->left = rewrite_reg(w, TYPE_B32, "%left");
+    inst_append(w->setup, inst_build(w->body, "cvt.u32.u64", "dr", count, last_round));
+    inst_append(w->setup, inst_build(w->body, "add.u32", "dri", all, count, (int64_t)1));
+    inst_append(w->setup, inst_build(w->body, "shr.u32", "dri", w->tiles, all,
+                                     (int64_t)__builtin_ctz(w->s->rounds)));
+    inst_append(w->setup, inst_build(w->body, "and.b32", "dri", w->left, all, (int64_t)w->s->rounds - 1));
+}
+
+void rewrite_test(Rewrite *w)
+{
+    Staging *s = w->s;
+    Block *preheader = s->loop->preheader;
+    RegId together = s->vote ? build_vote(w) : REG_NONE;
+    const SumPlace place = sum_place_new(w->body, preheader, s->analyses);
+    RegId last_round, enough = rewrite_reg(w, TYPE_PRED, "%staged"), holds = enough;
+    RegId fits = trip_count_build(&place, &s->trips, ROUNDS_LIMIT, &last_round);
+    sum_put(&place, inst_build(w->body, "setp.ge.and.u64", "drir", enough, last_round, (int64_t)s->rounds - 1, fits));
+    if (together != REG_NONE) {
+        holds = rewrite_reg(w, TYPE_PRED, "%staged");
+        sum_put(&place, inst_build(w->body, "and.pred", "drr", holds, enough, together));
+    }
+    holds = build_size_test(w, &place, holds);
+    build_strides(w, &place);
+    if (preheader->last && inst_is_terminator(preheader->last))
+        inst_remove(preheader->last);
+    inst_append(preheader, inst_build_branch(w->body, s->loop->header, holds, true));
+    preheader->fall = w->setup;
+    build_counts(w, last_round);
+}

@@ -1,0 +1,260 @@
+/* The loads of a tile, shared out among the threads of the block.
+ *
+ * Portions of a tile are numbered in the order of memory, the innermost dimension first, and thread t loads portions t,
+ * t + threads, ... So the indices of portion i are the digits of t + i * threads in a number system whose bases are the
+ * sizes of the dimensions, and in most cases only the last digit depends on i. */
+#include "opt/memory/rewrite.h"
+
+/* A part of a tile that a thread loads at once: a unit, or one member's element of a row. */
+typedef struct Portion {
+    Elsewhere at;
+    RegId member;   /* rows: the number of the member; else REG_NONE */
+    RegId store;    /* the address to which the tile's offset is added, and 'offset' is, too */
+    int64_t offset; /* bytes */
+    RegId inside;   /* whether there is such a portion; REG_NONE: there is */
+} Portion;
+
+/* A tile with the portions that all tiles of its layout have. */
+typedef struct Loading {
+    const Tile *tile;
+    const Portion *portions;
+    uint64_t count; /* of each thread */
+    unsigned turn;  /* of the threads that load it (takes_turns) */
+} Loading;
+
+/* A number that is split into indices: a register, and a constant that is added to it. */
+typedef struct Counter {
+    RegId reg;
+    uint64_t constant;
+} Counter;
+
+RegId rewrite_reg(Rewrite *w, Type type, const char *base)
+{
+    return body_add_reg(w->body, type, intern(w->body->module->names, base));
+}
+
+RegId rewrite_thread_index(Rewrite *w, Index index)
+{
+    static const char *const names[] = {"%tid.x", "%tid.y", "%tid.z"};
+    if (w->index[index] == REG_NONE) {
+        w->index[index] = rewrite_reg(w, TYPE_B32, "%tid");
+        inst_append(w->setup, inst_build(w->body, "mov.u32", "ds", w->index[index], names[index]));
+    }
+    return w->index[index];
+}
+
+RegId rewrite_multiple(Rewrite *w, RegId reg, uint32_t factor, RegId addend)
+{
+    RegId result = rewrite_reg(w, TYPE_B32, "%stage");
+    inst_append(w->setup, inst_build(w->body, "mad.lo.u32", "drir", result, reg, (int64_t)factor, addend));
+    return result;
+}
+
+bool tiles_match(const Tile *a, const Tile *b)
+{
+    if (a->unit != b->unit || a->dim_count != b->dim_count)
+        return false;
+    for (unsigned d = 0; d < a->dim_count; d++)
+        if (a->dims[d] != b->dims[d])
+            return false;
+    return true;
+}
+
+Inst *shared_access(Rewrite *w, bool is_store, Type type, const RegId *regs, unsigned count, RegId base,
+                    int64_t offset)
+{
+    const char *name = is_store ? "st" : "ld";
+    if (count == 1) {
+        const char *spelling = arena_printf(w->s->scratch, "%s.shared.%s", name, type_name(type));
+        return is_store ? inst_build(w->body, spelling, "ar", base, offset, regs[0])
+                        : inst_build(w->body, spelling, "da", regs[0], base, offset);
+    }
+    const char *spelling = arena_printf(w->s->scratch, "%s.shared.v%u.%s", name, count, type_name(type));
+    return inst_build_vector(w->body, spelling, is_store, regs, count, base, offset);
+}
+
+static RegId thread_number(Rewrite *w)
+{
+    const unsigned *block = w->s->block.threads;
+    RegId number = rewrite_thread_index(w, INDEX_X);
+    if (block[1] > 1)
+        number = rewrite_multiple(w, rewrite_thread_index(w, INDEX_Y), block[0], number);
+    if (block[2] > 1)
+        number = rewrite_multiple(w, rewrite_thread_index(w, INDEX_Z), block[0] * block[1], number);
+    return number;
+}
+
+static RegId build_sum(Rewrite *w, RegId reg, uint64_t constant)
+{
+    if (!constant)
+        return reg;
+    RegId sum = rewrite_reg(w, TYPE_B32, "%stage");
+    inst_append(w->setup, inst_build(w->body, "add.u32", "dri", sum, reg, (int64_t)constant));
+    return sum;
+}
+
+static unsigned log_two(uint32_t power)
+{
+    return (unsigned)__builtin_ctz(power);
+}
+
+/* Takes the remainder by 'size' off the counter. */
+static RegId counter_split(Rewrite *w, Counter *counter, uint32_t size)
+{
+    if (counter->constant % size)
+        *counter = (Counter){build_sum(w, counter->reg, counter->constant), 0};
+    RegId rest = rewrite_reg(w, TYPE_B32, "%stage"), quotient = rewrite_reg(w, TYPE_B32, "%stage");
+    bool is_power = !(size & (size - 1));
+    inst_append(w->setup, inst_build(w->body, is_power ? "and.b32" : "rem.u32", "dri", rest, counter->reg,
+                             is_power ? (int64_t)size - 1 : (int64_t)size));
+    inst_append(w->setup, inst_build(w->body, is_power ? "shr.u32" : "div.u32", "dri", quotient, counter->reg,
+                             is_power ? (int64_t)log_two(size) : (int64_t)size));
+    *counter = (Counter){quotient, counter->constant / size};
+    return rest;
+}
+
+static uint64_t portions_of(const Tile *tile)
+{
+    uint64_t portions = tile->is_row ? tile->member_count : 1;
+    for (unsigned d = 0; d < tile->dim_count; d++)
+        portions *= tile->sizes[d];
+    return portions;
+}
+
+/* Whether the tile keeps only some of the threads busy. */
+static bool takes_turns(const Rewrite *w, const Tile *tile)
+{
+    uint64_t all = portions_of(tile);
+    return all < w->s->threads && !(w->s->threads % all);
+}
+
+static RegId build_predicate(Rewrite *w, const char *spelling, RegId reg, uint64_t constant)
+{
+    RegId holds = rewrite_reg(w, TYPE_PRED, "%inside");
+    inst_append(w->setup, inst_build(w->body, spelling, "dri", holds, reg, (int64_t)constant));
+    return holds;
+}
+
+/* The counter of the thread's portion number i. If several tiles are needed to keep all threads busy, the turn says
+ * which of them load this one. */
+static Counter counter_start(Rewrite *w, const Tile *tile, uint64_t i, unsigned turn, RegId *inside)
+{
+    uint64_t all = portions_of(tile), threads = w->s->threads;
+    Counter counter = {w->number, i * threads};
+    if (takes_turns(w, tile)) {
+        RegId rest = counter_split(w, &counter, (uint32_t)all);
+        *inside = build_predicate(w, "setp.eq.u32", counter.reg, turn);
+        return (Counter){rest, 0};
+    }
+    if ((i + 1) * threads > all)
+        *inside = build_predicate(w, "setp.lt.u32", build_sum(w, w->number, i * threads), all);
+    return counter;
+}
+
+/* The thread's portion number i of a tile with this layout. */
+static Portion portion_build(Rewrite *w, const Tile *tile, uint64_t i, unsigned turn)
+{
+    Portion portion = {.at = {{REG_NONE, REG_NONE, REG_NONE, REG_NONE}}, .member = REG_NONE, .inside = REG_NONE};
+    Counter counter = counter_start(w, tile, i, turn, &portion.inside);
+    portion.store = w->base;
+    if (tile->is_row) {
+        portion.member = counter_split(w, &counter, tile->member_count);
+        portion.store = rewrite_multiple(w, portion.member, tile->unit / tile->member_count, portion.store);
+    }
+    for (unsigned d = 0; d + 1 < tile->dim_count; d++) {
+        RegId index = counter_split(w, &counter, tile->sizes[d]);
+        portion.at.index[tile->dims[d]] = index;
+        portion.store = rewrite_multiple(w, index, tile->pitches[d], portion.store);
+    }
+    unsigned last = tile->dim_count - 1;
+    portion.store = rewrite_multiple(w, counter.reg, tile->pitches[last], portion.store);
+    portion.offset = (int64_t)(counter.constant * tile->pitches[last]);
+    portion.at.index[tile->dims[last]] = build_sum(w, counter.reg, counter.constant);
+    return portion;
+}
+
+/* The members' registers for a portion: loaded in the top, from where the other thread loads them. */
+static void build_load(Rewrite *w, const Tile *tile, const Member *member, const Portion *portion, RegId *results)
+{
+    Inst *load = inst_clone(w->body, member->inst);
+    Access access;
+    RegId address = slices_value(w->slices, &portion->at, member->base);
+    unsigned count = 0;
+    require(inst_access(load, &access));
+    if (portion->member != REG_NONE) {
+        RegId moved = body_clone_reg(w->body, address), way = rewrite_reg(w, TYPE_B64, "%stage");
+        bool is_wide = type_bits(w->body->regs.data[address].type) == 64;
+        int64_t bytes = tile->unit / tile->member_count;
+        if (is_wide)
+            inst_append(w->setup, inst_build(w->body, "mul.wide.u32", "dri", way, portion->member, bytes));
+        inst_append(w->top, is_wide ? inst_build(w->body, "add.s64", "drr", moved, address, way)
+                            : inst_build(w->body, "mad.lo.u32", "drir", moved, portion->member, bytes, address));
+        address = moved;
+    }
+    operand_ref(load, &access.address->items[0])->reg = address;
+    for (unsigned r = 0; r < load->ref_count; r++)
+        if (ref_writes(&load->refs[r]))
+            results[count++] = load->refs[r].reg = body_clone_reg(w->body, load->refs[r].reg);
+    require(count == member->count);
+    inst_append(w->top, load);
+    if (portion->inside != REG_NONE)
+        inst_guard(w->body, load, portion->inside, false, REG_NONE);
+}
+
+static void build_store(Rewrite *w, const Tile *tile, const Portion *portion, const RegId *regs)
+{
+    unsigned count = tile->is_row ? tile->count / tile->member_count : tile->count;
+    Inst *store = shared_access(w, true, tile->members[0].type, regs, count, portion->store,
+                                portion->offset + tile->offset);
+    inst_append(w->top, store);
+    if (portion->inside != REG_NONE)
+        inst_set_guard(w->body, store, portion->inside, false);
+}
+
+static Loading loading_of(Rewrite *w, const Loading *loadings, size_t known, const Tile *tile)
+{
+    unsigned turn = 0;
+    for (size_t i = 0; i < known; i++)
+        turn += takes_turns(w, tile) && takes_turns(w, loadings[i].tile);
+    turn = takes_turns(w, tile) ? turn % (w->s->threads / (unsigned)portions_of(tile)) : 0;
+    for (size_t i = 0; i < known; i++)
+        if (tiles_match(loadings[i].tile, tile) && loadings[i].tile->is_row == tile->is_row &&
+            loadings[i].tile->member_count == tile->member_count && loadings[i].turn == turn)
+            return (Loading){tile, loadings[i].portions, loadings[i].count, turn};
+    uint64_t count = divide_up(portions_of(tile), w->s->threads);
+    Portion *portions = ARENA_ARRAY(w->s->scratch, Portion, count);
+    for (uint64_t i = 0; i < count; i++)
+        portions[i] = portion_build(w, tile, i, turn);
+    return (Loading){tile, portions, count, turn};
+}
+
+typedef VEC(RegId *) ResultVec;
+
+static void load_all(Rewrite *w, const Loading *loading, ResultVec *results)
+{
+    const Tile *tile = loading->tile;
+    for (uint64_t k = 0; k < loading->count; k++) {
+        RegId *regs = ARENA_ARRAY(w->s->scratch, RegId, tile->count);
+        for (unsigned m = 0; m < (tile->is_row ? 1 : tile->member_count); m++)
+            build_load(w, tile, &tile->members[m], &loading->portions[k], regs + m * tile->members[m].count);
+        VEC_PUSH(w->s->scratch, *results, regs);
+    }
+}
+
+void rewrite_fill(Rewrite *w)
+{
+    const TileVec *tiles = &w->s->tiles;
+    Loading *loadings = ARENA_ARRAY(w->s->scratch, Loading, tiles->count);
+    ResultVec results = {0};
+    size_t next = 0;
+    w->number = thread_number(w);
+    inst_append(w->top, inst_build(w->body, "bar.sync", "i", (int64_t)0));
+    for (size_t i = 0; i < tiles->count; i++) {
+        loadings[i] = loading_of(w, loadings, i, &tiles->data[i]);
+        load_all(w, &loadings[i], &results);
+    }
+    for (size_t i = 0; i < tiles->count; i++)
+        for (uint64_t k = 0; k < loadings[i].count; k++)
+            build_store(w, loadings[i].tile, &loadings[i].portions[k], results.data[next++]);
+    inst_append(w->top, inst_build(w->body, "bar.sync", "i", (int64_t)0));
+}

@@ -1,0 +1,95 @@
+/* Whether all threads of a block go round a loop together.
+ *
+ * Either nothing that differs between threads decides on it, or branches do, as in "if (row < n && col < n)". These are
+ * the loop's *guards*. If their conditions can be computed where all threads of the block still are, the threads vote
+ * there on whether all of them will pass, so that blocks at the edge of the data execute the original loop. */
+#include "opt/memory/internal.h"
+
+/* Whether control comes from one block to the other without passing 'except'. */
+static bool leads_to(const Staging *s, Block *from, const Block *to, const Block *except)
+{
+    BitSet seen = bitset_new(s->scratch, s->body->blocks.count);
+    VEC(Block *) pending = {0};
+    VEC_PUSH(s->scratch, pending, from);
+    while (pending.count) {
+        Block *block = VEC_POP(pending);
+        if (block == except || bitset_has(&seen, block->id))
+            continue;
+        if (block == to)
+            return true;
+        bitset_add(&seen, block->id);
+        FOR_EACH_SUCC(block, succ)
+            VEC_PUSH(s->scratch, pending, succ);
+    }
+    return false;
+}
+
+/* The branch at the end of the block as a guard of the loop: threads that go to one side get to the loop, the others do
+ * not. */
+static bool guard_add(Staging *s, const Block *block)
+{
+    const Block *preheader = s->loop->preheader;
+    const Inst *branch = block_two_way_branch(block);
+    if (!branch || s->guard_count == GUARDS_MOST || !dominance_has(s->dominance, block, preheader) ||
+        loop_of(s->loops, block) != loop_of(s->loops, s->guard_count ? s->guards[0].block : block) ||
+        (loop_of(s->loops, block) && !loop_contains(s->loops, loop_of(s->loops, block), preheader)))
+        return stage_refuse(s, block->last, REFUSAL_STAGE_APART);
+    bool by_taken = leads_to(s, branch->targets[0], preheader, block);
+    bool by_fall = leads_to(s, block->fall, preheader, block);
+    if (by_taken == by_fall)
+        return stage_refuse(s, branch, REFUSAL_STAGE_APART);
+    s->guards[s->guard_count++] = (Guard){block, inst_predicate(branch), by_taken != branch->guard_inverted};
+    return true;
+}
+
+/* The branch at which threads of a block part before they get to the loop. */
+static const Block *parting(const Variance *variance, const Block *block)
+{
+    VarianceRoot root = {0};
+    variance_block_reason(variance, block, &root);
+    return root.branch ? root.branch->block : NULL;
+}
+
+static Block *first_guard(const Staging *s)
+{
+    const Block *first = s->guards[0].block;
+    for (unsigned g = 1; g < s->guard_count; g++)
+        if (dominance_has(s->dominance, s->guards[g].block, first))
+            first = s->guards[g].block;
+    return s->body->blocks.data[first->id];
+}
+
+static bool guards_are_early(Staging *s)
+{
+    for (unsigned g = 0; g < s->guard_count; g++)
+        if (!slice_is_early(s, s->guards[g].predicate, s->vote))
+            return stage_refuse(s, s->guards[g].block->last,
+                                REFUSAL_STAGE_GUARD_LATE);
+    return true;
+}
+
+bool stage_find_guards(Staging *s)
+{
+    BitSet *passed = ARENA_NEW(s->scratch, BitSet);
+    const Dominance *postdominance = analyses_postdominance(s->analyses);
+    const Block *preheader = s->loop->preheader;
+    *passed = bitset_new(s->scratch, s->body->blocks.count);
+    const VarianceOptions options = {.uniform_branches = passed};
+    const Variance *plain = variance_compute(s->scratch, s->body, postdominance, VARIANCE_ANY, &(VarianceOptions){0});
+    s->variance = plain;
+    while (variance_block(s->variance, preheader)) {
+        const Block *block = parting(s->variance, preheader);
+        if (!block || bitset_has(passed, block->id))
+            return stage_refuse(s, preheader->last, REFUSAL_STAGE_APART);
+        if (!guard_add(s, block))
+            return false;
+        bitset_add(passed, block->id);
+        s->variance = variance_compute(s->scratch, s->body, postdominance, VARIANCE_ANY, &options);
+    }
+    if (!s->guard_count)
+        return true;
+    s->vote = first_guard(s);
+    if (variance_block(plain, s->vote))
+        return stage_refuse(s, s->vote->last, REFUSAL_STAGE_APART);
+    return guards_are_early(s);
+}

@@ -1,0 +1,144 @@
+/* The declarations that the files of staging share. */
+#ifndef PTXOPT_OPT_MEMORY_INTERNAL_H
+#define PTXOPT_OPT_MEMORY_INTERNAL_H
+
+#include "analysis/analysis.h"
+#include "opt/block_size.h"
+#include "opt/common/trips.h"
+#include "opt/memory/stage.h"
+#include "target/target.h"
+
+/* An address may depend on the indices of the thread in its block, and on the number of the round. */
+typedef enum Index { INDEX_X, INDEX_Y, INDEX_Z, INDEX_ROUND, INDEX_COUNT } Index;
+
+/* How a register of the loop, or of the code before it, depends on the indices. */
+typedef struct Pattern {
+    bool is_resolved;  /* it can be computed for any thread and round: by pure instructions from the indices and from
+                        * values that the block has in common */
+    uint8_t depends;   /* a bit for each Index */
+    uint8_t unknown;   /* those whose slope is unknown */
+    int64_t slope[INDEX_COUNT]; /* what it grows by with the index, where arithmetic does not wrap: this decides what
+                                 * pays, never what is right */
+} Pattern;
+
+/* A phi of the loop's header that grows by the same sum each round. */
+typedef struct Induction {
+    bool is_found;
+    AffineForm step;
+    AffineTerm terms[AFFINE_TERMS];
+    RegId reg; /* the step; REG_NONE: it is a constant */
+} Induction;
+
+enum { MEMBERS_MOST = 4, GUARDS_MOST = 8 };
+
+/* A load whose results come from shared memory. */
+typedef struct Member {
+    Inst *inst;
+    RegId base;      /* of its address, to which 'offset' is added */
+    int64_t offset;  /* bytes */
+    unsigned count;  /* elements of its vector */
+    Type type;       /* of an element */
+    unsigned bytes;  /* of an element */
+    Pattern pattern; /* of 'base' */
+} Member;
+
+/* The elements that some loads of one block read in all threads and rounds: an array of *units*, each with an element
+ * of every member, one after the other. */
+typedef struct Tile {
+    Member members[MEMBERS_MOST];
+    unsigned member_count;
+    bool is_row;                /* the members read neighbouring elements, which different threads load */
+    unsigned count;             /* elements of a unit: 1, 2 or 4 */
+    unsigned unit;              /* bytes */
+    unsigned dim_count;
+    Index dims[INDEX_COUNT];    /* the innermost first */
+    uint32_t sizes[INDEX_COUNT];  /* of 'dims' */
+    uint32_t pitches[INDEX_COUNT]; /* of 'dims': bytes */
+    uint32_t bytes, offset;     /* in the shared array */
+} Tile;
+
+typedef VEC(Tile) TileVec;
+
+/* A branch that sends some threads past the loop. */
+typedef struct Guard {
+    const Block *block;
+    RegId predicate;
+    bool passes_if; /* the predicate's value in threads that go on to the loop */
+} Guard;
+
+typedef struct Staging {
+    Body *body;
+    Arena *scratch;
+    Analyses *analyses;
+    const Dominance *dominance;
+    const LoopForest *loops;
+    const Values *values;
+    const Loop *loop;
+    const StageRequest *request;
+    const SmLimits *sm;     /* NULL: unknown */
+    uint64_t shared;        /* bytes that the kernel has of its own */
+    BlockSize block;
+    unsigned threads;       /* of a block */
+    TripCount trips;
+    Block *latch, *after;   /* the end of the loop, and where it leads then */
+    Guard guards[GUARDS_MOST];
+    unsigned guard_count;
+    Block *vote;            /* the block at whose end the threads vote; NULL: they need not */
+    const Variance *variance; /* between the threads of a block all of which pass the guards */
+    Pattern *patterns;      /* by RegId */
+    Induction *inductions;  /* by phi of the header */
+    uint32_t *order;        /* by Block.id: the number of its first instruction, in an order in which definitions come
+                             * before uses; Inst.id continues from there */
+    TileVec tiles;
+    unsigned rounds;        /* of a tile: a power of two */
+    uint32_t bytes;         /* of all tiles */
+    Variable **array;       /* shared by all loops of the kernel; *array is NULL until one is staged */
+    StagedLoop *report;
+} Staging;
+
+/* refuse.c */
+/* Sets the loop's refusal, with the place of the instruction (NULL: none), and returns false. */
+bool stage_refuse(Staging *s, const Inst *inst, RefusalReason reason);
+/* Whether the instruction only computes: it can be executed by any thread, anywhere and any number of times. */
+bool stage_is_computation(const Inst *inst);
+/* The index that the instruction reads; INDEX_COUNT: none. */
+Index stage_index(const Inst *inst);
+
+/* gather.c */
+/* Finds the guards of the loop and the place to vote on them. False, and refused, if it is not certain that all threads
+ * of a block go round the loop together, or none. */
+bool stage_find_guards(Staging *s);
+
+/* patterns.c */
+/* Computes the patterns of all registers that an address in the loop may depend on, and adds code for steps to the
+ * preheader. */
+void stage_find_patterns(Staging *s);
+
+/* tiles.c */
+/* Chooses the loads to stage, their tiles and the number of rounds. False, and refused, if there are none. */
+bool stage_find_tiles(Staging *s);
+
+/* slices.c */
+/* The thread and the round that a value is computed for: a 32-bit register for each index, counted in rounds of the
+ * tile; REG_NONE: this thread's, and round 0. */
+typedef struct Elsewhere {
+    RegId index[INDEX_COUNT];
+} Elsewhere;
+
+typedef struct Slices Slices;
+/* Code goes to the end of 'setup', which is executed once, and of 'top', which is executed for each tile; phis of 'top'
+ * advance at the end of 'tail'. 'strides' are registers with the inductions' steps for a tile, or REG_NONE where that
+ * is a constant. */
+Slices *slices_new(Staging *s, Block *setup, Block *top, Block *tail, const RegId *strides);
+/* The value of the register there. */
+RegId slices_value(Slices *slices, const Elsewhere *at, RegId reg);
+/* A value at the end of the block 'at', which dominates the loop, computed by instructions that do not depend on the
+ * path to there. False if that is impossible. */
+bool slice_is_early(const Staging *s, RegId reg, const Block *at);
+RegId slice_hoist(Staging *s, RegId reg, Block *at);
+
+/* rewrite.c */
+/* Makes the staged loop beside the original. Cannot fail. */
+void stage_rewrite(Staging *s);
+
+#endif

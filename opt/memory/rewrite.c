@@ -1,0 +1,254 @@
+/* The staged loop, beside the original.
+ *
+ *     preheader:  enough = all threads of the block get here, there are T rounds, the block has the size expected
+ *                 if (!enough) goto header
+ *     setup:      addresses
+ *     top:        barrier                             all have read the last tile
+ *                 load and store this thread's part of the next tile
+ *                 barrier                             all of it is there
+ *     body:       T rounds that read from the tile
+ *     tail:       another T rounds? goto top
+ *     rest:       no round left? goto after
+ *     header:     the original loop, for the rounds that are left
+ *
+ * Values pass from round to round as in the original, so sums keep their order. The original loop ends by its own
+ * condition; in the copy, whose number of rounds is known, a counter takes its place. */
+#include "opt/memory/rewrite.h"
+
+#include <stdlib.h>
+
+enum { ALIGNMENT = 16 };
+
+/* The tiles that are read at one register plus constants. */
+typedef struct Reader {
+    const Tile *like;
+    RegId now; /* in the body */
+} Reader;
+
+typedef VEC(Reader) ReaderVec;
+
+static uint32_t round_pitch(const Tile *tile)
+{
+    for (unsigned d = 0; d < tile->dim_count; d++)
+        if (tile->dims[d] == INDEX_ROUND)
+            return tile->pitches[d];
+    return 0;
+}
+
+static void build_base(Rewrite *w)
+{
+    Staging *s = w->s;
+    if (!*s->array)
+        *s->array = body_add_array(w->body, "ptxopt_tile", SPACE_SHARED, s->bytes, ALIGNMENT);
+    if ((*s->array)->dims[0] < s->bytes)
+        (*s->array)->dims[0] = s->bytes;
+    w->base = rewrite_reg(w, TYPE_B32, "%tile");
+    w->zero = rewrite_reg(w, TYPE_B32, "%zero");
+    inst_append(w->setup, inst_build(w->body, "mov.u32", "dv", w->base, *s->array));
+    inst_append(w->setup, inst_build(w->body, "mov.u32", "di", w->zero, (int64_t)0));
+}
+
+/* A value of each round of a tile. */
+static RegId add_counter(Rewrite *w, RegId first, uint32_t step)
+{
+    Block *header = versions_block(&w->versions, w->s->loop->header);
+    Block *latch = versions_block(&w->versions, w->s->latch);
+    Phi phi = {.dst = rewrite_reg(w, TYPE_B32, "%round")};
+    RegId next = rewrite_reg(w, TYPE_B32, "%round");
+    VEC_PUSH(w->body->arena, phi.args, ((PhiArg){w->top, first}));
+    VEC_PUSH(w->body->arena, phi.args, ((PhiArg){latch, next}));
+    VEC_PUSH(w->body->arena, header->phis, phi);
+    inst_insert_before(latch->last, inst_build(w->body, "add.u32", "dri", next, phi.dst, (int64_t)step));
+    return phi.dst;
+}
+
+/* The address from which this thread's elements of the tile are counted. */
+static RegId read_address(Rewrite *w, ReaderVec *readers, const Tile *tile)
+{
+    for (size_t i = 0; i < readers->count; i++)
+        if (tiles_match(readers->data[i].like, tile))
+            return readers->data[i].now;
+    RegId first = w->base;
+    for (unsigned d = 0; d < tile->dim_count; d++)
+        if (tile->dims[d] != INDEX_ROUND)
+            first = rewrite_multiple(w, rewrite_thread_index(w, tile->dims[d]), tile->pitches[d], first);
+    const Reader reader = {tile, add_counter(w, first, round_pitch(tile))};
+    VEC_PUSH(w->s->scratch, *readers, reader);
+    return reader.now;
+}
+
+/* The copy of an instruction of the loop: copies are in the order of the originals. */
+static Inst *copy_of(Rewrite *w, const Inst *inst)
+{
+    Inst *copy = versions_block(&w->versions, inst->block)->first;
+    for (const Inst *i = inst->block->first; i != inst; i = i->next)
+        copy = copy->next;
+    return copy;
+}
+
+/* Reads the members of a tile at the place of the first of them. */
+static void replace_loads(Rewrite *w, const Tile *tile, Inst *const *copies, RegId address)
+{
+    RegId regs[MEMBERS_MOST];
+    unsigned count = 0, first = 0;
+    for (unsigned m = 0; m < tile->member_count; m++) {
+        for (unsigned r = 0; r < copies[m]->ref_count; r++)
+            if (ref_writes(&copies[m]->refs[r]))
+                regs[count++] = copies[m]->refs[r].reg;
+        if (tile->members[m].inst->id < tile->members[first].inst->id)
+            first = m;
+    }
+    Inst *load = shared_access(w, false, tile->members[0].type, regs, count, address, tile->offset);
+    load->span = copies[first]->span;
+    load->loc = copies[first]->loc;
+    inst_insert_before(copies[first], load);
+    for (unsigned m = 0; m < tile->member_count; m++)
+        inst_remove(copies[m]);
+}
+
+static void read_tiles(Rewrite *w)
+{
+    const TileVec *tiles = &w->s->tiles;
+    ReaderVec readers = {0};
+    Inst **copies = ARENA_ARRAY(w->s->scratch, Inst *, tiles->count * MEMBERS_MOST);
+    for (size_t i = 0; i < tiles->count; i++)
+        for (unsigned m = 0; m < tiles->data[i].member_count; m++)
+            copies[i * MEMBERS_MOST + m] = copy_of(w, tiles->data[i].members[m].inst);
+    for (size_t i = 0; i < tiles->count; i++)
+        replace_loads(w, &tiles->data[i], &copies[i * MEMBERS_MOST], read_address(w, &readers, &tiles->data[i]));
+}
+
+/* The value that the phi gets from the end of the loop. */
+static RegId next_value(const Staging *s, const Phi *phi)
+{
+    for (size_t a = 0; a < phi->args.count; a++)
+        if (phi->args.data[a].pred == s->latch)
+            return phi->args.data[a].reg;
+    return REG_NONE;
+}
+
+/* The phi after all tiles: start + rounds * step, so that pointers which only staged loads read need not advance
+ * from round to round. REG_NONE: it has no such step. */
+static RegId closed_value(Rewrite *w, size_t p, RegId start)
+{
+    const Induction *induction = &w->s->inductions[p];
+    Body *body = w->body;
+    if (!induction->is_found)
+        return REG_NONE;
+    bool is_wide = type_bits(body->regs.data[start].type) == 64;
+    RegId rounds = is_wide ? w->staged_wide : w->staged, value = body_clone_reg(body, start);
+    const char *spelling = is_wide ? "mad.lo.s64" : "mad.lo.s32";
+    inst_append(w->rest, induction->reg == REG_NONE
+                             ? inst_build(body, spelling, "drir", value, rounds, induction->step.constant, start)
+                             : inst_build(body, spelling, "drrr", value, rounds, induction->reg, start));
+    return value;
+}
+
+/* The number of rounds in all tiles. */
+static void count_staged(Rewrite *w)
+{
+    w->staged = rewrite_reg(w, TYPE_B32, "%rounds");
+    w->staged_wide = rewrite_reg(w, TYPE_B64, "%rounds");
+    inst_append(w->rest, inst_build(w->body, "mul.lo.u32", "dri", w->staged, w->tiles, (int64_t)w->s->rounds));
+    inst_append(w->rest, inst_build(w->body, "cvt.u64.u32", "dr", w->staged_wide, w->staged));
+}
+
+/* The header's phis pass through the top of each tile, and on to the rounds that are left. */
+static void lead_phis(Rewrite *w)
+{
+    Staging *s = w->s;
+    Arena *arena = w->body->arena;
+    Block *header = s->loop->header, *copy = versions_block(&w->versions, header);
+    count_staged(w);
+    for (size_t p = 0; p < header->phis.count; p++) {
+        Phi *old = &header->phis.data[p], *own = &copy->phis.data[p];
+        Phi phi = {.dst = body_clone_reg(w->body, old->dst)};
+        RegId last = versions_reg(&w->versions, next_value(s, old));
+        VEC_PUSH(arena, phi.args, ((PhiArg){w->setup, loop_start(s->loop, old)}));
+        VEC_PUSH(arena, phi.args, ((PhiArg){w->tail, last}));
+        VEC_PUSH(arena, w->top->phis, phi);
+        for (size_t a = 0; a < own->args.count; a++)
+            if (own->args.data[a].pred == s->loop->preheader)
+                own->args.data[a] = (PhiArg){w->top, phi.dst};
+        RegId closed = closed_value(w, p, loop_start(s->loop, old));
+        VEC_PUSH(arena, old->args, ((PhiArg){w->rest, closed == REG_NONE ? last : closed}));
+    }
+}
+
+/* Ends the copy of the loop after as many rounds as a tile has. */
+static void end_body(Rewrite *w)
+{
+    Block *header = versions_block(&w->versions, w->s->loop->header);
+    Block *latch = versions_block(&w->versions, w->s->latch);
+    RegId more = rewrite_reg(w, TYPE_PRED, "%more");
+    RegId round = add_counter(w, w->zero, 1);
+    inst_insert_before(latch->last, inst_build(w->body, "setp.lt.u32", "dri", more, round,
+                                               (int64_t)w->s->rounds - 1));
+    inst_remove(latch->last);
+    inst_append(latch, inst_build_branch(w->body, header, more, false));
+    latch->fall = w->tail;
+}
+
+/* Goes back to the top while there are tiles, then to the rounds that are left. */
+static void end_tiles(Rewrite *w)
+{
+    Arena *arena = w->body->arena;
+    Phi tile = {.dst = rewrite_reg(w, TYPE_B32, "%tiles")};
+    RegId next = rewrite_reg(w, TYPE_B32, "%tiles");
+    RegId more = rewrite_reg(w, TYPE_PRED, "%more"), none = rewrite_reg(w, TYPE_PRED, "%none");
+    VEC_PUSH(arena, tile.args, ((PhiArg){w->setup, w->tiles}));
+    VEC_PUSH(arena, tile.args, ((PhiArg){w->tail, next}));
+    VEC_PUSH(arena, w->top->phis, tile);
+    inst_append(w->tail, inst_build(w->body, "add.u32", "dri", next, tile.dst, (int64_t)-1));
+    inst_append(w->tail, inst_build(w->body, "setp.ne.u32", "dri", more, next, (int64_t)0));
+    inst_append(w->tail, inst_build_branch(w->body, w->top, more, false));
+    w->tail->fall = w->rest;
+    inst_append(w->rest, inst_build(w->body, "setp.eq.u32", "dri", none, w->left, (int64_t)0));
+    inst_append(w->rest, inst_build_branch(w->body, w->s->after, none, false));
+    w->rest->fall = w->s->loop->header;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const Block *x = *(Block *const *)a, *y = *(Block *const *)b;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static void copy_loop(Rewrite *w)
+{
+    Staging *s = w->s;
+    Versions *v = &w->versions;
+    uint32_t count = s->loop->block_count;
+    Block **blocks = ARENA_ARRAY(s->scratch, Block *, count);
+    for (uint32_t b = 0; b < count; b++)
+        blocks[b] = s->loop->blocks[b];
+    qsort(blocks, count, sizeof *blocks, compare_ids);
+    *v = versions_new(s->scratch, w->body, s->values);
+    versions_begin(v, blocks, count);
+    w->setup = versions_add_block(v, s->loop->preheader, true);
+    w->top = versions_add_block(v, s->loop->preheader, true);
+    versions_copy(v, blocks, count, s->loop->preheader);
+    w->tail = versions_add_block(v, s->loop->preheader, true);
+    w->rest = versions_add_block(v, s->loop->preheader, true);
+    w->setup->fall = w->top;
+    w->top->fall = versions_block(v, s->loop->header);
+}
+
+void stage_rewrite(Staging *s)
+{
+    Rewrite w = {.s = s, .body = s->body, .index = {REG_NONE, REG_NONE, REG_NONE}};
+    copy_loop(&w);
+    rewrite_test(&w);
+    build_base(&w);
+    lead_phis(&w);
+    w.slices = slices_new(s, w.setup, w.top, w.tail, w.strides);
+    rewrite_fill(&w);
+    read_tiles(&w);
+    end_body(&w);
+    end_tiles(&w);
+    for (uint32_t b = 0; b < s->loop->block_count; b++)
+        s->loop->blocks[b]->is_cold = true;
+    versions_join(&w.versions, s->after);
+    block_replace_pred(s->after, versions_block(&w.versions, s->latch), w.rest);
+    versions_finish(&w.versions);
+}

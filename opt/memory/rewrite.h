@@ -1,0 +1,42 @@
+/* The declarations that the files share which make the staged loop. */
+#ifndef PTXOPT_OPT_MEMORY_REWRITE_H
+#define PTXOPT_OPT_MEMORY_REWRITE_H
+
+#include "opt/common/versions.h"
+#include "opt/memory/internal.h"
+
+/* See rewrite.c for the blocks. */
+typedef struct Rewrite {
+    Staging *s;
+    Body *body;
+    Versions versions;
+    Block *setup, *top, *tail, *rest;
+    RegId *strides;         /* by phi of the header: a register with its step for a tile; REG_NONE: it is a constant */
+    RegId base;             /* the address of the shared array */
+    RegId index[3];         /* of this thread; REG_NONE: not read yet */
+    RegId zero;
+    RegId number;           /* of this thread in its block */
+    Slices *slices;
+    RegId tiles, left;      /* the number of tiles, and of rounds after them */
+    RegId staged, staged_wide; /* of rounds in tiles, in 32 and 64 bits */
+} Rewrite;
+
+/* enter.c */
+/* Ends the preheader: to the setup if all threads of the block get there and there are enough rounds for a tile, else
+ * to the original loop. Sets tiles, left and strides. */
+void rewrite_test(Rewrite *w);
+
+/* fill.c */
+RegId rewrite_reg(Rewrite *w, Type type, const char *base);
+/* reg * factor + addend, in the setup. */
+RegId rewrite_multiple(Rewrite *w, RegId reg, uint32_t factor, RegId addend);
+RegId rewrite_thread_index(Rewrite *w, Index index);
+/* Whether the elements of two tiles are at the same distances. */
+bool tiles_match(const Tile *a, const Tile *b);
+/* A load or store of this many elements in shared memory. */
+Inst *shared_access(Rewrite *w, bool is_store, Type type, const RegId *regs, unsigned count, RegId base,
+                    int64_t offset);
+/* Lets the threads of the block load all tiles together, in the top, between two barriers. */
+void rewrite_fill(Rewrite *w);
+
+#endif

@@ -1,0 +1,238 @@
+/* Staging: what the threads of a block read from global memory in a loop goes through shared memory ("A GPGPU Compiler
+ * for Memory Optimization and Parallelism Management", PLDI'10, sections 3.2 to 3.4).
+ *
+ *     for (k = 0; k < n; k++)                 for (k = 0; k + 16 <= n; k += 16) {
+ *         s += a[row * n + k] * b[k];    ->       barrier
+ *                                                 the block loads a[its rows][k .. k + 15] together
+ *                                                 barrier
+ *                                                 for (i = 0; i < 16; i++)
+ *                                                     s += tile[ty][i] * b[k + i];
+ *                                             }
+ *                                             for (; k < n; k++) ...
+ *
+ * A loop is staged if
+ *   1. it has one end, does not store to global memory, does not synchronise and calls nothing;
+ *   2. all threads of the block go round it together, and the number of rounds is known before it (gather.c). If
+ *      guards decide which threads do, these vote, and blocks in which some do not take the original loop;
+ *   3. the block's size is known. If launches may have another one, they take the original loop, too;
+ *   4. the address of a load, executed in every round, can be computed for another thread and round (patterns.c,
+ *      slices.c).
+ * Then each address in a tile is that of a load which some thread of the block executes in these rounds, so nothing is
+ * read that was not read before. The value is the same, too: the thread that reads it in the original does not store
+ * in the loop, and its stores before that are ordered before the tile's loads by the barrier; no other thread may store
+ * there without synchronizing with it in between, because that would be a data race. */
+#include "opt/common/preheader.h"
+#include "opt/demands.h"
+#include "opt/memory/internal.h"
+#include "opt/passes.h"
+
+unsigned stage_count(const StageResult *result)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < result->loops.count; i++)
+        count += result->loops.data[i].done;
+    return count;
+}
+
+/* An instruction that no kernel with staged loops may have. */
+typedef struct Obstacle {
+    const Inst *inst;
+    RefusalReason reason;
+} Obstacle;
+
+static bool is_plain_barrier(const Inst *inst)
+{
+    uint64_t number;
+    return inst->sync == SYNC_BLOCK_BARRIER && inst->operand_count == 1 &&
+           operand_is_integer(&inst->operands[0], &number) && !number;
+}
+
+static RefusalReason inst_obstacle(const Inst *inst)
+{
+    const Sreg *sreg = inst_is_opaque(inst) ? NULL : inst_sreg(inst);
+    if (inst_is_opaque(inst) || inst_is_call(inst))
+        return REFUSAL_STAGE_CALL;
+    if (inst->sync == SYNC_BLOCK_BARRIER && !is_plain_barrier(inst))
+        return REFUSAL_STAGE_BARRIER;
+    if (inst->sync == SYNC_BLOCK_COUNT || inst->sync == SYNC_REGISTERS)
+        return REFUSAL_STAGE_WAITS;
+    if (sreg && (sreg->role == SREG_ROLE_TOTAL_SMEM_SIZE || sreg->role == SREG_ROLE_DYNAMIC_SMEM_SIZE))
+        return REFUSAL_STAGE_SIZE;
+    return REFUSAL_NONE;
+}
+
+/* The variable in shared memory that the operand names; NULL: none. */
+static const Variable *shared_variable(const Operand *operand)
+{
+    const Operand *item = operand->kind == OPERAND_ADDRESS ? &operand->items[0] : operand;
+    bool is_variable = item->kind == OPERAND_SYMBOL && item->symbol.kind == SYMBOL_VARIABLE;
+    return is_variable && item->symbol.variable->space == SPACE_SHARED ? item->symbol.variable : NULL;
+}
+
+/* Adds the shared variables that the instruction names to the set, and their bytes; false if one has no size. */
+static bool add_shared(const Inst *inst, PointerMap *seen, uint64_t *bytes)
+{
+    for (unsigned i = 0; i < inst->operand_count; i++) {
+        const Variable *variable = shared_variable(&inst->operands[i]);
+        if (!variable || pointer_map_get(seen, variable))
+            continue;
+        if (!variable_bytes(variable))
+            return false;
+        pointer_map_put(seen, variable, (void *)variable);
+        *bytes += variable_bytes(variable) + (variable->align > 16 ? variable->align : 16);
+    }
+    return true;
+}
+
+/* Whether the kernel as a whole allows it; sums up its shared memory. */
+static Obstacle find_obstacle(Arena *scratch, const Body *body, uint64_t *shared)
+{
+    const Demands demands = demands_find(body->function);
+    if (demands.has_clusters)
+        return (Obstacle){NULL, REFUSAL_STAGE_CLUSTERS};
+    if (demands.waits)
+        return (Obstacle){demands.waits, REFUSAL_STAGE_BLOCKS};
+    PointerMap seen = {.arena = scratch};
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next) {
+            RefusalReason reason = inst_obstacle(inst);
+            if (!reason && !add_shared(inst, &seen, shared))
+                reason = REFUSAL_STAGE_DYNAMIC;
+            if (reason)
+                return (Obstacle){inst, reason};
+        }
+    return (Obstacle){NULL, REFUSAL_NONE};
+}
+
+static bool check_inst(Staging *s, const Inst *inst)
+{
+    const unsigned harmless = EFFECT_PURE | EFFECT_READ | EFFECT_WRITE | EFFECT_TRAP | EFFECT_THREAD | EFFECT_HINT |
+                              EFFECT_CC_READ | EFFECT_CC_WRITE;
+    Access access;
+    if (inst_is_branch(inst))
+        return true;
+    if (inst_is_terminator(inst) || inst->sync != SYNC_NONE || inst->effects & ~harmless)
+        return stage_refuse(s, inst, REFUSAL_STAGE_FIXED);
+    if (!(inst->effects & EFFECT_WRITE))
+        return true;
+    if (!inst_access(inst, &access) || access.kind != ACCESS_STORE || !access.weak ||
+        (access.space != SPACE_SHARED && access.space != SPACE_LOCAL))
+        return stage_refuse(s, inst, REFUSAL_STAGE_STORE);
+    return true;
+}
+
+/* The end of the loop: one edge back, from the only block that leads out. */
+static bool check_shape(Staging *s)
+{
+    const Loop *loop = s->loop;
+    if (!trip_count_find(loop, s->loops, s->analyses, &s->trips) || loop->latch_count != 1 ||
+        s->trips.exiting != loop->latches[0])
+        return stage_refuse(s, loop->latches[0]->last, REFUSAL_STAGE_ROUNDS);
+    s->latch = loop->latches[0];
+    const Inst *last = s->latch->last;
+    s->after = last->targets[0] == loop->header ? s->latch->fall : last->targets[0];
+    for (uint32_t b = 0; b < loop->block_count; b++) {
+        if (bitset_has(&s->loops->irreducible, loop->blocks[b]->id))
+            return stage_refuse(s, last, REFUSAL_STAGE_JUMPS);
+        for (const Inst *inst = loop->blocks[b]->first; inst; inst = inst->next)
+            if (!check_inst(s, inst))
+                return false;
+    }
+    return true;
+}
+
+static bool check_rounds(Staging *s)
+{
+    const RegId bound = s->trips.bound;
+    if (variance_reg(s->variance, s->trips.start) || (bound != REG_NONE && variance_reg(s->variance, bound)))
+        return stage_refuse(s, s->latch->last, REFUSAL_STAGE_OWN_ROUNDS);
+    return true;
+}
+
+static bool stage_loop(Staging *s)
+{
+    if (!check_shape(s) || !stage_find_guards(s) || !check_rounds(s))
+        return false;
+    stage_find_patterns(s);
+    if (!stage_find_tiles(s))
+        return false;
+    s->report->votes = s->vote != NULL;
+    s->report->done = true;
+    stage_rewrite(s);
+    return true;
+}
+
+/* The headers of the loops that have none inside, on paths that are often taken. */
+static size_t find_headers(Arena *arena, const LoopForest *loops, Block ***headers)
+{
+    size_t count = 0;
+    *headers = ARENA_ARRAY(arena, Block *, loops->loop_count + 1);
+    for (uint32_t i = 0; i < loops->loop_count; i++)
+        if (loops->loops[i].end == i + 1 && !loops->loops[i].header->is_cold)
+            (*headers)[count++] = loops->loops[i].header;
+    return count;
+}
+
+static void need_preheader(PassContext *context, const Block *header)
+{
+    const LoopForest *loops = analyses_loops(context->analyses);
+    const Loop *loop = loop_headed(loops, header);
+    if (loop->preheader)
+        return;
+    loop_add_preheader(context->body, loops, loop);
+    analyses_invalidate(context->analyses, ANALYSES_ALL);
+}
+
+typedef struct Kernel {
+    PassContext *context;
+    uint64_t shared;
+    Variable *array;
+} Kernel;
+
+static bool stage_headed(Kernel *kernel, Block *header)
+{
+    PassContext *context = kernel->context;
+    Arena *scratch = arena_new();
+    Staging s = {.body = context->body, .scratch = scratch, .analyses = context->analyses};
+    StagedLoop report = {.span = {0, 0}};
+    s.dominance = analyses_dominance(s.analyses);
+    s.loops = analyses_loops(s.analyses);
+    s.values = analyses_values(s.analyses);
+    s.loop = loop_headed(s.loops, header);
+    s.request = context->staging;
+    s.sm = context->sm;
+    s.shared = kernel->shared;
+    s.block = context->block;
+    s.threads = block_size_total(&context->block);
+    s.array = &kernel->array;
+    s.report = &report;
+    const Inst *last = s.loop->latches[0]->last;
+    report.span = last ? last->span : report.span;
+    bool done = stage_loop(&s);
+    VEC_PUSH(context->body->module->arena, context->staged.loops, report);
+    analyses_invalidate(context->analyses, ANALYSES_ALL);
+    arena_free(scratch);
+    return done;
+}
+
+bool pass_stage(PassContext *context)
+{
+    Arena *scratch = arena_new();
+    Kernel kernel = {.context = context};
+    bool changed = false;
+    context->staged.refusal = (Refusal){.reason = REFUSAL_NONE};
+    const Obstacle obstacle = find_obstacle(scratch, context->body, &kernel.shared);
+    if (obstacle.reason)
+        refusal_set(&context->staged.refusal, context->body, obstacle.inst, obstacle.reason, NULL);
+    else if (!block_size_total(&context->block))
+        refusal_set(&context->staged.refusal, context->body, NULL, REFUSAL_STAGE_BLOCK, NULL);
+    Block **headers;
+    bool may_stage = !is_refusal(&context->staged.refusal);
+    size_t count = may_stage ? find_headers(scratch, analyses_loops(context->analyses), &headers) : 0;
+    for (size_t i = 0; i < count; i++) {
+        need_preheader(context, headers[i]);
+        changed |= stage_headed(&kernel, headers[i]);
+    }
+    arena_free(scratch);
+    return changed;
+}

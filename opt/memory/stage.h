@@ -1,0 +1,42 @@
+/* Staging: what the threads of a block read from global memory in a loop goes through shared memory. */
+#ifndef PTXOPT_OPT_MEMORY_STAGE_H
+#define PTXOPT_OPT_MEMORY_STAGE_H
+
+#include "opt/common/refusal.h"
+
+typedef struct StageRequest {
+    bool wanted;
+    unsigned depth;          /* bytes that a thread reads of a row before the next tile; 0: chosen */
+    uint64_t dynamic_shared; /* bytes of a block at launch */
+} StageRequest;
+
+/* A load of a loop that was staged, or not. */
+typedef struct StagedLoad {
+    Span span;
+    bool done;
+    bool depends_x, depends_y, depends_z, depends_round; /* what its address depends on */
+    unsigned sharers;    /* done: threads of a block that read the same element in one round, on average */
+    uint64_t bytes;      /* done: of its tile */
+    Refusal refusal;     /* not done */
+} StagedLoad;
+
+/* A loop that was looked at. */
+typedef struct StagedLoop {
+    Span span;        /* of the branch that ends it */
+    bool done;
+    unsigned rounds;  /* done: the rounds that a tile is for */
+    uint64_t shared;  /* done: bytes of all its tiles */
+    bool votes;       /* done: threads vote beforehand on whether all of them get there */
+    Refusal refusal;  /* not done */
+    VEC(StagedLoad) loads;
+} StagedLoop;
+
+typedef struct StageResult {
+    Refusal refusal; /* of the kernel as a whole */
+    VEC(StagedLoop) loops;
+} StageResult;
+
+/* The loops that were staged. */
+unsigned stage_count(const StageResult *result);
+
+#endif

@@ -1,0 +1,408 @@
+/* The loads that are staged, and where their elements are in shared memory.
+ *
+ * A tile has an element for each thread and round that read different ones: its dimensions are the indices that the
+ * address depends on. The index with the smallest stride in memory is the innermost one, so that consecutive threads
+ * load neighbouring elements, whichever threads read them afterwards (section 3.3 of the paper). If that is the round,
+ * threads read columns of the tile: a unit more in each row keeps these from falling into one bank. Up to four loads
+ * share a tile, so that a thread reads up to 16 bytes with one instruction. */
+#include "opt/memory/internal.h"
+
+#include <stdlib.h>
+
+enum {
+    LANES = 32,
+    SECTOR = 32,          /* bytes */
+    UNIT_MOST = 16,       /* bytes that a thread reads at once */
+    DEPTH = 128,           /* bytes of a row in a tile: two sectors */
+    ROUNDS_MOST = 32,
+    LOADS_MOST = 16,      /* of a thread for one tile */
+    BYTES_OF_THREAD = 96, /* shared memory that does not cost blocks on an SM full of threads, on most architectures */
+    BYTES_LEAST = 8192,   /* nor does this for a block, however small */
+    SHARED_MOST = 49152,  /* bytes that a kernel can declare, on every architecture */
+    GAIN = 2,             /* times as many sectors that a load has to move without its tile */
+};
+
+typedef VEC(Member) MemberVec;
+
+static uint32_t index_size(const Staging *s, Index index)
+{
+    return index == INDEX_ROUND ? s->rounds : s->block.threads[index];
+}
+
+static bool load_refuse(const Staging *s, StagedLoad *load, const Inst *inst, RefusalReason reason)
+{
+    refusal_set(&load->refusal, s->body, inst, reason, NULL);
+    return false;
+}
+
+static bool is_global(const Staging *s, const Inst *inst, const Access *access)
+{
+    AffineAddress address;
+    if (access->space == SPACE_GLOBAL)
+        return true;
+    affine_of_address(analyses_affine(s->analyses), inst, access->address, &address);
+    return access->space == SPACE_NONE && address.form.bits == 64 && affine_space(&address.form) == SPACE_GLOBAL;
+}
+
+/* The elements that a load of a register or a vector of registers writes. */
+static bool read_elements(const Staging *s, const Inst *inst, const Access *access, Member *member)
+{
+    const Operand *data = &inst->operands[0];
+    member->count = data->kind == OPERAND_VECTOR ? data->item_count : 1;
+    member->type = inst->signature->types[0];
+    member->bytes = type_bits(member->type) / 8;
+    for (unsigned i = 0; i < member->count; i++) {
+        RegId reg = operand_plain_reg(inst, data->kind == OPERAND_VECTOR ? &data->items[i] : data);
+        if (reg == REG_NONE || s->body->regs.data[reg].vector > 1)
+            return false;
+    }
+    return inst->operand_count == 2 && (member->count == 1 || member->count == 2 || member->count == 4) &&
+           member->bytes && member->count * member->bytes == access->bytes && access->bytes <= UNIT_MOST;
+}
+
+static bool is_in_every_round(const Staging *s, const Block *block)
+{
+    return dominance_has(s->dominance, block, s->latch);
+}
+
+static bool member_find(const Staging *s, Inst *inst, const Access *access, StagedLoad *load, Member *out)
+{
+    uint64_t offset = 0;
+    *out = (Member){.inst = inst, .base = address_base(inst, access->address)};
+    if (!access->weak || !inst_is_plain(inst) || inst->pragma || !read_elements(s, inst, access, out))
+        return load_refuse(s, load, inst, REFUSAL_STAGE_LOAD_PLAIN);
+    if (!is_in_every_round(s, inst->block))
+        return load_refuse(s, load, inst, REFUSAL_STAGE_LOAD_SOMETIMES);
+    if (out->base == REG_NONE)
+        return load_refuse(s, load, inst, REFUSAL_STAGE_LOAD_ADDRESS);
+    if (access->address->constant)
+        offset = access->address->constant->bits;
+    out->offset = (int64_t)offset;
+    out->pattern = s->patterns[out->base];
+    load->depends_x = out->pattern.depends & 1 << INDEX_X;
+    load->depends_y = out->pattern.depends & 1 << INDEX_Y;
+    load->depends_z = out->pattern.depends & 1 << INDEX_Z;
+    load->depends_round = out->pattern.depends & 1 << INDEX_ROUND;
+    if (!out->pattern.is_resolved)
+        return load_refuse(s, load, inst, REFUSAL_STAGE_LOAD_UNRESOLVED);
+    if (!load->depends_round)
+        return load_refuse(s, load, inst, REFUSAL_STAGE_LOAD_FIXED);
+    return true;
+}
+
+static StagedLoad *report_load(const Staging *s, const Inst *inst)
+{
+    for (size_t i = 0; i < s->report->loads.count; i++)
+        if (s->report->loads.data[i].span.begin == inst->span.begin)
+            return &s->report->loads.data[i];
+    VEC_PUSH(s->body->module->arena, s->report->loads, ((StagedLoad){.span = inst->span}));
+    return &s->report->loads.data[s->report->loads.count - 1];
+}
+
+static void find_members(const Staging *s, MemberVec *members)
+{
+    for (uint32_t b = 0; b < s->loop->block_count; b++)
+        for (Inst *inst = s->loop->blocks[b]->first; inst; inst = inst->next) {
+            Access access;
+            Member member;
+            if (!inst_access(inst, &access) || access.kind != ACCESS_LOAD || !access.address ||
+                !is_global(s, inst, &access))
+                continue;
+            StagedLoad *load = report_load(s, inst);
+            if (member_find(s, inst, &access, load, &member))
+                VEC_PUSH(s->scratch, *members, member);
+        }
+}
+
+/* Strides compare by their size; unknown ones are larger. */
+static bool is_closer(const Pattern *pattern, Index a, Index b)
+{
+    bool a_unknown = pattern->unknown >> a & 1, b_unknown = pattern->unknown >> b & 1;
+    if (a_unknown || b_unknown)
+        return b_unknown && !a_unknown;
+    return llabs(pattern->slope[a]) < llabs(pattern->slope[b]);
+}
+
+static unsigned order_dims(const Pattern *pattern, Index dims[INDEX_COUNT])
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < INDEX_COUNT; i++) {
+        if (!(pattern->depends >> i & 1))
+            continue;
+        unsigned place = count++;
+        for (; place && is_closer(pattern, (Index)i, dims[place - 1]); place--)
+            dims[place] = dims[place - 1];
+        dims[place] = (Index)i;
+    }
+    return count;
+}
+
+static bool same_kind(const Member *a, const Member *b)
+{
+    Index a_dims[INDEX_COUNT], b_dims[INDEX_COUNT];
+    unsigned count = order_dims(&a->pattern, a_dims);
+    if (a->inst->block != b->inst->block || a->type != b->type || a->count != b->count ||
+        order_dims(&b->pattern, b_dims) != count)
+        return false;
+    for (unsigned i = 0; i < count; i++)
+        if (a_dims[i] != b_dims[i])
+            return false;
+    return true;
+}
+
+/* The members that follow one another in memory, from members[first] on. */
+static unsigned find_row(const MemberVec *members, const bool *taken, size_t first, size_t row[MEMBERS_MOST])
+{
+    const Member *start = &members->data[first];
+    unsigned count = 1;
+    row[0] = first;
+    for (bool found = true; found && count < MEMBERS_MOST;) {
+        found = false;
+        for (size_t i = 0; i < members->count && !found; i++) {
+            const Member *member = &members->data[i];
+            if (taken[i] || member->base != start->base || !same_kind(start, member) ||
+                member->offset != start->offset + (int64_t)(count * start->count * start->bytes))
+                continue;
+            row[count++] = i;
+            found = true;
+        }
+    }
+    return count;
+}
+
+/* Members that differ in no way that matters, from members[first] on. */
+static unsigned find_pack(const MemberVec *members, const bool *taken, size_t first, size_t pack[MEMBERS_MOST])
+{
+    unsigned count = 0;
+    for (size_t i = first; i < members->count && count < MEMBERS_MOST; i++)
+        if (!taken[i] && same_kind(&members->data[first], &members->data[i]))
+            pack[count++] = i;
+    return count;
+}
+
+/* The most of them that one access can read. */
+static unsigned unit_members(const Member *member, unsigned count)
+{
+    unsigned most = 1;
+    while (2 * most <= count && 2 * most * member->count <= 4 && 2 * most * member->count * member->bytes <= UNIT_MOST)
+        most *= 2;
+    return most;
+}
+
+static void tile_add(Staging *s, const MemberVec *members, bool *taken, const size_t *which, unsigned count,
+                     bool is_row)
+{
+    Tile tile = {.member_count = count, .is_row = is_row && count > 1};
+    for (unsigned m = 0; m < count; m++) {
+        tile.members[m] = members->data[which[m]];
+        taken[which[m]] = true;
+    }
+    tile.count = count * tile.members[0].count;
+    tile.unit = tile.count * tile.members[0].bytes;
+    tile.dim_count = order_dims(&tile.members[0].pattern, tile.dims);
+    VEC_PUSH(s->scratch, s->tiles, tile);
+}
+
+/* First the rows that are as long as an access can be, then shorter ones, then what is left. */
+static void make_tiles(Staging *s, const MemberVec *members)
+{
+    bool *taken = ARENA_ARRAY(s->scratch, bool, members->count + 1);
+    size_t which[MEMBERS_MOST];
+    for (unsigned wanted = MEMBERS_MOST; wanted > 1; wanted /= 2)
+        for (size_t i = 0; i < members->count; i++) {
+            unsigned count = taken[i] ? 0 : find_row(members, taken, i, which);
+            if (count >= wanted && unit_members(&members->data[i], count) == wanted)
+                tile_add(s, members, taken, which, wanted, true);
+        }
+    for (size_t i = 0; i < members->count; i++)
+        if (!taken[i]) {
+            unsigned count = find_pack(members, taken, i, which);
+            tile_add(s, members, taken, which, unit_members(&members->data[i], count), false);
+        }
+}
+
+static unsigned power_below(uint64_t value)
+{
+    unsigned power = 1;
+    while (2 * (uint64_t)power <= value)
+        power *= 2;
+    return power;
+}
+
+/* The rounds after which a tile's rows are long enough. */
+static unsigned rounds_wanted(const Staging *s, const Tile *tile)
+{
+    const Pattern *pattern = &tile->members[0].pattern;
+    uint64_t depth = s->request->depth ? s->request->depth : DEPTH, step = tile->unit;
+    if (tile->dims[0] == INDEX_ROUND && !(pattern->unknown >> INDEX_ROUND & 1))
+        step = (uint64_t)llabs(pattern->slope[INDEX_ROUND]);
+    return step && step < depth ? power_below(depth / step) : 1;
+}
+
+static bool is_column_read(const Tile *tile)
+{
+    return tile->dims[0] == INDEX_ROUND && tile->dim_count > 1;
+}
+
+static void place_tile(const Staging *s, Tile *tile)
+{
+    uint64_t bytes = tile->unit;
+    for (unsigned d = 0; d < tile->dim_count; d++) {
+        tile->sizes[d] = index_size(s, tile->dims[d]);
+        tile->pitches[d] = (uint32_t)bytes;
+        bytes *= tile->sizes[d];
+        if (!d && is_column_read(tile) && tile->sizes[0] % 2 == 0)
+            bytes += tile->unit;
+    }
+    tile->bytes = (uint32_t)((bytes + UNIT_MOST - 1) / UNIT_MOST * UNIT_MOST);
+}
+
+static uint64_t tile_units(const Tile *tile)
+{
+    uint64_t units = 1;
+    for (unsigned d = 0; d < tile->dim_count; d++)
+        units *= tile->sizes[d];
+    return units;
+}
+
+/* The place in memory that a thread reads, as far as it is known: unknown strides are as good as different places. */
+typedef struct Place {
+    unsigned far[3];
+    int64_t sector;
+} Place;
+
+static Place lane_place(const Staging *s, const Member *member, unsigned lane)
+{
+    const unsigned *block = s->block.threads;
+    const unsigned at[3] = {lane % block[0], lane / block[0] % block[1], lane / block[0] / block[1]};
+    Place place = {{0}, 0};
+    for (unsigned i = 0; i < 3; i++)
+        if (member->pattern.unknown >> i & 1)
+            place.far[i] = at[i];
+        else
+            place.sector += member->pattern.slope[i] * at[i];
+    place.sector >>= 5;
+    return place;
+}
+
+/* The sectors that a warp's access touches. */
+static unsigned warp_sectors(const Staging *s, const Member *member)
+{
+    Place places[LANES];
+    unsigned count = 0, lanes = s->threads < LANES ? s->threads : LANES;
+    for (unsigned lane = 0; lane < lanes; lane++) {
+        const Place place = lane_place(s, member, lane);
+        unsigned i = 0;
+        while (i < count && (places[i].sector != place.sector || places[i].far[0] != place.far[0] ||
+                             places[i].far[1] != place.far[1] || places[i].far[2] != place.far[2]))
+            i++;
+        if (i == count)
+            places[count++] = place;
+    }
+    unsigned wide = member->count * member->bytes;
+    return count * (wide > SECTOR ? wide / SECTOR : 1);
+}
+
+/* Whether the loads move many times the sectors that the block needs. */
+static bool tile_pays(const Staging *s, const Tile *tile)
+{
+    const Member *member = &tile->members[0];
+    unsigned inner = tile->is_row ? tile->unit : member->count * member->bytes;
+    bool is_dense = !(member->pattern.unknown >> tile->dims[0] & 1) &&
+                    llabs(member->pattern.slope[tile->dims[0]]) <= (int64_t)inner;
+    uint64_t warps = (s->threads + LANES - 1) / LANES;
+    uint64_t plain = warps * s->rounds * warp_sectors(s, member) * tile->member_count;
+    uint64_t bytes = tile_units(tile) * tile->unit;
+    uint64_t staged = is_dense ? (bytes + SECTOR - 1) / SECTOR : tile_units(tile) * tile->member_count;
+    return plain >= GAIN * staged;
+}
+
+static uint64_t loads_each(const Staging *s, const Tile *tile)
+{
+    uint64_t loads = tile_units(tile) * (tile->is_row ? tile->member_count : 1);
+    return (loads + s->threads - 1) / s->threads * (tile->is_row ? 1 : tile->member_count);
+}
+
+/* Places all tiles; false if they do not fit. */
+static bool place_tiles(Staging *s, uint64_t most)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < s->tiles.count; i++) {
+        Tile *tile = &s->tiles.data[i];
+        place_tile(s, tile);
+        tile->offset = (uint32_t)bytes;
+        bytes += tile->bytes;
+        if (loads_each(s, tile) > LOADS_MOST || bytes > most)
+            return false;
+    }
+    s->bytes = (uint32_t)bytes;
+    return true;
+}
+
+static uint64_t bytes_most(const Staging *s)
+{
+    uint64_t used = s->shared + s->request->dynamic_shared, most = (uint64_t)BYTES_OF_THREAD * s->threads;
+    uint64_t left = used < SHARED_MOST ? SHARED_MOST - used : 0;
+    most = most < BYTES_LEAST ? BYTES_LEAST : most;
+    return most < left ? most : left;
+}
+
+static void keep_paying(Staging *s)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->tiles.count; i++) {
+        const Tile tile = s->tiles.data[i];
+        for (unsigned m = 0; m < tile.member_count && !tile_pays(s, &tile); m++)
+            load_refuse(s, report_load(s, tile.members[m].inst), tile.members[m].inst,
+                        REFUSAL_STAGE_LOAD_COALESCED);
+        if (tile_pays(s, &tile))
+            s->tiles.data[kept++] = tile;
+    }
+    s->tiles.count = kept;
+}
+
+static void choose_rounds(Staging *s)
+{
+    s->rounds = 2;
+    for (size_t i = 0; i < s->tiles.count; i++) {
+        unsigned wanted = rounds_wanted(s, &s->tiles.data[i]);
+        if (wanted > s->rounds)
+            s->rounds = wanted < ROUNDS_MOST ? wanted : ROUNDS_MOST;
+    }
+}
+
+static void report_tiles(Staging *s)
+{
+    for (size_t i = 0; i < s->tiles.count; i++) {
+        const Tile *tile = &s->tiles.data[i];
+        for (unsigned m = 0; m < tile->member_count; m++) {
+            StagedLoad *load = report_load(s, tile->members[m].inst);
+            load->done = true;
+            load->bytes += tile->bytes / tile->member_count;
+            load->sharers = (unsigned)(s->threads * s->rounds / tile_units(tile));
+        }
+    }
+    s->report->rounds = s->rounds;
+    s->report->shared = s->bytes;
+}
+
+bool stage_find_tiles(Staging *s)
+{
+    MemberVec members = {0};
+    find_members(s, &members);
+    make_tiles(s, &members);
+    choose_rounds(s);
+    for (size_t i = 0; i < s->tiles.count; i++)
+        place_tile(s, &s->tiles.data[i]);
+    keep_paying(s);
+    if (!s->tiles.count)
+        return stage_refuse(s, s->latch->last, REFUSAL_STAGE_NOTHING);
+    while (!place_tiles(s, bytes_most(s)) && s->rounds)
+        s->rounds /= 2;
+    if (s->rounds < 2)
+        return stage_refuse(s, s->latch->last, REFUSAL_STAGE_NO_ROOM);
+    if (trip_count_bound(&s->trips, analyses_affine(s->analyses)) < s->rounds)
+        return stage_refuse(s, s->latch->last, REFUSAL_STAGE_FEW);
+    report_tiles(s);
+    return true;
+}

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Staging in shared memory. Loops of random kernels, some of them coarsened besides, and of the corpus, compared in the
+# emulator with the originals, at sizes and blocks other than those that tiles are for, too.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+. tests/suites/result.bash
+
+BUILD="${BUILD:-build}"
+program="${PTXOPT:-./ptxopt}"
+TEST_TMP="${TEST_TMP:-$(mktemp -d)}"
+folder="$TEST_TMP"
+seeds=2500
+case "$BUILD" in
+*/asan) seeds=200 ;;
+esac
+
+said="$("$BUILD/tests/stage-check" "1,$seeds" 2>&1)" || said="$said
+failed"
+result "random" "$(grep -E 'WRONG|failed|internal error' <<<"$said" | head -n 20)"
+result "every rule at work" "$(grep -oE '(votes|vectors|partial|loaded) [0-9]\b' <<<"$said")"
+
+# $1: NAME:KERNEL:LAUNCH; $2: block; the rest: options. Prints what is wrong.
+check() {
+    local name kernel launch block="$2"
+    IFS=: read -r name kernel launch <<<"$1"
+    shift 2
+    "$program" -q -assembler none -memory stage -entry "$kernel" -block "$block" "$@" \
+        -verify "corpus/$name/$launch.launch.json" -report=/dev/null -report-format json -o "$folder/out.ptx" \
+        "corpus/$name/$name.sm_90.ptx" 2>&1 || printf '%s, block %s: status %s\n' "$name" "$block" $?
+    grep -q ptxopt_tile "$folder/out.ptx" || echo "$name, block $block: nothing is staged"
+}
+
+for one in matmul_naive:matmul_naive:matmul_naive=16,16 mv:mv:mv=64 tmv:tmv:tmv=64 strsm:strsm:strsm=16 \
+    conv:conv:conv=16,8 layernorm:layernorm_naive:layernorm_naive=64 vecmatmul:vecmatmul:vecmatmul=64 \
+    matvec_int8:matvec_int8_naive:matvec_int8_naive=64 mriq:mriq_fast:mriq_fast=64; do
+    result "${one%%:*}" "$(check "${one%=*}" "${one#*=}")"
+done
+result "other blocks than expected" "$(check matmul_naive:matmul_naive:matmul_naive 32,8)"
+for form in bx2,by2 bx4,by4 x2 x2,by2; do
+    result "coarsened $form" "$(check matmul_naive:matmul_naive:matmul_naive 16,16 -coarsen "$form")"
+done
+exit "$failed"

@@ -1,0 +1,172 @@
+/* Checks staging: stages the loops of random kernels, and compares with the original in the emulator, which looks for
+ * races in shared memory.
+ *
+ *     stage-check [-v] [-d FOLDER] SEED,COUNT
+ *
+ * Some kernels are coarsened before, and for some the launch has other blocks than the pass was told. Prints the
+ * errors, and at the end the numbers of kernels in which a loop was staged or none, and, of the former, of those whose
+ * threads vote, that read vectors, that load a tile with parts of the block only, and in which tiles were really
+ * loaded: a check of nothing would find nothing. -v names the refusals; -d keeps wrong outputs. */
+#include "stage_kernel.h"
+
+#include "parse_text.h"
+#include "seeds.h"
+
+#include "emit/emit.h"
+#include "engine/report/refusal_words.h"
+#include "opt/opt.h"
+#include "opt/passes.h"
+#include "support/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct Sums {
+    unsigned done, refused, wrong;
+    unsigned votes, vectors, loaded, partial;
+} Sums;
+
+typedef struct Check {
+    bool verbose;
+    const char *folder;
+    Sums sums;
+} Check;
+
+static void print_refusal(const Refusal *refusal)
+{
+    if (is_refusal(refusal))
+        printf("  refused: %s\n", refusal_sentence(refusal->reason));
+}
+
+static void print_refusals(const StageResult *staged)
+{
+    print_refusal(&staged->refusal);
+    for (size_t i = 0; i < staged->loops.count; i++) {
+        print_refusal(&staged->loops.data[i].refusal);
+        for (size_t k = 0; k < staged->loops.data[i].loads.count; k++)
+            print_refusal(&staged->loops.data[i].loads.data[k].refusal);
+    }
+}
+
+static bool transform(const Check *check, Arena *arena, Function *kernel, const Launch *launch, Random *random,
+                      KernelResult *result)
+{
+    static const unsigned depths[] = {0, 0, 8, 16, 32, 256};
+    PipelineOptions options = {.no_figures = true};
+    bool reuses = random_below(random, 2);
+    for (unsigned i = 0; i < PASS_COUNT; i++)
+        options.passes.enabled[i] = reuses || i == PASS_STAGE || i == PASS_COARSEN || i == PASS_CLEANUP;
+    KernelRequest request = {.staging = {.wanted = true, .depth = depths[random_below(random, COUNT_OF(depths))]}};
+    memcpy(request.block, launch->block, sizeof request.block);
+    if (!random_below(random, 8))
+        request.block[0]++;
+    if (!random_below(random, 4)) {
+        request.coarsen = true;
+        request.coarsening.shape.blocks[random_below(random, 2)] = 2;
+        for (unsigned d = 0; d < 3; d++) {
+            request.coarsening.shape.threads[d] = 1;
+            if (!request.coarsening.shape.blocks[d])
+                request.coarsening.shape.blocks[d] = 1;
+        }
+    }
+    pipeline_run(arena, kernel, &request, &options, result);
+    if (check->verbose)
+        print_refusals(&result->staged);
+    return result->staging == OUTCOME_DONE;
+}
+
+static const char *compare(Arena *arena, const Buf *text, const Launch *launch, const KernelResult *result,
+                           const EmulatorResult *expected, uint64_t *barriers)
+{
+    const EmulatorOptions options = {.check_races = true, .check_registers = true};
+    Module *changed = parse_text("changed.ptx", buf_text(text), text->length);
+    if (!changed)
+        return "the output does not parse";
+    LaunchChange change = {0};
+    if (result->coarsening == OUTCOME_DONE)
+        change = contract_change(&result->contract);
+    EmulatorResult *actual = emulator_run(arena, changed, launch_changed(arena, launch, &change), &options);
+    const char *message = actual->fault.kind != FAULT_NONE
+                              ? fault_text(arena, changed, &actual->fault)
+                              : emulator_difference(arena, launch, expected, actual,
+                                                    (Tolerance){.kind = TOLERANCE_EXACT});
+    *barriers = actual->counters.barriers;
+    arena_free(changed->arena);
+    return message;
+}
+
+static void count_forms(Sums *sums, const KernelResult *result, const char *text, uint64_t barriers, uint64_t before)
+{
+    bool votes = false;
+    for (size_t i = 0; i < result->staged.loops.count; i++)
+        votes |= result->staged.loops.data[i].done && result->staged.loops.data[i].votes;
+    sums->votes += votes;
+    sums->vectors += strstr(text, "ld.shared.v") != NULL;
+    sums->partial += strstr(text, "%inside") != NULL;
+    sums->loaded += barriers > before;
+}
+
+static void check_seed(void *context, uint64_t seed)
+{
+    Check *check = context;
+    Sums *sums = &check->sums;
+    Arena *arena = arena_new();
+    Random random = {seed * UINT64_C(0x9e3779b97f4a7c15) + 5};
+    Launch launch;
+    Buf text = {0}, after = {0};
+    const EmulatorOptions options = {.check_races = true};
+    stage_kernel(seed, arena, &text, &launch);
+    Module *module = parse_text("random.ptx", buf_text(&text), text.length);
+    require(module);
+    EmulatorResult *expected = emulator_run(arena, module, &launch, &options);
+    Function *kernel = module_find_function(module, "k");
+    KernelResult result = {0};
+    uint64_t barriers = 0;
+    if (expected->fault.kind != FAULT_NONE) {
+        printf("seed %llu: WRONG: the original fails: %s\n", (unsigned long long)seed,
+               fault_text(arena, module, &expected->fault));
+        sums->wrong++;
+        keep_wrong(arena, check->folder, "stage", seed, &text, &text);
+    } else if (!transform(check, arena, kernel, &launch, &random, &result)) {
+        sums->refused++;
+        kernel_discard(&result);
+    } else {
+        kernel_install(&result);
+        emit_module(module, &after);
+        const char *message = compare(arena, &after, &launch, &result, expected, &barriers);
+        sums->done++;
+        count_forms(sums, &result, buf_text(&after), barriers, expected->counters.barriers);
+        if (message) {
+            printf("seed %llu: WRONG: %s\n", (unsigned long long)seed, message);
+            sums->wrong++;
+            keep_wrong(arena, check->folder, "stage", seed, &after, &text);
+        }
+        function_set_body(kernel, NULL);
+    }
+    arena_free(module->arena);
+    arena_free(arena);
+    buf_free(&text);
+    buf_free(&after);
+}
+
+int main(int count, char **words)
+{
+    Check check = {0};
+    int option;
+    while ((option = getopt(count, words, "vd:")) != -1) {
+        switch (option) {
+        case 'v': check.verbose = true; break;
+        case 'd': check.folder = optarg; break;
+        default: return 2;
+        }
+    }
+    if (optind + 1 != count)
+        return 2;
+    each_seed(words[optind], check.verbose, check_seed, &check);
+    const Sums *sums = &check.sums;
+    printf("%u done, %u refused, %u wrong; votes %u, vectors %u, partial %u, loaded %u\n", sums->done, sums->refused,
+           sums->wrong, sums->votes, sums->vectors, sums->partial, sums->loaded);
+    return sums->wrong != 0;
+}

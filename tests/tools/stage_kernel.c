@@ -1,0 +1,363 @@
+/* See stage_kernel.h. Every load reads element cx * x + cy * y + cz * z + ci * i + c of a buffer of its own, for the
+ * thread's coordinates in the grid and the counter of the loop: through pointers that the loop advances, through
+ * indices that it computes, with several loads side by side, as vectors, in types of all widths. Guards keep threads
+ * from the loop: none, those of nested or joined conditions, or those of an early exit. */
+#include "stage_kernel.h"
+
+#include "kernel_writer.h"
+
+enum { LOADS = 4, MOST_ROUNDS = 40, COORDINATES = 3 };
+
+typedef enum GuardKind { GUARD_NONE, GUARD_JOINED, GUARD_NESTED, GUARD_EXIT, GUARD_LOADED, GUARD_KINDS } GuardKind;
+
+typedef struct Load {
+    bool is_pointer;  /* else an index */
+    bool is_param;    /* the stride of a round comes from a parameter */
+    bool is_half;     /* only in the first half of the rounds */
+    bool own_step;    /* threads with odd numbers advance by an element more */
+    bool is_own;      /* what the thread itself has stored there before */
+    unsigned bytes;   /* of an element */
+    unsigned vector;
+    unsigned members; /* side by side */
+    int by[COORDINATES], by_round, apart; /* elements; 'apart': from member to member */
+    int64_t first, last; /* elements that are read, from 0 */
+} Load;
+
+typedef struct Maker {
+    Writer to;
+    unsigned block[3], grid[3];
+    unsigned limits[2]; /* threads along x and y that get to the loop, if there is a guard */
+    unsigned rounds, step, start;
+    bool own_rounds; /* threads with odd numbers go one round more */
+    bool stores;     /* the thread stores what it reads in the next round */
+    bool counts_down, has_outer, has_shared, has_branch, peaceful;
+    GuardKind guard;
+    unsigned load_count;
+    Load loads[LOADS];
+} Maker;
+
+static const char *type_of(const Load *load)
+{
+    return load->bytes == 1 ? "u8" : load->bytes == 2 ? "u16" : load->bytes == 4 ? "u32" : "u64";
+}
+
+static unsigned threads_along(const Maker *m, unsigned d)
+{
+    unsigned all = m->block[d] * m->grid[d];
+    bool is_limited = m->guard != GUARD_NONE && m->guard != GUARD_LOADED && d < 2;
+    return is_limited && m->limits[d] < all ? m->limits[d] : all;
+}
+
+/* The smallest and the largest element that is read. */
+static void find_extent(const Maker *m, Load *load)
+{
+    load->first = load->last = 0;
+    for (unsigned d = 0; d < COORDINATES; d++) {
+        int64_t way = (int64_t)load->by[d] * ((int64_t)threads_along(m, d) - 1);
+        *(way < 0 ? &load->first : &load->last) += threads_along(m, d) ? way : 0;
+    }
+    unsigned rounds = load->is_half ? m->rounds / 2 : m->rounds + m->own_rounds;
+    int64_t way = (int64_t)(load->by_round + (int)load->own_step) * (rounds ? rounds - 1 : 0);
+    *(way < 0 ? &load->first : &load->last) += way;
+    way = (int64_t)load->apart * ((int64_t)load->members - 1);
+    *(way < 0 ? &load->first : &load->last) += way;
+    load->last += load->vector - 1 + (load->is_own && m->stores);
+    load->last -= load->first;
+}
+
+static int choose(Maker *m, const int *values, unsigned count)
+{
+    return values[below(&m->to, count)];
+}
+
+static void choose_load(Maker *m, Load *load)
+{
+    static const int widths[] = {0, 0, 1, 1, 2, 4, 24, 37}, strides[] = {0, 1, 1, 1, 2, 4, -1, 24, 37};
+    static const int members[] = {1, 1, 1, 2, 3, 4, 4}, bytes[] = {4, 4, 4, 4, 1, 2, 8}, vectors[] = {1, 1, 1, 2, 4};
+    *load = (Load){.is_pointer = chance(&m->to, 60), .is_param = chance(&m->to, 50),
+                   .is_half = m->has_branch && chance(&m->to, 40)};
+    load->bytes = (unsigned)choose(m, bytes, COUNT_OF(bytes));
+    load->vector = load->bytes == 4 ? (unsigned)choose(m, vectors, COUNT_OF(vectors)) : 1;
+    load->members = (unsigned)choose(m, members, COUNT_OF(members));
+    for (unsigned d = 0; d < COORDINATES; d++)
+        load->by[d] = choose(m, widths, COUNT_OF(widths)) * (int)load->vector;
+    load->by_round = choose(m, strides, COUNT_OF(strides)) * (int)load->vector;
+    load->own_step = load->vector == 1 && load->is_pointer && load->by_round >= 0 && chance(&m->to, 5);
+    load->apart = (int)load->vector * (chance(&m->to, 70) ? 1 : choose(m, strides, COUNT_OF(strides)));
+    if (load->members > 1 && !load->own_step && chance(&m->to, 60))
+        load->by_round = load->apart * (int)load->members;
+}
+
+/* %%x0 to %%x2: the thread's coordinates in the grid. */
+static void make_coordinates(Maker *m)
+{
+    for (unsigned d = 0; d < COORDINATES; d++) {
+        line(&m->to, "mov.u32 %%g0, %%ntid.%c; mov.u32 %%g1, %%ctaid.%c; mov.u32 %%g2, %%tid.%c;", "xyz"[d], "xyz"[d],
+             "xyz"[d]);
+        line(&m->to, "mad.lo.s32 %%x%u, %%g1, %%g0, %%g2;", d);
+    }
+    line(&m->to, "mov.u32 %%g0, %%nctaid.x; mov.u32 %%g1, %%ntid.x; mul.lo.s32 %%g0, %%g0, %%g1;");
+    line(&m->to, "mad.lo.s32 %%all, %%x1, %%g0, %%x0;");
+    line(&m->to, "mov.u32 %%g2, %%nctaid.y; mov.u32 %%g1, %%ntid.y; mul.lo.s32 %%g2, %%g2, %%g1;");
+    line(&m->to, "mul.lo.s32 %%g2, %%g2, %%g0; mad.lo.s32 %%all, %%x2, %%g2, %%all;");
+    line(&m->to, "mul.wide.u32 %%result, %%all, 8; add.s64 %%result, %%result, %%out;");
+}
+
+/* Threads that do not get to the loop leave here. */
+static void make_guard(Maker *m)
+{
+    static const char *const places[] = {[GUARD_JOINED] = "AFTER", [GUARD_NESTED] = "AFTER", [GUARD_EXIT] = "LEAVE"};
+    switch (m->guard) {
+    case GUARD_NONE:
+    case GUARD_KINDS: return;
+    case GUARD_LOADED:
+        line(&m->to, "ld.global.u8 %%h0, [%%buffer0]; setp.eq.u16 %%guard0, %%h0, 251; @%%guard0 bra LEAVE;");
+        return;
+    case GUARD_NESTED:
+        line(&m->to, "setp.ge.s32 %%guard0, %%x0, %%limit0; @%%guard0 bra AFTER;");
+        line(&m->to, "setp.lt.s32 %%guard1, %%x1, %%limit1; @!%%guard1 bra AFTER;");
+        return;
+    default:
+        line(&m->to, "setp.ge.s32 %%guard0, %%x0, %%limit0;");
+        line(&m->to, "setp.ge.or.s32 %%guard1, %%x1, %%limit1, %%guard0;");
+        line(&m->to, "@%%guard1 bra %s;", places[m->guard]);
+    }
+}
+
+static void make_first(Maker *m, unsigned l)
+{
+    const Load *load = &m->loads[l];
+    line(&m->to, "mov.u32 %%first%u, %d;", l, (int)-load->first);
+    for (unsigned d = 0; d < COORDINATES; d++)
+        if (load->by[d])
+            line(&m->to, "mad.lo.s32 %%first%u, %%x%u, %d, %%first%u;", l, d, load->by[d], l);
+    if (load->is_param)
+        line(&m->to, "ld.param.u32 %%stride%u, [stride%u];", l, l);
+    else
+        line(&m->to, "mov.u32 %%stride%u, %d;", l, load->by_round);
+    if (load->own_step)
+        line(&m->to, "and.b32 %%g0, %%x0, 1; add.s32 %%stride%u, %%stride%u, %%g0;", l, l);
+    line(&m->to, "mul.wide.s32 %%way%u, %%stride%u, %u;", l, l, load->bytes);
+    line(&m->to, "mul.wide.s32 %%pointer%u, %%first%u, %u;", l, l, load->bytes);
+    line(&m->to, "add.s64 %%pointer%u, %%pointer%u, %%buffer%u;", l, l, l);
+}
+
+/* Adds the value in %%w0 to the sum so that the order shows. */
+static void make_use(Maker *m, const Load *load, unsigned v)
+{
+    line(&m->to, load->bytes == 8 ? "cvt.u32.u64 %%v, %%w%u;" : load->bytes < 4 ? "cvt.u32.u16 %%v, %%h%u;"
+                                                                                 : "mov.b32 %%v, %%v%u;", v);
+    line(&m->to, "mad.lo.u32 %%sum, %%sum, 13, %%v;");
+}
+
+static void make_load(Maker *m, unsigned l)
+{
+    const Load *load = &m->loads[l];
+    const char *reg = load->bytes == 8 ? "w" : load->bytes < 4 ? "h" : "v";
+    const char *nc = !load->is_own && chance(&m->to, 30) ? ".nc" : "";
+    if (load->is_pointer) {
+        line(&m->to, "mov.u64 %%at, %%pointer%u;", l);
+    } else {
+        line(&m->to, "mad.lo.s32 %%g0, %%round, %%stride%u, %%first%u;", l, l);
+        line(&m->to, "mul.wide.s32 %%at, %%g0, %u; add.s64 %%at, %%at, %%buffer%u;", load->bytes, l);
+    }
+    bool is_chain = chance(&m->to, 40);
+    if (load->is_half)
+        line(&m->to, "setp.ge.u32 %%odd, %%round, %u; @%%odd bra HALF%u;", m->rounds / 2, l);
+    for (unsigned k = 0; k < load->members; k++) {
+        int offset = is_chain ? 0 : load->apart * (int)(load->bytes * k);
+        if (load->vector == 1)
+            line(&m->to, "ld.global%s.%s %%%s0, [%%at+%d];", nc, type_of(load), reg, offset);
+        else if (load->vector == 2)
+            line(&m->to, "ld.global%s.v2.u32 {%%v0, %%v1}, [%%at+%d];", nc, offset);
+        else
+            line(&m->to, "ld.global%s.v4.u32 {%%v0, %%v1, %%v2, %%v3}, [%%at+%d];", nc, offset);
+        for (unsigned v = 0; v < load->vector; v++)
+            make_use(m, load, v);
+        if (is_chain)
+            line(&m->to, "add.s64 %%at, %%at, %d;", load->apart * (int)load->bytes);
+    }
+    if (load->is_own && m->stores)
+        line(&m->to, "st.global.u32 [%%at+%d], %%sum;", is_chain ? 0 : 4);
+    if (load->is_half)
+        buf_printf(m->to.out, "HALF%u:\n", l);
+    if (load->is_pointer)
+        line(&m->to, "add.s64 %%pointer%u, %%pointer%u, %%way%u;", l, l, l);
+}
+
+static void make_branch(Maker *m)
+{
+    unsigned label = m->to.labels++;
+    line(&m->to, "and.b32 %%g0, %%sum, 4; setp.eq.u32 %%odd, %%g0, 0; @%%odd bra SKIP%u;", label);
+    line(&m->to, "xor.b32 %%sum, %%sum, %%x0;");
+    buf_printf(m->to.out, "SKIP%u:\n", label);
+}
+
+static void make_shared(Maker *m)
+{
+    line(&m->to, "mov.u32 %%g0, %%tid.x; and.b32 %%g0, %%g0, 15; shl.b32 %%g0, %%g0, 2; mov.u32 %%g1, mine;");
+    line(&m->to, "add.u32 %%g0, %%g0, %%g1; bar.sync 0; mov.u32 %%g1, %%tid.x; setp.lt.u32 %%odd, %%g1, 16;");
+    line(&m->to, "mov.u32 %%g2, %%tid.y; setp.eq.and.u32 %%odd, %%g2, 0, %%odd; mov.u32 %%g2, %%tid.z;");
+    line(&m->to, "setp.eq.and.u32 %%odd, %%g2, 0, %%odd; @%%odd st.shared.u32 [%%g0], %%g1; bar.sync 0;");
+    line(&m->to, "ld.shared.u32 %%v, [mine]; add.u32 %%sum, %%sum, %%v;");
+}
+
+/* The thread stores what it is going to read. */
+static void make_own(Maker *m, unsigned l)
+{
+    line(&m->to, "mov.u64 %%at, %%pointer%u; mov.u32 %%g0, 0;", l);
+    buf_printf(m->to.out, "OWN%u:\n", l);
+    line(&m->to, "add.u32 %%g1, %%all, %%g0; st.global.u32 [%%at], %%g1;");
+    line(&m->to, "add.s64 %%at, %%at, %%way%u; add.u32 %%g0, %%g0, 1;", l);
+    line(&m->to, "setp.lt.u32 %%odd, %%g0, %u; @%%odd bra OWN%u;", m->rounds + m->own_rounds, l);
+}
+
+static void make_loop(Maker *m)
+{
+    line(&m->to, "setp.lt.s32 %%none, %%n, 1; @%%none bra AFTER;");
+    for (unsigned l = 0; l < m->load_count; l++)
+        make_first(m, l);
+    for (unsigned l = 0; l < m->load_count; l++)
+        if (m->loads[l].is_own)
+            make_own(m, l);
+    line(&m->to, "mov.u32 %%i, %u; mad.lo.u32 %%end, %%n, %u, %%i; mov.u32 %%round, 0;", m->start, m->step);
+    if (m->counts_down)
+        line(&m->to, "mul.lo.u32 %%i, %%n, %u;", m->step);
+    buf_puts(m->to.out, "LOOP:\n");
+    for (unsigned l = 0; l < m->load_count; l++) {
+        if (m->has_branch && chance(&m->to, 40))
+            make_branch(m);
+        make_load(m, l);
+    }
+    line(&m->to, "add.u32 %%round, %%round, 1;");
+    if (m->counts_down)
+        line(&m->to, "add.s32 %%i, %%i, -%u; setp.ne.s32 %%more, %%i, 0; @%%more bra LOOP;", m->step);
+    else
+        line(&m->to, "add.s32 %%i, %%i, %u; setp.%s.s32 %%more, %%i, %%end; @%%more bra LOOP;", m->step,
+             chance(&m->to, 50) ? "lt" : "ne");
+}
+
+static void make_code(Maker *m)
+{
+    for (unsigned l = 0; l < m->load_count; l++)
+        line(&m->to, "ld.param.u64 %%buffer%u, [buffer%u];", l, l);
+    line(&m->to, "ld.param.u64 %%out, [out]; ld.param.u32 %%n, [n]; mov.u32 %%sum, 1;");
+    line(&m->to, "ld.param.u32 %%limit0, [limit0]; ld.param.u32 %%limit1, [limit1];");
+    make_coordinates(m);
+    if (m->own_rounds)
+        line(&m->to, "and.b32 %%g0, %%x0, 1; add.u32 %%n, %%n, %%g0;");
+    if (m->has_shared)
+        make_shared(m);
+    make_guard(m);
+    if (m->has_outer) {
+        line(&m->to, "mov.u32 %%outer, 0;");
+        buf_puts(m->to.out, "OUTER:\n");
+    }
+    make_loop(m);
+    if (m->has_outer) {
+        line(&m->to, "st.global.u32 [%%result+4], %%sum;");
+        line(&m->to, "add.u32 %%outer, %%outer, 1; setp.lt.u32 %%more, %%outer, 3; @%%more bra OUTER;");
+    }
+    buf_puts(m->to.out, "AFTER:\n");
+    if (m->has_shared && m->guard != GUARD_EXIT && m->guard != GUARD_LOADED)
+        make_shared(m);
+    line(&m->to, "st.global.u32 [%%result], %%sum;");
+    buf_puts(m->to.out, "LEAVE:\n");
+    line(&m->to, "ret;");
+}
+
+static void choose_shape(Maker *m)
+{
+    static const unsigned blocks[][3] = {{16, 1, 1}, {32, 1, 1}, {64, 1, 1}, {8, 4, 1}, {16, 16, 1}, {5, 3, 1},
+                                         {33, 1, 1}, {4, 4, 2}, {7, 1, 1}, {1, 1, 1}, {96, 1, 1}, {2, 3, 5}, {32, 8, 1},
+                                         {1, 16, 1}};
+    const unsigned *block = blocks[below(&m->to, COUNT_OF(blocks))];
+    for (unsigned d = 0; d < 3; d++) {
+        m->block[d] = block[d];
+        m->grid[d] = d < 2 ? 1 + below(&m->to, 3) : 1;
+    }
+    m->rounds = below(&m->to, MOST_ROUNDS);
+    m->step = 1u << below(&m->to, 3);
+    m->start = below(&m->to, 5);
+    m->own_rounds = chance(&m->to, 5);
+    m->stores = chance(&m->to, 20);
+    m->counts_down = chance(&m->to, 30);
+    m->has_outer = chance(&m->to, 25);
+    m->has_shared = chance(&m->to, 20);
+    m->has_branch = chance(&m->to, 20);
+    m->guard = chance(&m->to, 40) ? GUARD_NONE : (GuardKind)below(&m->to, GUARD_KINDS);
+    for (unsigned d = 0; d < 2; d++)
+        m->limits[d] = 1 + below(&m->to, m->block[d] * m->grid[d] + m->block[d]);
+    m->load_count = 1 + below(&m->to, LOADS);
+    for (unsigned l = 0; l < LOADS; l++)
+        choose_load(m, &m->loads[l]);
+}
+
+/* Makes the load one of a row that belongs to the thread alone, in a kernel whose threads are all along x. */
+static void choose_own(Maker *m)
+{
+    Load *load = &m->loads[0];
+    if (m->block[1] * m->block[2] * m->grid[1] > 1 || !m->rounds || m->guard == GUARD_LOADED || !chance(&m->to, 30))
+        return;
+    *load = (Load){.is_pointer = load->is_pointer, .is_own = true, .bytes = 4, .vector = 1, .members = 1,
+                   .by = {MOST_ROUNDS, 0, 0}, .by_round = 1};
+}
+
+static void make_launch(Maker *m, Arena *arena, Launch *launch)
+{
+    unsigned count = 0;
+    *launch = (Launch){.kernel = "k"};
+    memcpy(launch->grid, m->grid, sizeof m->grid);
+    memcpy(launch->block, m->block, sizeof m->block);
+    launch->arguments = ARENA_ARRAY(arena, LaunchArgument, 2 * LOADS + 4);
+    for (unsigned l = 0; l < LOADS; l++) {
+        Load *load = &m->loads[l];
+        static const Type types[] = {[1] = TYPE_U8, [2] = TYPE_U16, [4] = TYPE_U32, [8] = TYPE_U64};
+        find_extent(m, load);
+        launch->arguments[count++] = (LaunchArgument){
+            .kind = ARGUMENT_BUFFER, .name = arena_printf(arena, "buffer%u", l), .type = types[load->bytes],
+            .count = (uint64_t)load->last + 1, .fill = FILL_UNIFORM, .low = 0, .high = 250,
+            .seed = m->to.random.state + l};
+    }
+    launch->arguments[count++] = (LaunchArgument){
+        .kind = ARGUMENT_BUFFER, .name = "out", .type = TYPE_U64, .fill = FILL_ZERO,
+        .count = (uint64_t)m->block[0] * m->grid[0] * m->block[1] * m->grid[1] * m->block[2]};
+    scalar_argument(arena, &launch->arguments[count++], m->rounds);
+    for (unsigned d = 0; d < 2; d++)
+        scalar_argument(arena, &launch->arguments[count++], m->limits[d]);
+    for (unsigned l = 0; l < LOADS; l++)
+        scalar_argument(arena, &launch->arguments[count++], (uint32_t)m->loads[l].by_round);
+    launch->argument_count = count;
+}
+
+static void print_head(Buf *text)
+{
+    buf_puts(text, ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(");
+    for (unsigned l = 0; l < LOADS; l++)
+        buf_printf(text, ".param .u64 buffer%u, ", l);
+    buf_puts(text, ".param .u64 out, .param .u32 n, .param .u32 limit0, .param .u32 limit1");
+    for (unsigned l = 0; l < LOADS; l++)
+        buf_printf(text, ", .param .u32 stride%u", l);
+    buf_puts(text, ")\n{\n");
+    buf_puts(text, "\t.shared .align 4 .b8 mine[64];\n");
+    buf_printf(text, "\t.reg .b64 %%buffer<%d>, %%pointer<%d>, %%way<%d>, %%w<4>, %%out, %%result, %%at;\n", LOADS,
+               LOADS, LOADS);
+    buf_printf(text, "\t.reg .b32 %%first<%d>, %%stride<%d>, %%v<4>, %%g<3>, %%x<3>, %%limit<2>, %%v, %%sum, %%n;\n",
+               LOADS, LOADS);
+    buf_puts(text, "\t.reg .b32 %i, %end, %round, %all, %outer;\n\t.reg .b16 %h<4>;\n"
+                   "\t.reg .pred %guard<2>, %none, %more, %odd;\n");
+}
+
+void stage_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
+{
+    Buf code = {0};
+    Maker m = {.to = {.random = {seed * UINT64_C(0x2545f4914f6cdd1d) + 77}, .out = &code}};
+    choose_shape(&m);
+    choose_own(&m);
+    make_launch(&m, arena, launch);
+    make_code(&m);
+    print_head(text);
+    buf_write(text, buf_text(&code), code.length);
+    buf_puts(text, "}\n");
+    buf_free(&code);
+}
