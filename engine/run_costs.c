@@ -84,8 +84,7 @@ void predict_costs(Run *run, KernelReport *kernel)
     const KernelResult *result = &kernel->result;
     const bool is_coarsened = result->coarsening == OUTCOME_DONE;
     const bool is_jammed = kernel_is_jammed(result);
-    bool is_changed = is_coarsened || is_jammed || result->registers == OUTCOME_DONE;
-    if (!is_changed || !kernel->has_basis)
+    if (!kernel_is_changed(result) || !kernel->has_basis)
         return;
     const FunctionForm input = {.function = result->kernel};
     const FunctionForm output = kernel_form(result);

@@ -14,7 +14,7 @@ static bool wants_bodies(const Options *options)
                   options->blocks.count || options->canonical || options->stages ||
                   options->report;
     for (unsigned i = 0; i < pass_count; i++)
-        wanted |= options->passes.dumped[i];
+        wanted |= options->passes.dumped[i] || (pass_table[i].is_asked && options->passes.enabled[i]);
     return wanted;
 }
 

@@ -5,6 +5,7 @@
     [PASS_##id_] = {.name = #name_,                                                                                    \
                     .is_of_search = (where) == SEARCH,                                                                 \
                     .is_fixed = (how) == FIXED,                                                                        \
+                    .is_asked = (how) == ASKED,                                                                        \
                     .on_copy = (how) == COPY,                                                                          \
                     .run = pass_##name_,                                                                               \
                     .requires = (requires_),                                                                           \
@@ -14,7 +15,7 @@
 
 /* The words of the table. */
 enum { CODE, SEARCH };
-enum { FIXED = 1, COPY };
+enum { FIXED = 1, COPY, ASKED };
 enum {
     SSA = PROPERTY_SSA,
     LAUNCH = PROPERTY_SSA | PROPERTY_LAUNCH,

@@ -11,6 +11,7 @@
 #include "opt/judge.h"
 #include "opt/memory/stage.h"
 #include "opt/common/reuse_list.h"
+#include "opt/common/vector_list.h"
 #include "target/target.h"
 
 /* The passes' ids are in opt/passes.h, so that few files are compiled again where there is a new one. */
@@ -50,6 +51,7 @@ typedef struct PassContext {
     LaunchContract contract; /* set by coarsening */
     Unadapted unadapted;     /* set by the check pass */
     ReuseList reuse;         /* what load_reuse and forward did; in the arena */
+    VectorList vectors;      /* what row_vectors and vectors did; in the arena */
     Refusal refusal;         /* set by coarsening and unroll-and-jam that were refused */
     Legality legality;       /* set by coarsening */
     StageResult staged;      /* set by staging; in the module's arena */
@@ -63,6 +65,7 @@ typedef bool PassFunction(PassContext *context);
 typedef struct Pass {
     const char *name;  /* -p NAME, -p -NAME, -d NAME */
     bool is_fixed;     /* cannot be switched off: the others build on it */
+    bool is_asked;     /* only where -p names it */
     bool is_of_search; /* proposes forms to the register search */
     bool on_copy;      /* works on a copy of the body, which is dropped if it fails */
     PassFunction *run;

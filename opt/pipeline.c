@@ -60,7 +60,7 @@ bool kernel_is_jammed(const KernelResult *result)
 bool kernel_is_changed(const KernelResult *result)
 {
     return result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE ||
-           result->staging == OUTCOME_DONE || kernel_is_jammed(result);
+           result->staging == OUTCOME_DONE || result->vectors == OUTCOME_DONE || kernel_is_jammed(result);
 }
 
 static void unroll_jam(PassContext *context, const KernelRequest *request, KernelResult *result)
@@ -79,6 +79,43 @@ static void unroll_jam(PassContext *context, const KernelRequest *request, Kerne
     context->refusal = (Refusal){.reason = REFUSAL_NONE};
     if (kernel_is_jammed(result))
         pass_run(context, PASS_CLEANUP);
+}
+
+/* True if the body is predicted to take longer than another form of it; false if times are not predicted. */
+static bool is_slower(PassContext *context, const Body *other)
+{
+    Figures now = {0}, then = {0};
+    const Judge *judge = context->judge;
+    const FunctionForm form = pass_form(context, context->body), before = pass_form(context, other);
+    const LaunchChange change = contract_change(&context->contract);
+    if (!judge || !judge->predict || !judge->measure(judge->context, &form, &now) ||
+        !judge->measure(judge->context, &before, &then))
+        return false;
+    Prediction of_form = judge->predict(judge->context, &form, &now, &change);
+    Prediction of_before = judge->predict(judge->context, &before, &then, &change);
+    return of_form.known && of_before.known && of_form.cycles > of_before.cycles;
+}
+
+/* Joins accesses of each thread to vectors, those of the rounds of a loop included. The body stays as it is if that is
+ * predicted to take longer. */
+static void make_vectors(PassContext *context, KernelResult *result)
+{
+    Body *before = body_clone(context->body);
+    if (pass_run(context, PASS_ROW_VECTORS))
+        pass_run(context, PASS_CLEANUP);
+    if (pass_run(context, PASS_VECTORS)) {
+        pass_run(context, PASS_BASES);
+        pass_run(context, PASS_POINTERS);
+        pass_run(context, PASS_CLEANUP);
+    }
+    result->vector_list = context->vectors;
+    const bool changed = vectors_joined(&context->vectors) > 0;
+    result->vectors_are_slower = changed && is_slower(context, before);
+    result->vectors = changed && !result->vectors_are_slower ? OUTCOME_DONE : OUTCOME_UNCHANGED;
+    if (result->vectors == OUTCOME_DONE)
+        body_free(before);
+    else
+        pass_set_body(context, before);
 }
 
 static void coarsen(PassContext *context, KernelResult *result)
@@ -175,6 +212,10 @@ static void refuse(Arena *arena, const KernelRequest *request, KernelResult *res
         result->staging = OUTCOME_REFUSED;
         result->staged.refusal = *refusal;
     }
+    if (request->vectors) {
+        result->vectors = OUTCOME_REFUSED;
+        result->vectors_refusal = *refusal;
+    }
     result->jams = ARENA_ARRAY(arena, UnrollJamResult, request->jam_count);
     result->jam_count = request->jam_count;
     for (unsigned i = 0; i < request->jam_count; i++)
@@ -201,9 +242,9 @@ static bool is_wanted(const Function *kernel, const KernelRequest *request, cons
                       const BlockSize *block)
 {
     bool is_declared = kernel->tuning.reqntid_count || kernel->tuning.maxntid_count;
-    bool is_requested = request->coarsen || request->jam_count || request->staging.wanted || request->reduce;
-    return is_requested || (block_size_total(block) && !is_declared) ||
-           options->passes.dumped[PASS_SSA];
+    bool is_requested =
+        request->coarsen || request->jam_count || request->staging.wanted || request->vectors || request->reduce;
+    return is_requested || (block_size_total(block) && !is_declared) || options->passes.dumped[PASS_SSA];
 }
 
 /* The result gets the body, or only its tuning where the code has not changed. */
@@ -341,6 +382,8 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     context.staging = &staging;
     if (request->staging.wanted)
         stage(&context, result);
+    if (request->vectors)
+        make_vectors(&context, result);
     /* From here on the launch is the contract's, and what the code computes is settled. */
     if (request->reduce)
         result->registers_refusal.reason = search_refusal(options);

@@ -14,6 +14,7 @@ typedef struct KernelRequest {
     const UnrollJam *jams; /* loops whose iterations are put side by side, in this order */
     unsigned jam_count;
     StageRequest staging;  /* without what the pipeline sets */
+    bool vectors;          /* accesses of one thread, those of the rounds of a loop included */
     bool reduce;           /* the registers */
     bool registers_named;  /* as coarsen_named */
     RegistersRequest registers; /* without what the pipeline sets */
@@ -51,6 +52,10 @@ typedef struct KernelResult {
     unsigned jam_count;
     Outcome staging;
     StageResult staged;
+    Outcome vectors;
+    VectorList vector_list;  /* the accesses and loops that this is about; also if it turned out not to pay */
+    Refusal vectors_refusal; /* vectors refused */
+    bool vectors_are_slower; /* the form with them is predicted to take longer, and was dropped */
     Outcome registers;
     RegistersResult reduction;
     Refusal registers_refusal; /* registers refused */

@@ -91,9 +91,20 @@ void options_read_level(Reader *reader, const char *text)
 
 void options_read_memory(Reader *reader, const char *text)
 {
-    reader->options->stages = strcmp(text, "stage") == 0;
-    if (!reader->options->stages && strcmp(text, "off") != 0)
-        options_fail(reader, "-memory %s: expected 'off' or 'stage'", text);
+    Options *options = reader->options;
+    options->stages = false;
+    if (strcmp(text, "off") == 0)
+        return;
+    for (const char *at = text; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        const size_t length = strcspn(at, ",");
+        const bool stages = length == 5 && strncmp(at, "stage", length) == 0;
+        const bool joins = length == 7 && strncmp(at, "vectors", length) == 0;
+        options->stages |= stages;
+        for (unsigned i = 0; i < pass_count; i++)
+            options->passes.enabled[i] |= joins && pass_table[i].is_asked;
+        if (!stages && !joins)
+            options_fail(reader, "-memory %s: expected 'off', 'stage', 'vectors' or 'stage,vectors'", text);
+    }
 }
 
 void options_read_xptxas(Reader *reader, const char *word)

@@ -119,6 +119,22 @@ static void print_staging(Buf *out, const KernelReport *kernel)
         buf_puts(out, "no loop staged in shared memory");
 }
 
+static void print_vectors(Buf *out, const KernelReport *kernel)
+{
+    const unsigned made = kernel->result.vectors == OUTCOME_DONE ? vectors_joined(&kernel->result.vector_list) : 0;
+    if (kernel->result.vectors == OUTCOME_NOT_ASKED)
+        return;
+    separate(out, kernel);
+    if (kernel->result.vectors == OUTCOME_REFUSED) {
+        buf_puts(out, "no vectors: ");
+        refusal_print(&kernel->result.vectors_refusal, out);
+    } else if (kernel->result.vectors_are_slower) {
+        buf_puts(out, "vectors would be slower");
+    } else {
+        buf_printf(out, "%u vector%s", made, plural(made));
+    }
+}
+
 /* Finds the figures of the whole files, or else those that the register search found. */
 static bool find_figures(const KernelReport *kernel, const Figures **before, const Figures **after)
 {
@@ -212,6 +228,7 @@ static void print_kernel(Buf *out, const KernelReport *kernel)
     print_coarsening(out, kernel);
     print_jams(out, kernel);
     print_staging(out, kernel);
+    print_vectors(out, kernel);
     if (is_changed(result) || result->registers == OUTCOME_UNCHANGED)
         print_figures(out, kernel);
     print_search(out, kernel);

@@ -28,3 +28,37 @@ void loop_add_preheader(Body *body, const LoopForest *loops, const Loop *loop)
     preheader->fall = header;
     body_update_preds(body);
 }
+
+/* Moves the last block of the layout to the place before another. */
+static void block_move_before(Body *body, Block *last, const Block *place)
+{
+    size_t b = body->blocks.count - 1;
+    require(body->blocks.data[b] == last);
+    for (; b && body->blocks.data[b - 1] != place; b--)
+        body->blocks.data[b] = body->blocks.data[b - 1];
+    require(b);
+    body->blocks.data[b] = body->blocks.data[b - 1];
+    body->blocks.data[b - 1] = last;
+    body_renumber(body);
+}
+
+bool loops_add_preheaders(Body *body, Analyses *analyses)
+{
+    Arena *scratch = arena_new();
+    VEC(Block *) headers = {0};
+    const LoopForest *loops = analyses_loops(analyses);
+    for (uint32_t i = 0; i < loops->loop_count; i++)
+        if (loops->loops[i].end == i + 1 && !loops->loops[i].preheader)
+            VEC_PUSH(scratch, headers, loops->loops[i].header);
+    for (size_t i = 0; i < headers.count; i++) {
+        loops = analyses_loops(analyses);
+        const Loop *loop = loop_headed(loops, headers.data[i]);
+        require(loop);
+        loop_add_preheader(body, loops, loop);
+        block_move_before(body, VEC_LAST(body->blocks), headers.data[i]);
+        analyses_invalidate(analyses, ANALYSES_ALL);
+    }
+    const bool changed = headers.count > 0;
+    arena_free(scratch);
+    return changed;
+}

@@ -6,5 +6,7 @@
 
 /* Gives the loop a block that is its only way in, and leads nowhere else. Keeps SSA form; changes blocks and edges. */
 void loop_add_preheader(Body *body, const LoopForest *loops, const Loop *loop);
+/* The same for all innermost loops that have none; false if all have one. */
+bool loops_add_preheaders(Body *body, Analyses *analyses);
 
 #endif

@@ -1,10 +1,15 @@
-/* Versions by copying a subtree of the dominator tree.
+/* Versions by copying a subtree of the dominator tree, or blocks whose paths all lead to one that follows.
  *
- * A value that is made in the subtree is used outside of it only by phis, at the edges that lead out. So the copy needs
+ * A value that is made in a subtree is used outside of it only by phis, at the edges that lead out. So the copy needs
  * no more than an argument for each of its own edges, and no new phis. */
 #include "opt/common/version.h"
 
 #include "opt/common/versions.h"
+
+bool inst_may_version(const Inst *inst)
+{
+    return !inst_is_opaque(inst) && !inst_is_call(inst) && (inst->sync == SYNC_NONE || inst->sync == SYNC_STRONG);
+}
 
 bool body_may_version(const Body *body, const Dominance *dominance, const Block *from, const Inst *at, size_t most)
 {
@@ -14,10 +19,20 @@ bool body_may_version(const Body *body, const Dominance *dominance, const Block 
         if (!dominance_has(dominance, from, block))
             continue;
         for (const Inst *inst = block == from ? at : block->first; inst; inst = inst->next, count++)
-            if (inst_is_opaque(inst) || inst_is_call(inst) || (inst->sync != SYNC_NONE && inst->sync != SYNC_STRONG))
+            if (!inst_may_version(inst))
                 return false;
     }
     return count <= most;
+}
+
+bool blocks_may_version(Block *const *blocks, size_t count, size_t most)
+{
+    size_t insts = 0;
+    for (size_t b = 0; b < count; b++)
+        for (const Inst *inst = blocks[b]->first; inst; inst = inst->next, insts++)
+            if (!inst_may_version(inst))
+                return false;
+    return insts <= most;
 }
 
 /* Moves everything from 'at' on to a block of its own, to which the rest does not lead yet. */
@@ -49,6 +64,11 @@ Block *body_split(Body *body, Inst *at)
     return split_before(body, at->block, at);
 }
 
+Block *body_split_end(Body *body, Block *block)
+{
+    return split_before(body, block, NULL);
+}
+
 Block *body_version(Body *body, Block *before, Inst *at, RegId predicate)
 {
     require(body->ssa && (!at || at->block == before));
@@ -75,4 +95,33 @@ Block *body_version(Body *body, Block *before, Inst *at, RegId predicate)
     versions_finish(&versions);
     arena_free(scratch);
     return head;
+}
+
+/* A block between the two, where the test branches. */
+static Block *test_block(Body *body, Block *before, Block *entry)
+{
+    Block *test = body_add_block(body, before);
+    test->is_cold = before->is_cold;
+    test->fall = entry;
+    block_retarget(before, entry, test);
+    block_replace_pred(entry, before, test);
+    body_update_preds(body);
+    return test;
+}
+
+void blocks_version(Body *body, const Values *values, Block *const *blocks, size_t count, Block *before, Block *join,
+                    RegId predicate)
+{
+    require(body->ssa && count);
+    Arena *scratch = arena_new();
+    Block *test = test_block(body, before, blocks[0]);
+    Versions versions = versions_new(scratch, body, values);
+    versions_begin(&versions, blocks, count);
+    versions_copy(&versions, blocks, count, body->blocks.data[body->blocks.count - 1]);
+    for (size_t b = 0; b < count; b++)
+        versions_block(&versions, blocks[b])->is_cold = true;
+    inst_append(test, inst_build_branch(body, versions_block(&versions, blocks[0]), predicate, true));
+    versions_join(&versions, join);
+    versions_finish(&versions);
+    arena_free(scratch);
 }

@@ -9,12 +9,25 @@
  * a block together, and there are at most 'most' instructions. */
 bool body_may_version(const Body *body, const Dominance *dominance, const Block *block, const Inst *at, size_t most);
 
+/* The same of one instruction, and of some blocks alone. */
+bool inst_may_version(const Inst *inst);
+bool blocks_may_version(Block *const *blocks, size_t count, size_t most);
+
 /* Moves everything from 'at' on to a block of its own, which the rest leads to. Gives that block. */
 Block *body_split(Body *body, Inst *at);
+/* The same with nothing but where the block, which must not end in a branch, leads to. */
+Block *body_split_end(Body *body, Block *block);
 
 /* Splits the block before 'at' (NULL: at its end) and makes a copy of everything from there on that the place
  * dominates. The original is executed where the predicate holds, the copy elsewhere. Keeps SSA form; changes blocks,
  * edges and phis. Gives the block that begins with 'at'. */
 Block *body_version(Body *body, Block *block, Inst *at, RegId predicate);
+
+/* Makes a copy of some blocks, of which 'before' leads to the first alone, and all of whose edges to others lead to
+ * 'join'. The originals are executed where the predicate, which is there at the end of 'before', holds, the copies
+ * elsewhere; values that are used later are merged in 'join'. 'values' is of the body without code for the test. Keeps
+ * SSA form; changes blocks, edges and phis. */
+void blocks_version(Body *body, const Values *values, Block *const *blocks, size_t count, Block *before, Block *join,
+                    RegId predicate);
 
 #endif

@@ -119,6 +119,53 @@ static void make_ready(Copier *copier, RegId holds, bool inverted)
     copier->ready = both;
 }
 
+/* All iterations follow: there is room for their steps between what the first compares and the bound. */
+static void compare_countdown(Copier *copier)
+{
+    const Jam *jam = copier->jam;
+    const Countdown *count = &jam->countdown;
+    Body *body = copier->body;
+    const bool grows = count->step > 0, wide = count->bits == 64;
+    const uint64_t room = (uint64_t)(grows ? count->step : -count->step) * (jam->factor - 2);
+    const char *subtract = wide ? "sub.s64" : "sub.s32";
+    const char *compare = arena_printf(copier->scratch, "setp.%s.u%u", count->with_bound ? "ge" : "gt", count->bits);
+    RegId first = early_value(copier, count->counter);
+    RegId way = body_clone_reg(body, count->counter);
+    RegId fits = body_add_reg(body, TYPE_PRED, intern(body->module->names, "%jam"));
+    Inst *distance;
+    if (count->bound != REG_NONE)
+        distance = inst_build(body, subtract, "drr", way, grows ? count->bound : first, grows ? first : count->bound);
+    else if (grows)
+        distance = inst_build(body, subtract, "dir", way, count->constant, first);
+    else
+        distance = inst_build(body, subtract, "dri", way, first, count->constant);
+    inst_append(copier->test, distance);
+    inst_append(copier->test, inst_build(body, compare, "dri", fits, way, (int64_t)room));
+    if (count->is_ordered)
+        make_ready(copier, early_value(copier, jam->predicate), !jam->stays_if);
+    make_ready(copier, fits, false);
+}
+
+/* The addresses of a conflict's accesses do not meet in any two iterations: in the first, y - x is not within what the
+ * steps of up to factor - 1 iterations bridge. */
+static void compare_even(Copier *copier, const Conflict *conflict, RegId x, RegId y)
+{
+    Body *body = copier->body;
+    Access a, b;
+    int64_t from, to, step = conflict->step, most = (int64_t)last_of(copier) * step;
+    require(inst_access(conflict->earlier, &a) && inst_access(conflict->later, &b));
+    jam_address(conflict->earlier, &from);
+    jam_address(conflict->later, &to);
+    int64_t low = 1 - (int64_t)b.bytes - (step > 0 ? most : step) - (to - from);
+    int64_t high = (int64_t)a.bytes - 1 - (step > 0 ? step : most) - (to - from);
+    RegId way = body_clone_reg(body, x), moved = body_clone_reg(body, x);
+    RegId apart = body_add_reg(body, TYPE_PRED, intern(body->module->names, "%apart"));
+    inst_append(copier->test, inst_build(body, "sub.s64", "drr", way, y, x));
+    inst_append(copier->test, inst_build(body, "sub.s64", "dri", moved, way, low));
+    inst_append(copier->test, inst_build(body, "setp.gt.u64", "dri", apart, moved, high - low));
+    make_ready(copier, apart, false);
+}
+
 /* Goes on to the next iteration's values of the header's phis. */
 static void step_phis(Copier *copier)
 {
@@ -175,12 +222,17 @@ static void fill_test(Copier *copier)
         }
         if (k == last_of(copier))
             break;
-        if (!jam->is_whole)
+        if (!jam->is_whole && !jam->countdown.found)
             make_ready(copier, early_value(copier, jam->predicate), !jam->stays_if);
+        else if (!jam->is_whole && !k)
+            compare_countdown(copier);
         step_phis(copier);
     }
     for (size_t i = 0; i < conflicts; i++)
-        for (unsigned k = 0; k < jam->factor; k++)
+        if (jam->conflicts.data[i].is_even)
+            compare_even(copier, &jam->conflicts.data[i], addresses[2 * i], addresses[2 * i + 1]);
+    for (size_t i = 0; i < conflicts; i++)
+        for (unsigned k = 0; k < jam->factor && !jam->conflicts.data[i].is_even; k++)
             for (unsigned n = k + 1; n < jam->factor; n++)
                 compare_addresses(copier, jam->conflicts.data[i].earlier, addresses[2 * (conflicts * k + i)],
                                   jam->conflicts.data[i].later, addresses[2 * (conflicts * n + i) + 1]);
@@ -367,7 +419,7 @@ static int compare_ids(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-void jam_copy(Jam *jam)
+Block *jam_copy(Jam *jam)
 {
     Copier copier = {.jam = jam, .body = jam->body, .scratch = jam->scratch, .ready = REG_NONE};
     const Loop *loop = jam->loop;
@@ -398,4 +450,5 @@ void jam_copy(Jam *jam)
     versions_finish(v);
     if (copier.ready == REG_NONE)
         body_remove_unreachable(jam->body);
+    return copier.test;
 }

@@ -15,7 +15,22 @@ typedef struct Chain {
  * time, before the iterations begin. */
 typedef struct Conflict {
     const Inst *earlier, *later;
+    bool is_even;  /* both addresses grow by 'step' in each iteration */
+    int64_t step;
 } Conflict;
+
+/* A comparison of a counter, which grows by 'step' in each iteration, with a bound that is the same in all: it decides
+ * whether another iteration follows. */
+typedef struct Countdown {
+    bool found;
+    RegId counter;     /* what an iteration compares */
+    RegId bound;       /* REG_NONE: 'constant' */
+    int64_t constant;
+    int64_t step;
+    unsigned bits;
+    bool is_ordered;   /* goes on below the bound (a negative step: above it); else until both are equal */
+    bool with_bound;   /* is_ordered: also at the bound */
+} Countdown;
 
 typedef struct Jam {
     Body *body;
@@ -30,6 +45,8 @@ typedef struct Jam {
     RegId predicate;  /* that decides this; 'stays_if': what it is where another iteration follows */
     bool stays_if;
     bool is_whole;    /* the number of iterations is a multiple of the factor */
+    bool is_brief;    /* one comparison tells, where it can, whether all iterations follow, and one for each conflict */
+    Countdown countdown; /* is_brief */
     bool writes;      /* the loop stores something */
     BitSet variant;   /* by RegId: differs between iterations */
     BitSet early;     /* by RegId: can be computed before the iteration, from the header's phis */
@@ -61,8 +78,12 @@ RegId jam_address(const Inst *inst, int64_t *offset);
 /* How many iterations the loop has, if its start, step and bound are constants; else 0. */
 uint64_t jam_rounds(const Jam *jam);
 
+/* follow.c */
+/* Sets the countdown, if the loop's end is one. */
+void jam_find_countdown(Jam *jam);
+
 /* copy.c */
-/* Makes the loop of iterations side by side. Cannot fail. */
-void jam_copy(Jam *jam);
+/* Makes the loop of iterations side by side, and gives its header. Cannot fail. */
+Block *jam_copy(Jam *jam);
 
 #endif

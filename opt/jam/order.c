@@ -167,6 +167,31 @@ static bool are_comparable(const Jam *jam, const JamAccess *a, const JamAccess *
     return type_bits(jam->body->regs.data[x].type) == type_bits(jam->body->regs.data[y].type);
 }
 
+/* True if both addresses grow by one step, with which the bytes of each leave no gap between iterations. */
+static bool steps_equal(const Jam *jam, const JamAccess *a, const JamAccess *b, int64_t *step)
+{
+    const Affine *affine = analyses_affine(jam->analyses);
+    AffineAddress x, y;
+    int64_t other;
+    affine_of_address(affine, a->inst, a->access.address, &x);
+    affine_of_address(affine, b->inst, b->access.address, &y);
+    if (x.form.bits != 64 || y.form.bits != 64 || !sum_step(jam, &x.form, step) || !sum_step(jam, &y.form, &other))
+        return false;
+    int64_t bytes = (int64_t)a->access.bytes + b->access.bytes;
+    return *step == other && *step && *step < bytes && *step > -bytes;
+}
+
+/* True if the two addresses are always the same distance apart, so that there is nothing to compare at run time. */
+static bool sums_differ_by_constant(const Jam *jam, const JamAccess *a, const JamAccess *b)
+{
+    const Affine *affine = analyses_affine(jam->analyses);
+    AffineAddress x, y;
+    affine_of_address(affine, a->inst, a->access.address, &x);
+    affine_of_address(affine, b->inst, b->access.address, &y);
+    y.form.constant = x.form.constant;
+    return x.form.bits && x.form.bits == y.form.bits && affine_compare(&x.form, 1, &y.form, 1) == ALIAS_SAME;
+}
+
 static bool refuse_pair(Jam *jam, const JamAccess *earlier, const JamAccess *later)
 {
     const RefusalReason reason = later->access.kind == ACCESS_LOAD     ? REFUSAL_JAM_READS
@@ -184,10 +209,14 @@ static bool check_pair(Jam *jam, const JamAccess *earlier, const JamAccess *late
     const MemoryModel *model = analyses_memory(jam->analyses);
     if (accesses_apart_always(model, earlier->inst, later->inst) || sums_apart(jam, earlier, later))
         return true;
+    if (jam->is_brief && sums_differ_by_constant(jam, earlier, later))
+        return refuse_pair(jam, earlier, later);
     size_t comparisons = (jam->conflicts.count + 1) * jam->factor * (jam->factor - 1) / 2;
     if (!are_comparable(jam, earlier, later) || comparisons > MOST_COMPARISONS)
         return refuse_pair(jam, earlier, later);
-    VEC_PUSH(jam->scratch, jam->conflicts, ((Conflict){earlier->inst, later->inst}));
+    Conflict conflict = {.earlier = earlier->inst, .later = later->inst};
+    conflict.is_even = jam->is_brief && steps_equal(jam, earlier, later, &conflict.step);
+    VEC_PUSH(jam->scratch, jam->conflicts, conflict);
     return true;
 }
 

@@ -312,12 +312,13 @@ static bool check_rounds(Jam *jam)
     return true;
 }
 
-static bool jam_loop(Jam *jam, const char *label)
+/* Gives the header of the new loop; NULL: refused. */
+static Block *jam_loop(Jam *jam, Block *header, const char *label)
 {
-    Block *header = block_labelled(jam->body, label);
-    if (!header || !jam_analyze(jam, header))
-        return jam_refuse_with(jam, header ? header->first : NULL, REFUSAL_JAM_NO_LOOP,
-                               REFUSAL_WITH(refusal_name(label)));
+    if (!header || !jam_analyze(jam, header)) {
+        jam_refuse_with(jam, header ? header->first : NULL, REFUSAL_JAM_NO_LOOP, REFUSAL_WITH(refusal_name(label)));
+        return NULL;
+    }
     if (!jam->loop->preheader) {
         loop_add_preheader(jam->body, jam->loops, jam->loop);
         bool found = jam_analyze(jam, header);
@@ -328,13 +329,14 @@ static bool jam_loop(Jam *jam, const char *label)
         require(found && jam->loop->preheader);
     }
     if (!check_shape(jam) || !check_instructions(jam))
-        return false;
+        return NULL;
     find_early(jam);
     find_variant(jam);
     if (!check_branches(jam) || !check_carried(jam) || !jam_check_memory(jam) || !check_rounds(jam))
-        return false;
-    jam_copy(jam);
-    return true;
+        return NULL;
+    if (jam->is_brief)
+        jam_find_countdown(jam);
+    return jam_copy(jam);
 }
 
 bool unroll_and_jam(Body *body, const UnrollJam *request, Refusal *refusal)
@@ -342,10 +344,21 @@ bool unroll_and_jam(Body *body, const UnrollJam *request, Refusal *refusal)
     require(body->ssa && request->factor >= 2 && request->factor <= UNROLL_JAM_MOST);
     Arena *scratch = arena_new();
     Jam jam = {.body = body, .scratch = scratch, .factor = request->factor, .refusal = refusal};
-    bool done = jam_loop(&jam, request->loop);
+    const Block *done = jam_loop(&jam, block_labelled(body, request->loop), request->loop);
     analyses_free(jam.analyses);
     arena_free(scratch);
-    return done;
+    return done != NULL;
+}
+
+Block *loop_unroll_jam(Body *body, Block *header, unsigned factor, Refusal *refusal)
+{
+    require(body->ssa && factor >= 2 && factor <= UNROLL_JAM_MOST);
+    Arena *scratch = arena_new();
+    Jam jam = {.body = body, .scratch = scratch, .factor = factor, .is_brief = true, .refusal = refusal};
+    Block *made = jam_loop(&jam, header, header->label ? header->label : "it");
+    analyses_free(jam.analyses);
+    arena_free(scratch);
+    return made;
 }
 
 bool pass_unroll_jam(PassContext *context)

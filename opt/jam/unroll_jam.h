@@ -30,6 +30,11 @@ typedef struct UnrollJamResult {
  * module's arena), and the body is in an unspecified state, so the caller works on a clone. */
 bool unroll_and_jam(Body *body, const UnrollJam *jam, Refusal *refusal);
 
+/* The same of the loop with this header, with shorter tests of whether all iterations follow. Gives the header of the
+ * new loop, in which the test is made; NULL if refused: the body then computes what it did, in blocks and edges that
+ * may have changed. */
+Block *loop_unroll_jam(Body *body, Block *header, unsigned factor, Refusal *refusal);
+
 /* The labels of the kernel's loops, those that contain others first; the array is in 'arena', the labels belong to the
  * module. None if the body form cannot express the kernel. */
 unsigned unroll_jam_loops(Arena *arena, Function *kernel, const char ***labels);

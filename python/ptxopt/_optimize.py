@@ -96,7 +96,8 @@ def optimize(
     coarsen_growth  fast paths may make a kernel at most this many times longer (4)
     stride          "block": threads ntid/factor apart are merged; "unit": neighbours; a number: threads so far apart
     uj              unroll and jam: {"LABEL": N} puts N iterations of the loop side by side; "source" or "auto"
-    memory          "stage": what the threads of a block read in loops goes through shared memory ("off")
+    memory          "stage": what the threads of a block read in loops goes through shared memory; "vectors": a thread's
+                    neighbouring accesses become one; "stage,vectors" ("off")
     keep_original   True: the original of a coarsened kernel is added, as KERNEL__ptxopt_original
 
     Registers

@@ -1,0 +1,110 @@
+#include "engine/report/vectors.h"
+
+#include <string.h>
+
+#include "engine/report/json.h"
+#include "engine/report/refusal_words.h"
+
+/* The line of the CUDA source; 0: unknown. */
+static unsigned source_line(const VectorNote *note)
+{
+    return note->loc ? note->loc->line : 0;
+}
+
+static void note_print(const Report *report, const VectorNote *note, Buf *out)
+{
+    buf_puts(out, "    ");
+    if (note->span.end)
+        buf_printf(out, "line %u", source_position(report->source, note->span.begin).line);
+    else
+        buf_puts(out, "somewhere");
+    if (source_line(note))
+        buf_printf(out, " (CUDA line %u)", source_line(note));
+    switch (note->fate) {
+    case VECTOR_JOINED:
+        buf_printf(out, ": %u %s become one of %u bytes%s\n", note->count, note->is_store ? "stores" : "loads",
+                   note->bytes, note->is_tested ? ", where a test allows it" : "");
+        break;
+    case VECTOR_UNROLLED: buf_printf(out, ": the loop's rounds are executed %u at a time\n", note->count); break;
+    case VECTOR_LEFT:
+        buf_puts(out, ": left alone: ");
+        refusal_print(&note->refusal, out);
+        if (note->refusal.has_span)
+            buf_printf(out, " (line %u)", source_position(report->source, note->refusal.span.begin).line);
+        buf_puts(out, "\n");
+        break;
+    }
+}
+
+/* A loop that was unrolled for nothing is as it was. */
+static bool is_told(const KernelResult *result, const VectorNote *note)
+{
+    return note->fate != VECTOR_UNROLLED || vectors_joined(&result->vector_list);
+}
+
+void vectors_print(const Report *report, const KernelReport *kernel, Buf *out)
+{
+    const KernelResult *result = &kernel->result;
+    if (result->vectors == OUTCOME_NOT_ASKED)
+        return;
+    const char *verdict = result->vectors == OUTCOME_DONE ? "done"
+                          : result->vectors_are_slower    ? "dropped: predicted to take longer"
+                                                          : "nothing to join";
+    if (result->vectors == OUTCOME_REFUSED)
+        verdict = "refused: ";
+    buf_printf(out, "  vectors: %s", verdict);
+    refusal_print(&result->vectors_refusal, out);
+    buf_puts(out, "\n");
+    for (size_t i = 0; i < result->vector_list.items.count; i++)
+        if (is_told(result, &result->vector_list.items.data[i]))
+            note_print(report, &result->vector_list.items.data[i], out);
+}
+
+static void set_reason(json_t *value, const Refusal *refusal)
+{
+    Arena *scratch = arena_new();
+    json_object_set_new(value, "reason", json_text(refusal_text(scratch, refusal)));
+    arena_free(scratch);
+}
+
+static json_t *note_json(const Report *report, const VectorNote *note)
+{
+    static const char *const fates[] = {"joined", "unrolled", "left"};
+    json_t *value = json_object();
+    json_object_set_new(value, "fate", json_string(fates[note->fate]));
+    json_object_set_new(value, "line", note->span.end
+                                           ? json_integer(source_position(report->source, note->span.begin).line)
+                                           : json_null());
+    json_object_set_new(value, "source_line", source_line(note) ? json_integer(source_line(note)) : json_null());
+    if (note->fate == VECTOR_LEFT) {
+        set_reason(value, &note->refusal);
+        return value;
+    }
+    json_object_set_new(value, note->fate == VECTOR_JOINED ? "accesses" : "rounds", json_integer(note->count));
+    if (note->fate != VECTOR_JOINED)
+        return value;
+    json_object_set_new(value, "bytes", json_integer(note->bytes));
+    json_object_set_new(value, "stores", json_boolean(note->is_store));
+    json_object_set_new(value, "tested", json_boolean(note->is_tested));
+    return value;
+}
+
+json_t *vectors_json(const Report *report, const KernelReport *kernel)
+{
+    static const char *const outcomes[] = {
+        [OUTCOME_NOT_ASKED] = "not asked",
+        [OUTCOME_DONE] = "done",
+        [OUTCOME_REFUSED] = "refused",
+        [OUTCOME_UNCHANGED] = "unchanged"};
+    const KernelResult *result = &kernel->result;
+    json_t *value = json_object(), *notes = json_array();
+    json_object_set_new(value, "outcome", json_string(outcomes[result->vectors]));
+    if (result->vectors == OUTCOME_REFUSED)
+        set_reason(value, &result->vectors_refusal);
+    json_object_set_new(value, "slower", json_boolean(result->vectors_are_slower));
+    for (size_t i = 0; i < result->vector_list.items.count; i++)
+        if (is_told(result, &result->vector_list.items.data[i]))
+            json_array_append_new(notes, note_json(report, &result->vector_list.items.data[i]));
+    json_object_set_new(value, "notes", notes);
+    return value;
+}

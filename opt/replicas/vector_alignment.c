@@ -1,0 +1,256 @@
+/* The alignment of a vector's address: shown by its sum, or by terms that are tested.
+ *
+ * Multiples of the size, parameters declared .ptr .align, variables' own alignment, and phis that start and grow by
+ * such values are aligned. The terms that remain, pointers and widths from the launch, are those to test. */
+#include "opt/common/trips.h"
+#include "opt/replicas/vectors.h"
+
+enum {
+    MOST_FORMS = 24, /* looked at for the alignment of one address */
+    DEEPEST = 4,     /* factors within factors */
+};
+
+static uint64_t lowest_bit(uint64_t value)
+{
+    return value ? value & -value : UINT64_C(1) << 63;
+}
+
+static uint64_t form_alignment(const Affine *affine, const AffineForm *form, unsigned depth);
+static uint64_t terms_alignment(const Affine *affine, const AffineForm *form, unsigned depth);
+
+/* The 32-bit sum that the term's register holds, whose low bits extending keeps; NULL: none that says more. */
+static const AffineForm *held_sum(const Affine *affine, const AffineTerm *term)
+{
+    if ((term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED) || affine->factors[term->reg])
+        return NULL;
+    const AffineForm *form = &affine->forms[term->reg];
+    bool itself = form->term_count == 1 && form->terms[0].reg == term->reg;
+    return itself || form->bits != 32 ? NULL : form;
+}
+
+/* The sum's constant with those of the sums that its terms hold: of one replica's index, another's may be the base. */
+static uint64_t form_constant(const Affine *affine, const AffineForm *form, unsigned depth)
+{
+    uint64_t constant = (uint64_t)form->constant;
+    for (unsigned i = 0; i < form->term_count && depth < DEEPEST; i++) {
+        const AffineForm *held = held_sum(affine, &form->terms[i]);
+        if (held)
+            constant += (uint64_t)form->terms[i].coefficient * form_constant(affine, held, depth + 1);
+    }
+    return constant;
+}
+
+/* The largest power of two that is known to divide the base, the constants of held sums not counted. */
+static uint64_t base_alignment(const Affine *affine, const AffineTerm *term, unsigned depth)
+{
+    const Variable *variable = term->variable;
+    switch (term->base) {
+    case AFFINE_PARAM: return variable->is_ptr && !term->offset && variable->ptr_align ? lowest_bit(variable->ptr_align)
+                                                                                        : 1;
+    case AFFINE_SYMBOL: return variable->align ? lowest_bit(variable->align) : 1;
+    case AFFINE_VALUE:
+    case AFFINE_SIGNED: break;
+    default: return 1;
+    }
+    const AffineFactors *factors = affine->factors[term->reg];
+    const AffineForm *held = held_sum(affine, term);
+    if (depth >= DEEPEST)
+        return 1;
+    if (factors) {
+        uint64_t product = form_alignment(affine, &factors->forms[0], depth + 1) *
+                           form_alignment(affine, &factors->forms[1], depth + 1);
+        uint64_t rest = form_alignment(affine, &factors->forms[2], depth + 1);
+        return product && product < rest ? product : rest;
+    }
+    return held ? terms_alignment(affine, held, depth + 1) : 1;
+}
+
+static uint64_t term_alignment(const Affine *affine, const AffineTerm *term, unsigned depth)
+{
+    uint64_t base = base_alignment(affine, term, depth), by = lowest_bit((uint64_t)term->coefficient);
+    return base > UINT32_MAX || by > UINT32_MAX ? UINT64_C(1) << 31 : base * by;
+}
+
+static uint64_t form_alignment(const Affine *affine, const AffineForm *form, unsigned depth)
+{
+    uint64_t terms = terms_alignment(affine, form, depth), constant = lowest_bit(form_constant(affine, form, depth));
+    return terms < constant ? terms : constant;
+}
+
+static uint64_t terms_alignment(const Affine *affine, const AffineForm *form, unsigned depth)
+{
+    uint64_t alignment = UINT64_C(1) << 31;
+    for (unsigned i = 0; i < form->term_count; i++) {
+        uint64_t term = term_alignment(affine, &form->terms[i], depth);
+        alignment = term < alignment ? term : alignment;
+    }
+    return alignment;
+}
+
+const Phi *vector_phi(const Vectorizer *vectorizer, const AffineTerm *term, const Loop **loop)
+{
+    if (term->base != AFFINE_VALUE)
+        return NULL;
+    const ValueDef *def = &analyses_values(vectorizer->analyses)->defs[term->reg];
+    if (!def->block || def->inst || type_bits(vectorizer->body->regs.data[term->reg].type) != 64)
+        return NULL;
+    *loop = loop_of(analyses_loops(vectorizer->analyses), def->block);
+    return *loop && (*loop)->header == def->block && (*loop)->preheader ? &def->block->phis.data[def->phi] : NULL;
+}
+
+/* The sum's constant with those of the sums that its terms hold, as in form_constant(), and of the values that its phis
+ * start with: compilers let a pointer begin in the middle of what a round reads, and count back from there. */
+static uint64_t whole_constant(const Vectorizer *vectorizer, const AffineForm *form, unsigned depth)
+{
+    const Affine *affine = analyses_affine(vectorizer->analyses);
+    uint64_t constant = (uint64_t)form->constant;
+    for (unsigned i = 0; i < form->term_count && depth < DEEPEST; i++) {
+        const Loop *loop;
+        const Phi *phi = vector_phi(vectorizer, &form->terms[i], &loop);
+        RegId start = phi ? loop_start(loop, phi) : REG_NONE;
+        const AffineForm *held = start != REG_NONE ? &affine->forms[start] : held_sum(affine, &form->terms[i]);
+        if (held)
+            constant += (uint64_t)form->terms[i].coefficient * whole_constant(vectorizer, held, depth + 1);
+    }
+    return constant;
+}
+
+/* The form without the constant that whole_constant() of a sum that has it as a term counts. */
+static AffineForm without_constant(const Vectorizer *vectorizer, const AffineForm *form)
+{
+    AffineForm rest = *form;
+    rest.constant = (int64_t)((uint64_t)form->constant - whole_constant(vectorizer, form, 1));
+    return rest;
+}
+
+static bool term_add(Vectorizer *vectorizer, const AffineTerm *term)
+{
+    for (unsigned i = 0; i < vectorizer->term_count; i++)
+        if (affine_base_equal(&vectorizer->terms[i], term) &&
+            vectorizer->terms[i].coefficient == term->coefficient)
+            return true;
+    if (vectorizer->term_count == VECTOR_TERMS || vectorizer->proven_only)
+        return false;
+    vectorizer->terms[vectorizer->term_count++] = *term;
+    return true;
+}
+
+/* True if all threads of a block agree on the term: a test of it then takes one way for all. */
+static bool term_is_uniform(const Vectorizer *vectorizer, const AffineTerm *term)
+{
+    if (term->base == AFFINE_SREG)
+        return term->sreg->dependence != SREG_THREAD;
+    if (term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED)
+        return term->base == AFFINE_PARAM || term->base == AFFINE_SYMBOL;
+    return !variance_reg(analyses_variance(vectorizer->analyses, VARIANCE_ANY, NULL), term->reg);
+}
+
+bool vector_is_uniform(const Vectorizer *vectorizer, const AffineForm *form)
+{
+    for (unsigned i = 0; i < form->term_count; i++)
+        if (!term_is_uniform(vectorizer, &form->terms[i]))
+            return false;
+    return true;
+}
+
+/* Sums that have to be multiples of 'unit', except for the constant of the first, which is checked elsewhere. */
+typedef struct Worklist {
+    const AffineForm *forms[MOST_FORMS];
+    unsigned count;
+} Worklist;
+
+/* Adds coefficient * form. False if there is no room. */
+static bool work_add(Vectorizer *vectorizer, Worklist *work, const AffineForm *form, int64_t coefficient)
+{
+    AffineForm *scaled = ARENA_NEW(vectorizer->scratch, AffineForm);
+    AffineTerm *terms = ARENA_ARRAY(vectorizer->scratch, AffineTerm, form->term_count);
+    if (work->count == MOST_FORMS)
+        return false;
+    for (unsigned i = 0; i < form->term_count; i++) {
+        terms[i] = form->terms[i];
+        terms[i].coefficient = (int64_t)((uint64_t)terms[i].coefficient * (uint64_t)coefficient);
+    }
+    *scaled = (AffineForm){64, form->term_count, (int64_t)((uint64_t)form->constant * (uint64_t)coefficient), terms};
+    work->forms[work->count++] = scaled;
+    return true;
+}
+
+/* Adds the sums that make a phi's term a multiple in every round, except for the constant that it starts with: start
+ * and step. */
+static bool phi_expand(Vectorizer *vectorizer, Worklist *work, const Loop *loop, const Phi *phi)
+{
+    AffineTerm terms[AFFINE_TERMS];
+    AffineForm step;
+    const Affine *affine = analyses_affine(vectorizer->analyses);
+    RegId start = loop_start(loop, phi);
+    if (start == REG_NONE || !loop_step(loop, phi, affine, terms, &step))
+        return false;
+    AffineForm rest = without_constant(vectorizer, &affine->forms[start]);
+    int64_t rounds = loop == vectorizer->unrolled ? vectorizer->factor : 1;
+    return work_add(vectorizer, work, &step, rounds) && work_add(vectorizer, work, &rest, 1);
+}
+
+/* A term that differs between threads: a product is a multiple if a factor is that all threads share, as the width of
+ * a row. */
+static bool variant_expand(Vectorizer *vectorizer, Worklist *work, const AffineTerm *term)
+{
+    const Affine *affine = analyses_affine(vectorizer->analyses);
+    if (term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED)
+        return false;
+    const AffineFactors *factors = affine->factors[term->reg];
+    for (unsigned i = 0; factors && i < 2; i++)
+        if (vector_is_uniform(vectorizer, &factors->forms[i]))
+            return work_add(vectorizer, work, &factors->forms[i], term->coefficient) &&
+                   work_add(vectorizer, work, &factors->forms[2], term->coefficient);
+    if (!held_sum(affine, term))
+        return false;
+    AffineForm rest = without_constant(vectorizer, &affine->forms[term->reg]);
+    return work_add(vectorizer, work, &rest, term->coefficient);
+}
+
+/* Shows that the sum without its constant is a multiple of 'unit', or collects terms that have to be, on which all
+ * threads of a block agree. False if that is not enough, or there are too many. */
+static bool aligned_find(Vectorizer *vectorizer, const AffineForm *form, uint64_t unit)
+{
+    const Affine *affine = analyses_affine(vectorizer->analyses);
+    const Phi *met[MOST_FORMS];
+    Worklist work = {.forms = {form}, .count = 1};
+    unsigned phis = 0;
+    for (unsigned looked = 0; work.count; looked++) {
+        const AffineForm *at = work.forms[--work.count];
+        if ((at != form && whole_constant(vectorizer, at, 0) % unit) || looked > MOST_FORMS)
+            return false;
+        for (unsigned i = 0; i < at->term_count; i++) {
+            const AffineTerm *term = &at->terms[i];
+            const Loop *loop;
+            if (term_alignment(affine, term, 0) >= unit)
+                continue;
+            const Phi *phi = vector_phi(vectorizer, term, &loop);
+            bool seen = false;
+            for (unsigned k = 0; k < phis && phi; k++)
+                seen |= met[k] == phi;
+            if (seen && term->coefficient == 1)
+                continue;
+            if (phi) {
+                if (term->coefficient != 1 || phis == MOST_FORMS || !phi_expand(vectorizer, &work, loop, phi))
+                    return false;
+                met[phis++] = phi;
+                continue;
+            }
+            /* A held sum's constant is counted already, so the register itself cannot be tested. */
+            bool tests = term_is_uniform(vectorizer, term) && !held_sum(affine, term);
+            if (!(tests ? term_add(vectorizer, term) : variant_expand(vectorizer, &work, term)))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool vector_is_aligned(Vectorizer *vectorizer, const AffineForm *form, uint64_t unit)
+{
+    const unsigned terms = vectorizer->term_count;
+    if (whole_constant(vectorizer, form, 0) % unit == 0 && aligned_find(vectorizer, form, unit))
+        return true;
+    vectorizer->term_count = terms;
+    return false;
+}

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Vectors of single threads: random kernels, and naive ones whose threads walk along rows, of all lengths and
+# alignments, compared in the emulator with the originals.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+. tests/suites/result.bash
+
+BUILD="${BUILD:-build}"
+program="${PTXOPT:-./ptxopt}"
+TEST_TMP="${TEST_TMP:-$(mktemp -d)}"
+seeds=6000
+lengths="0 1 2 3 4 5 6 7 8 9 12 15 16 17 31 32 33 64"
+case "$BUILD" in
+*/asan) seeds=400 lengths="0 3 4 9 17" ;;
+esac
+
+said="$("$BUILD/tests/row-check" "1,$seeds" 2>&1)" || said="$said
+failed"
+result "random" "$(grep -E 'WRONG|failed|internal error' <<<"$said" | head -n 20)"
+result "every rule at work" "$(grep -oE '(changed|twos|fours|words|aligned|apart|unrolled) 0\b' <<<"$said")"
+
+
+# Prints a launch of 2 x 20 threads, of which the last two are idle in some kernels. $1: kernel; $2: length of a row;
+# $3: bytes by which the rows are moved; $4: those by which the results are, or "same": they go where the rows are.
+launch() {
+    local type=f32 init='"init": "uniform", "low": -1, "high": 1, "seed": 1' n='{"scalar": "s32", "value": '$2'}'
+    local input='{"pointer": "x", "offset": '$3'}' output='{"pointer": "z", "offset": '$4'}' rows arguments
+    local count=$((40 * $2 + 100)) grid="[2, 1, 1]" block="[20, 1, 1]" other='{"pointer": "x", "offset": 16}'
+    rows='{"scalar": "s32", "value": 38}'
+    [ "$4" != same ] || output="$input"
+    case "$1" in
+    row_softmax) arguments="$input, $output, $rows, $n" ;;
+    row_norm) arguments="$input, $other, $output, $rows, $n" ;;
+    row_dot | row_mv) arguments="$input, $other, {\"pointer\": \"z\"}, $n" ;;
+    row_int8)
+        arguments="$input, $other, {\"pointer\": \"z\"}, $rows, $rows, $n"
+        grid="[2, 2, 1]" block="[20, 20, 1]" type=s8 init='"init": "uniform", "low": -128, "high": 127, "seed": 1'
+        ;;
+    row_distance) arguments="$input, $other, {\"pointer\": \"z\"}, $rows, $n" grid="[2, 3, 1]" ;;
+    row_double) arguments="$input, {\"pointer\": \"z\"}, {\"scalar\": \"s64\", \"value\": $2}" type=f64 ;;
+    row_scale)
+        arguments="$input, $n" type=s16 init='"init": "uniform", "low": -9000, "high": 9000, "seed": 1'
+        ;;
+    pairs) arguments="$input, $output, {\"pointer\": \"z\", \"offset\": 1024}" count=200 ;;
+    esac
+    printf '{"kernel": "%s", "grid": %s, "block": %s, "dynamic_shared": 0, "args": [' "$1" "$grid" "$block"
+    printf '{"buffer": "x", "type": "%s", "count": %s, %s}, ' "$type" "$count" "$init"
+    printf '{"buffer": "z", "type": "f32", "count": %s, "init": "zero"}, ' $((40 * $2 + 1700))
+    printf '%s], "check": ["x", "z"], "tolerance": {"kind": "exact"}}\n' "$arguments"
+}
+
+kernels="row_softmax row_norm row_dot row_mv row_int8 row_distance row_double row_scale pairs"
+for form in unrolled rolled; do
+    for kernel in $kernels; do
+        problems=
+        case "$kernel" in
+        row_int8) moves="0:0 1:0 4:0 8:0" ;;
+        row_scale) moves="0:0 2:0 8:0" ;;
+        row_double) moves="0:0 8:0" ;;
+        row_softmax | pairs) moves="0:0 4:0 8:12 12:12 0:same 4:same" ;;
+        *) moves="0:0 4:0 12:12" ;;
+        esac
+        for n in $lengths; do
+            for move in $moves; do
+                launch "$kernel" "$n" "${move%:*}" "${move#*:}" >"$TEST_TMP/launch.json"
+                message="$("$program" -q -assembler none -entry "$kernel" -p row_vectors,vectors \
+                    -verify "$TEST_TMP/launch.json" -o "$TEST_TMP/out.ptx" "tests/rows/$form.sm_90.ptx" 2>&1)" ||
+                    problems="$problems
+n $n, moved by $move: $message"
+            done
+        done
+        joined="$(grep -cE '\.v[24]\.|%word' "$TEST_TMP/out.ptx")"
+        [ "$joined" -gt 0 ] || problems="$problems
+nothing is joined"
+        result "$form $kernel" "${problems#?}"
+    done
+done
+exit "$failed"
