@@ -146,6 +146,22 @@ static void compare_countdown(Copier *copier)
     make_ready(copier, fits, false);
 }
 
+/* The indices of all iterations are extended to what they would be without wrapping. This is not needed for what is
+ * computed, but tells the passes that follow that elements are neighbours. */
+static void compare_bounds(Copier *copier)
+{
+    const Jam *jam = copier->jam;
+    for (size_t i = 0; i < jam->bounds.count; i++) {
+        const IndexBound *bound = &jam->bounds.data[i];
+        const int64_t most = (bound->is_signed ? INT32_MAX : (int64_t)UINT32_MAX) - bound->span -
+                             (int64_t)jam->factor * bound->step;
+        RegId fits = body_add_reg(copier->body, TYPE_PRED, intern(copier->body->module->names, "%jam"));
+        inst_append(copier->test, inst_build(copier->body, bound->is_signed ? "setp.le.s32" : "setp.le.u32", "dri",
+                                             fits, early_value(copier, bound->reg), most));
+        make_ready(copier, fits, false);
+    }
+}
+
 /* The addresses of a conflict's accesses do not meet in any two iterations: in the first, y - x is not within what the
  * steps of up to factor - 1 iterations bridge. */
 static void compare_even(Copier *copier, const Conflict *conflict, RegId x, RegId y)
@@ -226,6 +242,8 @@ static void fill_test(Copier *copier)
             make_ready(copier, early_value(copier, jam->predicate), !jam->stays_if);
         else if (!jam->is_whole && !k)
             compare_countdown(copier);
+        if (!k)
+            compare_bounds(copier);
         step_phis(copier);
     }
     for (size_t i = 0; i < conflicts; i++)

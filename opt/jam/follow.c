@@ -1,4 +1,4 @@
-/* Counters that tell in one comparison whether a number of iterations follow. */
+/* Counters that tell in one comparison whether a number of iterations follow, and indices that must not wrap. */
 #include "opt/common/trips.h"
 #include "opt/jam/internal.h"
 
@@ -56,4 +56,59 @@ void jam_find_countdown(Jam *jam)
         if (found.found)
             jam->countdown = found;
     }
+}
+
+/* The 32-bit register that the instruction extends to 64 bits; REG_NONE: it does not. */
+static RegId extended_reg(const Jam *jam, const Inst *inst, bool *is_signed)
+{
+    Computation c;
+    if (!inst_is_plain(inst) || !computation_of(jam->body, inst, &c) || c.result == REG_NONE ||
+        type_bits(jam->body->regs.data[c.result].type) != 64 || (c.op != COMPUTE_CONVERT && c.op != COMPUTE_MUL) ||
+        c.sources[0].bits != 32)
+        return REG_NONE;
+    *is_signed = c.sources[0].is_signed;
+    return c.sources[0].reg;
+}
+
+/* Adds the register to the bound of sums that differ by a constant, or adds one. */
+static void bound_add(Jam *jam, RegId reg, bool is_signed, int64_t step)
+{
+    enum { MOST_BOUNDS = 4, MOST_SPAN = 1 << 16 };
+    const Affine *affine = analyses_affine(jam->analyses);
+    const AffineForm *form = &affine->forms[reg];
+    for (size_t i = 0; i < jam->bounds.count; i++) {
+        IndexBound *bound = &jam->bounds.data[i];
+        AffineForm moved = affine->forms[bound->reg];
+        const int64_t way = form->constant - moved.constant;
+        moved.constant = form->constant;
+        if (bound->is_signed != is_signed || affine_compare(&moved, 1, form, 1) != ALIAS_SAME || way > MOST_SPAN ||
+            way < -MOST_SPAN)
+            continue;
+        if (way < 0) {
+            bound->reg = reg;
+            bound->span -= way;
+        } else if (way > bound->span) {
+            bound->span = way;
+        }
+        return;
+    }
+    if (jam->bounds.count < MOST_BOUNDS)
+        VEC_PUSH(jam->scratch, jam->bounds, ((IndexBound){reg, is_signed, 0, step}));
+}
+
+void jam_find_bounds(Jam *jam)
+{
+    enum { MOST_STEP = 1 << 16 };
+    const Affine *affine = analyses_affine(jam->analyses);
+    for (uint32_t b = 0; b < jam->loop->block_count; b++)
+        for (const Inst *inst = jam->loop->blocks[b]->first; inst; inst = inst->next) {
+            bool is_signed;
+            int64_t step;
+            RegId reg = extended_reg(jam, inst, &is_signed);
+            if (reg == REG_NONE || !jam_is_inside(jam, reg) || !bitset_has(&jam->early, reg) ||
+                affine->forms[reg].bits != 32 || !jam_sum_step(jam, &affine->forms[reg], &step) || step <= 0 ||
+                step > MOST_STEP)
+                continue;
+            bound_add(jam, reg, is_signed, step);
+        }
 }

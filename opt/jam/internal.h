@@ -32,6 +32,15 @@ typedef struct Countdown {
     bool with_bound;   /* is_ordered: also at the bound */
 } Countdown;
 
+/* 32-bit sums that the loop extends to 64 bits and that differ by constants: 'reg', the least of them, must be at most
+ * 'most', so that none wraps in any of the iterations. */
+typedef struct IndexBound {
+    RegId reg;
+    bool is_signed;
+    int64_t span; /* from the least to the greatest, in one iteration */
+    int64_t step; /* for each iteration */
+} IndexBound;
+
 typedef struct Jam {
     Body *body;
     Arena *scratch;
@@ -47,6 +56,7 @@ typedef struct Jam {
     bool is_whole;    /* the number of iterations is a multiple of the factor */
     bool is_brief;    /* one comparison tells, where it can, whether all iterations follow, and one for each conflict */
     Countdown countdown; /* is_brief */
+    VEC(IndexBound) bounds; /* is_brief */
     bool writes;      /* the loop stores something */
     BitSet variant;   /* by RegId: differs between iterations */
     BitSet early;     /* by RegId: can be computed before the iteration, from the header's phis */
@@ -69,6 +79,8 @@ RegId jam_next(const Jam *jam, const Phi *phi);
 const Phi *jam_phi(const Jam *jam, RegId reg);
 
 /* order.c */
+/* The constant that an iteration adds to the sum. False if it adds something else. */
+bool jam_sum_step(const Jam *jam, const AffineForm *form, int64_t *out);
 /* True if memory lets the iterations be executed together; sets the conflicts. Else it refuses. */
 bool jam_check_memory(Jam *jam);
 /* The register that the access's address counts from; REG_NONE if there is none, or it is not a plain one. */
@@ -81,6 +93,8 @@ uint64_t jam_rounds(const Jam *jam);
 /* follow.c */
 /* Sets the countdown, if the loop's end is one. */
 void jam_find_countdown(Jam *jam);
+/* Sets the bounds of the indices that the loop extends. */
+void jam_find_bounds(Jam *jam);
 
 /* copy.c */
 /* Makes the loop of iterations side by side, and gives its header. Cannot fail. */

@@ -94,8 +94,7 @@ static bool term_is_invariant(const Jam *jam, const AffineTerm *term)
     return true;
 }
 
-/* The constant that an iteration adds to the sum. False if it adds something else. */
-static bool sum_step(const Jam *jam, const AffineForm *form, int64_t *out)
+bool jam_sum_step(const Jam *jam, const AffineForm *form, int64_t *out)
 {
     uint64_t sum = 0;
     for (unsigned i = 0; i < form->term_count; i++) {
@@ -123,7 +122,7 @@ static bool sums_apart(const Jam *jam, const JamAccess *earlier, const JamAccess
     affine_of_address(affine, earlier->inst, earlier->access.address, &x);
     affine_of_address(affine, later->inst, later->access.address, &y);
     if (!x.form.bits || x.form.bits != y.form.bits || earlier->access.space != later->access.space ||
-        !sum_step(jam, &x.form, &step[0]) || !sum_step(jam, &y.form, &step[1]) || step[0] != step[1])
+        !jam_sum_step(jam, &x.form, &step[0]) || !jam_sum_step(jam, &y.form, &step[1]) || step[0] != step[1])
         return false;
     for (unsigned d = 1; d < jam->factor; d++) {
         AffineForm moved = y.form;
@@ -175,7 +174,8 @@ static bool steps_equal(const Jam *jam, const JamAccess *a, const JamAccess *b, 
     int64_t other;
     affine_of_address(affine, a->inst, a->access.address, &x);
     affine_of_address(affine, b->inst, b->access.address, &y);
-    if (x.form.bits != 64 || y.form.bits != 64 || !sum_step(jam, &x.form, step) || !sum_step(jam, &y.form, &other))
+    if (x.form.bits != 64 || y.form.bits != 64 || !jam_sum_step(jam, &x.form, step) ||
+        !jam_sum_step(jam, &y.form, &other))
         return false;
     int64_t bytes = (int64_t)a->access.bytes + b->access.bytes;
     return *step == other && *step && *step < bytes && *step > -bytes;

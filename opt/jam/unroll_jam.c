@@ -334,8 +334,10 @@ static Block *jam_loop(Jam *jam, Block *header, const char *label)
     find_variant(jam);
     if (!check_branches(jam) || !check_carried(jam) || !jam_check_memory(jam) || !check_rounds(jam))
         return NULL;
-    if (jam->is_brief)
+    if (jam->is_brief) {
         jam_find_countdown(jam);
+        jam_find_bounds(jam);
+    }
     return jam_copy(jam);
 }
 

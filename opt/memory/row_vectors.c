@@ -47,26 +47,70 @@ static bool is_invariant(const RowLoop *row, const AffineTerm *term)
     return true;
 }
 
-/* By how many bytes the sum grows in each round; 0: by none, or by what is not known. */
-static int64_t sum_step(const RowLoop *row, const AffineForm *form)
+/* The 32-bit sum that the term extends; NULL: it does not extend one. */
+static const AffineForm *extended_sum(const RowLoop *row, const AffineTerm *term)
+{
+    const Affine *affine = analyses_affine(row->vectorizer.analyses);
+    if (term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED)
+        return NULL;
+    return affine->forms[term->reg].bits == 32 ? &affine->forms[term->reg] : NULL;
+}
+
+/* Adds by how much the phis of the loop that are terms of the sum grow in each round, times 'factor'. False if the sum
+ * has other terms that are not the same in all rounds. */
+static bool phi_steps(const RowLoop *row, const AffineForm *form, uint64_t factor, uint64_t *step)
 {
     const Vectorizer *vectorizer = &row->vectorizer;
-    uint64_t sum = 0;
     for (unsigned i = 0; i < form->term_count; i++) {
+        const AffineTerm *term = &form->terms[i];
         const Loop *loop = NULL;
-        const Phi *phi = vector_phi(vectorizer, &form->terms[i], &loop);
+        const Phi *phi = vector_phi(vectorizer, term, &loop);
         AffineTerm terms[AFFINE_TERMS];
-        AffineForm step;
+        AffineForm by;
         if (!phi || loop != row->loop) {
-            if (!is_invariant(row, &form->terms[i]))
-                return 0;
+            const AffineForm *narrow = extended_sum(row, term);
+            if (!is_invariant(row, term) &&
+                (!narrow || form->bits == 32 || !phi_steps(row, narrow, factor * (uint64_t)term->coefficient, step)))
+                return false;
             continue;
         }
-        if (!loop_step(loop, phi, analyses_affine(vectorizer->analyses), terms, &step) || step.term_count)
-            return 0;
-        sum += (uint64_t)form->terms[i].coefficient * (uint64_t)step.constant;
+        if (!loop_step(loop, phi, analyses_affine(vectorizer->analyses), terms, &by) || by.term_count)
+            return false;
+        *step += factor * (uint64_t)term->coefficient * (uint64_t)by.constant;
     }
-    return (int64_t)sum;
+    return true;
+}
+
+/* By how many bytes the address grows in each round, if indices do not wrap; 0: by none, or by what is not known. */
+static int64_t address_step(const RowLoop *row, const AffineForm *form)
+{
+    uint64_t step = 0;
+    return phi_steps(row, form, 1, &step) ? (int64_t)step : 0;
+}
+
+/* The distance of two addresses with the same terms, if indices do not wrap. */
+static bool address_distance(const RowLoop *row, const AffineForm *x, const AffineForm *y, int64_t *distance)
+{
+    uint64_t way = (uint64_t)y->constant - (uint64_t)x->constant;
+    if (x->term_count != y->term_count)
+        return false;
+    for (unsigned i = 0; i < x->term_count; i++) {
+        const AffineTerm *a = &x->terms[i], *b = &y->terms[i];
+        const AffineForm *narrow = extended_sum(row, a), *other = extended_sum(row, b);
+        if (a->coefficient != b->coefficient)
+            return false;
+        if (affine_base_equal(a, b))
+            continue;
+        if (a->base != b->base || !narrow || !other)
+            return false;
+        AffineForm moved = *narrow;
+        moved.constant = other->constant;
+        if (affine_compare(&moved, 1, other, 1) != ALIAS_SAME)
+            return false;
+        way += (uint64_t)a->coefficient * ((uint64_t)other->constant - (uint64_t)narrow->constant);
+    }
+    *distance = (int64_t)way;
+    return true;
 }
 
 /* True if every round executes the access, once. */
@@ -77,20 +121,26 @@ static bool is_in_every_round(const RowLoop *row, const PlainAccess *access)
            dominance_has(analyses_dominance(row->vectorizer.analyses), block, row->loop->latches[0]);
 }
 
-/* True if a round's accesses to the array of this one leave no gap of the step. */
-static bool is_whole(const RowLoop *row, const PlainAccess *access, unsigned step)
+/* True if a round's accesses to the array of this one leave no gap of the step; 'is_shown': their distances are known,
+ * whether or not indices wrap. */
+static bool is_whole(const RowLoop *row, const PlainAccess *access, unsigned step, bool *is_shown)
 {
     const Vectorizer *vectorizer = &row->vectorizer;
     const Locations *locations = vectorizer->locations;
+    const AffineForm *form = &vector_location(vectorizer, access)->form;
     const unsigned bytes = vector_location(vectorizer, access)->bytes;
     unsigned found = 0;
+    *is_shown = true;
     for (uint32_t i = 0; i < locations->access_count; i++) {
         const PlainAccess *other = &locations->accesses[i];
-        int64_t distance;
+        int64_t distance, shown;
         if (other->count == 1 && other->is_store == access->is_store && other->inst->block == access->inst->block &&
-            vector_related(vectorizer, access, other, &distance) && distance >= 0 && distance < step &&
-            distance % bytes == 0)
+            other->inst->signature == access->inst->signature &&
+            address_distance(row, form, &vector_location(vectorizer, other)->form, &distance) && distance >= 0 &&
+            distance < step && distance % bytes == 0) {
             found |= 1u << distance / bytes;
+            *is_shown &= vector_related(vectorizer, access, other, &shown);
+        }
     }
     return found == (1u << step / bytes) - 1;
 }
@@ -103,10 +153,14 @@ static unsigned access_factor(RowLoop *row, const PlainAccess *access)
     if (!vector_is_element(vectorizer, access) || location->lies_in != SPACE_GLOBAL || location->form.bits != 64 ||
         !is_in_every_round(row, access))
         return 1;
-    const int64_t step = sum_step(row, &location->form), size = step < 0 ? -step : step;
-    if (!size || size >= VECTOR_BYTES || VECTOR_BYTES % size || size % location->bytes ||
-        !is_whole(row, access, (unsigned)size))
+    const int64_t step = address_step(row, &location->form), size = step < 0 ? -step : step;
+    bool is_shown;
+    if (!size || size > VECTOR_BYTES || VECTOR_BYTES % size || size % location->bytes ||
+        !is_whole(row, access, (unsigned)size, &is_shown))
         return 1;
+    /* The test of the unrolled loop shows that its indices do not wrap: that alone may be worth it. */
+    if (size == VECTOR_BYTES)
+        return !is_shown && vector_is_aligned(vectorizer, &location->form, VECTOR_BYTES) ? 2 : 1;
     for (unsigned unit = VECTOR_BYTES; unit > size && unit >= 4; unit /= 2) {
         AffineForm first = location->form;
         vectorizer->term_count = 0;

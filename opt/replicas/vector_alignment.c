@@ -89,21 +89,24 @@ static uint64_t terms_alignment(const Affine *affine, const AffineForm *form, un
 
 const Phi *vector_phi(const Vectorizer *vectorizer, const AffineTerm *term, const Loop **loop)
 {
-    if (term->base != AFFINE_VALUE)
+    if (term->base != AFFINE_VALUE && !(term->base == AFFINE_SIGNED && vectorizer->everywhere))
         return NULL;
     const ValueDef *def = &analyses_values(vectorizer->analyses)->defs[term->reg];
-    if (!def->block || def->inst || type_bits(vectorizer->body->regs.data[term->reg].type) != 64)
+    const unsigned bits = type_bits(vectorizer->body->regs.data[term->reg].type);
+    if (!def->block || def->inst || (bits != 64 && !(bits == 32 && vectorizer->everywhere)))
         return NULL;
     *loop = loop_of(analyses_loops(vectorizer->analyses), def->block);
     return *loop && (*loop)->header == def->block && (*loop)->preheader ? &def->block->phis.data[def->phi] : NULL;
 }
 
 /* The sum's constant with those of the sums that its terms hold, as in form_constant(), and of the values that its phis
- * start with: compilers let a pointer begin in the middle of what a round reads, and count back from there. */
-static uint64_t whole_constant(const Vectorizer *vectorizer, const AffineForm *form, unsigned depth)
+ * start with: compilers let a pointer begin in the middle of what a round reads, and count back from there. Sets
+ * is_deep if some may be missing. */
+static uint64_t whole_constant(Vectorizer *vectorizer, const AffineForm *form, unsigned depth)
 {
     const Affine *affine = analyses_affine(vectorizer->analyses);
     uint64_t constant = (uint64_t)form->constant;
+    vectorizer->is_deep |= depth >= DEEPEST;
     for (unsigned i = 0; i < form->term_count && depth < DEEPEST; i++) {
         const Loop *loop;
         const Phi *phi = vector_phi(vectorizer, &form->terms[i], &loop);
@@ -116,7 +119,7 @@ static uint64_t whole_constant(const Vectorizer *vectorizer, const AffineForm *f
 }
 
 /* The form without the constant that whole_constant() of a sum that has it as a term counts. */
-static AffineForm without_constant(const Vectorizer *vectorizer, const AffineForm *form)
+static AffineForm without_constant(Vectorizer *vectorizer, const AffineForm *form)
 {
     AffineForm rest = *form;
     rest.constant = (int64_t)((uint64_t)form->constant - whole_constant(vectorizer, form, 1));
@@ -177,7 +180,7 @@ static bool work_add(Vectorizer *vectorizer, Worklist *work, const AffineForm *f
 
 /* Adds the sums that make a phi's term a multiple in every round, except for the constant that it starts with: start
  * and step. */
-static bool phi_expand(Vectorizer *vectorizer, Worklist *work, const Loop *loop, const Phi *phi)
+static bool phi_expand(Vectorizer *vectorizer, Worklist *work, const Loop *loop, const Phi *phi, int64_t coefficient)
 {
     AffineTerm terms[AFFINE_TERMS];
     AffineForm step;
@@ -187,7 +190,7 @@ static bool phi_expand(Vectorizer *vectorizer, Worklist *work, const Loop *loop,
         return false;
     AffineForm rest = without_constant(vectorizer, &affine->forms[start]);
     int64_t rounds = loop == vectorizer->unrolled ? vectorizer->factor : 1;
-    return work_add(vectorizer, work, &step, rounds) && work_add(vectorizer, work, &rest, 1);
+    return work_add(vectorizer, work, &step, coefficient * rounds) && work_add(vectorizer, work, &rest, coefficient);
 }
 
 /* A term that differs between threads: a product is a multiple if a factor is that all threads share, as the width of
@@ -214,6 +217,7 @@ static bool aligned_find(Vectorizer *vectorizer, const AffineForm *form, uint64_
 {
     const Affine *affine = analyses_affine(vectorizer->analyses);
     const Phi *met[MOST_FORMS];
+    int64_t coefficients[MOST_FORMS];
     Worklist work = {.forms = {form}, .count = 1};
     unsigned phis = 0;
     for (unsigned looked = 0; work.count; looked++) {
@@ -228,12 +232,15 @@ static bool aligned_find(Vectorizer *vectorizer, const AffineForm *form, uint64_
             const Phi *phi = vector_phi(vectorizer, term, &loop);
             bool seen = false;
             for (unsigned k = 0; k < phis && phi; k++)
-                seen |= met[k] == phi;
-            if (seen && term->coefficient == 1)
+                seen |= met[k] == phi && coefficients[k] == term->coefficient;
+            if (seen)
                 continue;
             if (phi) {
-                if (term->coefficient != 1 || phis == MOST_FORMS || !phi_expand(vectorizer, &work, loop, phi))
+                const bool may_scale = vectorizer->everywhere && term->coefficient > 0 && term->coefficient < 1 << 16;
+                if ((term->coefficient != 1 && !may_scale) || phis == MOST_FORMS ||
+                    !phi_expand(vectorizer, &work, loop, phi, term->coefficient))
                     return false;
+                coefficients[phis] = term->coefficient;
                 met[phis++] = phi;
                 continue;
             }
@@ -249,7 +256,8 @@ static bool aligned_find(Vectorizer *vectorizer, const AffineForm *form, uint64_
 bool vector_is_aligned(Vectorizer *vectorizer, const AffineForm *form, uint64_t unit)
 {
     const unsigned terms = vectorizer->term_count;
-    if (whole_constant(vectorizer, form, 0) % unit == 0 && aligned_find(vectorizer, form, unit))
+    vectorizer->is_deep = false;
+    if (whole_constant(vectorizer, form, 0) % unit == 0 && aligned_find(vectorizer, form, unit) && !vectorizer->is_deep)
         return true;
     vectorizer->term_count = terms;
     return false;

@@ -35,6 +35,7 @@ typedef struct Vectorizer {
     VEC(Vector) vectors;
     bool everywhere;     /* also elements of one and two bytes, distances, and versions of parts of the code */
     bool proven_only;    /* no tests */
+    bool is_deep;        /* a sum was too deep for all of its constants to be counted */
     /* The loop that is to be unrolled by a factor, so that its phis step by that many times as much; NULL: none. */
     const Loop *unrolled;
     unsigned factor;
@@ -54,7 +55,8 @@ typedef struct Vectorizer {
 } Vectorizer;
 
 /* vector_alignment.c */
-/* The phi of a loop's header that the term is a multiple of; NULL: none. */
+/* The phi of a loop's header that the term is a multiple of, everywhere also one of 32 bits that is extended; NULL:
+ * none. */
 const Phi *vector_phi(const Vectorizer *vectorizer, const AffineTerm *term, const Loop **loop);
 /* True if all threads of a block agree on the sum. */
 bool vector_is_uniform(const Vectorizer *vectorizer, const AffineForm *form);

@@ -14,6 +14,8 @@ typedef struct Stream {
     const char *type; /* in PTX */
     bool stores, reads_table, is_shared; /* is_shared: one row of the table for all threads */
     bool by_index;    /* the address is computed from the counter in each round */
+    bool by_parts, is_unsigned; /* by_index: for each part anew; with an unsigned index */
+    unsigned first_index; /* by_index: is added to the counter */
     unsigned offset;  /* of the pointer that the launch passes, or of the row in the table */
     unsigned reg_bits;
 } Stream;
@@ -31,6 +33,9 @@ static void make_stream(Maker *m, Stream *s, unsigned bytes)
 {
     static const char *const types[3][3] = {{"u8", "s8", "b8"}, {"u16", "s16", "b16"}, {"u32", "s32", "b32"}};
     *s = (Stream){.bytes = bytes, .stores = chance(&m->to, 35), .by_index = chance(&m->to, 40)};
+    s->by_parts = chance(&m->to, 50);
+    s->is_unsigned = chance(&m->to, 50);
+    s->first_index = chance(&m->to, 50) ? below(&m->to, 6) : 0;
     s->type = bytes == 8 ? "u64" : types[bytes == 4 ? 2 : bytes - 1][below(&m->to, 3)];
     s->reads_table = !s->stores && chance(&m->to, 50);
     s->is_shared = s->reads_table && chance(&m->to, 40);
@@ -126,8 +131,12 @@ static void make_round(Maker *m, unsigned part)
         const Stream *s = &m->streams[i];
         unsigned t = temporary(&m->to);
         if (s->by_index && !m->descends) {
-            line(&m->to, "mul.wide.s32 %%a%u, %%i, %u; add.s64 %%a%u, %%s%u, %%a%u;", t, s->bytes, t, i, t);
-            make_access(m, s, "a", t, t, (int)(part * s->bytes));
+            /* The part is in the index, which may be unsigned and more than the counter, or in the offset. */
+            unsigned more = s->first_index + (s->by_parts ? part : 0);
+            line(&m->to, "add.s32 %%n%u, %%i, %u; mul.wide.%s32 %%a%u, %%n%u, %u;", t, more,
+                 s->is_unsigned ? "u" : "s", t, t, s->bytes);
+            line(&m->to, "add.s64 %%a%u, %%s%u, %%a%u;", t, i, t);
+            make_access(m, s, "a", t, t, (int)((s->by_parts ? 0 : part) * s->bytes) - (int)(s->first_index * s->bytes));
         } else {
             int offset = (int)(part * s->bytes);
             make_access(m, s, "q", i, t, m->descends ? -offset : offset);
@@ -260,10 +269,12 @@ void row_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     buf_puts(text, ".version 8.0\n.target sm_80\n.address_size 64\n"
                    ".visible .entry k(.param .u64 own, .param .u64 table, .param .u64 sums, .param .u32 n, "
                    ".param .u32 w, .param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3)\n{\n");
-    buf_printf(text, "\t.reg .b32 %%v<%u>, %%g<3>, %%n, %%width, %%x, %%r, %%i, %%left, %%end, %%last, %%sum;\n", t);
+    buf_printf(text, "\t.reg .b32 %%v<%u>, %%n<%u>, %%g<3>, %%n, %%width, %%x, %%r, %%i, %%left, %%end, %%last;\n", t,
+               t);
     buf_printf(text, "\t.reg .b16 %%h<%u>;\n\t.reg .b64 %%w<%u>, %%y<%u>, %%a<%u>, %%s<%u>, %%q<%u>;\n", t, t, t, t,
                STREAMS, STREAMS);
-    buf_printf(text, "\t.reg .b64 %%mine, %%row, %%to, %%long, %%longend;\n\t.reg .pred %%p<%u>, %%more;\n", t);
+    buf_puts(text, "\t.reg .b64 %mine, %row, %to, %long, %longend;\n");
+    buf_printf(text, "\t.reg .b32 %%sum;\n\t.reg .pred %%p<%u>, %%more;\n", t);
     buf_write(text, buf_text(&code), code.length);
     buf_puts(text, "}\n");
     buf_free(&code);

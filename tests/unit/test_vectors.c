@@ -227,10 +227,19 @@ static void test_rows(void **state)
                "ld.global.v4.b32*1 prmt.b32*8");
     check_rows(LOOP("\tld.global.u64 %d1, [%a];\n\tcvt.u32.u64 %r1, %d1;\n\tadd.s32 %r0, %r0, %r1;\n", 8, TO_N),
                "ld.global.v2.u64*1");
-    /* Two streams; and one with an index of 32 bits, which may wrap. */
+    /* Two streams; and indices of 32 bits, which must not wrap in any of the rounds that are executed together. */
     check_rows(LOOP(SUM "\tld.global.f32 %f2, [%b];\n\tadd.f32 %f0, %f0, %f2;\n", 4, TO_N), "ld.global.v4.f32*2");
     check_rows(LOOP(SUM "\tmul.wide.s32 %d1, %i, 4;\n\tadd.s64 %d1, %d1, %c;\n\tld.global.f32 %f2, [%d1+4096];\n"
-                    "\tadd.f32 %f0, %f0, %f2;\n", 4, TO_N), "ld.global.v4.f32*1");
+                    "\tadd.f32 %f0, %f0, %f2;\n", 4, TO_N), "ld.global.v4.f32*2 setp.le.s32*2 2147483643;*2");
+    check_rows(LOOP("\tmul.wide.u32 %d1, %i, 4;\n\tadd.s64 %d1, %d1, %c;\n\tld.global.f32 %f2, [%d1+4096];\n"
+                    "\tadd.f32 %f0, %f0, %f2;\n", 4, "\tsetp.ne.u32 %p2, %i, %n;\n"),
+               "ld.global.v4.f32*1 setp.le.u32*2 4294967291;*2");
+    check_rows("\tmov.u32 %i, 0;\n\tmov.f32 %f0, 0f00000000;\nLOOP:\n\tadd.u32 %r1, %i, %r27;\n"
+               "\tmul.wide.u32 %d1, %r1, 4;\n\tadd.s64 %d1, %d1, %c;\n\tld.global.f32 %f1, [%d1];\n"
+               "\tadd.u32 %r2, %r1, 1;\n\tmul.wide.u32 %d2, %r2, 4;\n\tadd.s64 %d2, %d2, %c;\n"
+               "\tld.global.f32 %f2, [%d2];\n\tadd.f32 %f0, %f0, %f1;\n\tadd.f32 %f0, %f0, %f2;\n"
+               "\tadd.u32 %i, %i, 2;\n\tsetp.lt.u32 %p2, %i, %n;\n\t@%p2 bra LOOP;\n\tst.global.f32 [%c], %f0;\n",
+               "ld.global.v4.f32*1 setp.le.u32*2 4294967290;*2");
     /* As many rounds as a vector has elements, or fewer. */
     check_rows(LOOP(SUM, 4, "\tsetp.lt.s32 %p2, %i, 3;\n"), "v4*0 v2*0 %jam*0");
     check_rows(LOOP(SUM, 4, "\tsetp.lt.s32 %p2, %i, 8;\n"), "ld.global.v4.f32*1 %jam*0");
