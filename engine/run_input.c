@@ -11,10 +11,10 @@
 static bool wants_bodies(const Options *options)
 {
     bool wanted = options->coarsen.count || options->jams.count || options->registers.count ||
-                  options->blocks.count || options->canonical || options->stages ||
+                  options->blocks.count || options->canonical || options->stages || options->vectors ||
                   options->report;
     for (unsigned i = 0; i < pass_count; i++)
-        wanted |= options->passes.dumped[i] || (pass_table[i].is_asked && options->passes.enabled[i]);
+        wanted |= options->passes.dumped[i];
     return wanted;
 }
 
@@ -162,7 +162,7 @@ bool choose_arch(Run *run)
 static bool wants_assembler(const Options *options)
 {
     return option_given(options, OPTION_ASSEMBLER) || options->coarsen.count || options->jams.count ||
-           options->registers.count || options->stages || options->cubin ||
+           options->registers.count || options->stages || options->vectors || options->cubin ||
            options->report;
 }
 

@@ -110,8 +110,7 @@ static void set_request(const Run *run, KernelReport *report)
     if (follows_source(run->options) && !(coarsen && coarsen->kernel))
         follow_directive(run, report);
     request->staging.wanted = run->options->stages;
-    for (unsigned i = 0; i < pass_count; i++)
-        request->vectors |= pass_table[i].is_asked && run->options->passes.enabled[i];
+    request->vectors = run->options->vectors;
     report->is_jam_auto = options_jam_auto(run->options);
     set_jams(run, report);
     if (registers) {

@@ -5,7 +5,6 @@
     [PASS_##id_] = {.name = #name_,                                                                                    \
                     .is_of_search = (where) == SEARCH,                                                                 \
                     .is_fixed = (how) == FIXED,                                                                        \
-                    .is_asked = (how) == ASKED,                                                                        \
                     .on_copy = (how) == COPY,                                                                          \
                     .run = pass_##name_,                                                                               \
                     .requires = (requires_),                                                                           \
@@ -15,7 +14,7 @@
 
 /* The words of the table. */
 enum { CODE, SEARCH };
-enum { FIXED = 1, COPY, ASKED };
+enum { FIXED = 1, COPY };
 enum {
     SSA = PROPERTY_SSA,
     LAUNCH = PROPERTY_SSA | PROPERTY_LAUNCH,

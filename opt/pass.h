@@ -65,7 +65,6 @@ typedef bool PassFunction(PassContext *context);
 typedef struct Pass {
     const char *name;  /* -p NAME, -p -NAME, -d NAME */
     bool is_fixed;     /* cannot be switched off: the others build on it */
-    bool is_asked;     /* only where -p names it */
     bool is_of_search; /* proposes forms to the register search */
     bool on_copy;      /* works on a copy of the body, which is dropped if it fails */
     PassFunction *run;

@@ -188,7 +188,7 @@ void options_init(Options *options)
                          .assembler = ASSEMBLER_AUTO,
                          .stride = {.kind = STRIDE_BLOCK}};
     for (unsigned i = 0; i < pass_count; i++)
-        options->passes.enabled[i] = !pass_table[i].is_asked;
+        options->passes.enabled[i] = true;
 }
 
 const char *options_set(Arena *arena, Options *options, const char *name, const char *value)

@@ -93,6 +93,7 @@ typedef struct Options {
     VEC(const char *) ptxas_options; /* -Xptxas */
     PathList python_folders; /* where an assembler may be, too; a NULL follows, unless it is empty */
     bool stages;     /* -memory stage */
+    bool vectors;    /* -memory vectors */
     bool spill;      /* -target-regs N may cost spills */
     bool knobs;      /* -target-regs may try options of the assembler */
     bool does_what_pays; /* -auto: options_check turns it into the options that it stands for */

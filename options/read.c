@@ -89,24 +89,6 @@ void options_read_level(Reader *reader, const char *text)
         options_fail(reader, "-coarsen-level %s: expected 'thread' or 'block'", text);
 }
 
-void options_read_memory(Reader *reader, const char *text)
-{
-    Options *options = reader->options;
-    options->stages = false;
-    if (strcmp(text, "off") == 0)
-        return;
-    for (const char *at = text; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-        const size_t length = strcspn(at, ",");
-        const bool stages = length == 5 && strncmp(at, "stage", length) == 0;
-        const bool joins = length == 7 && strncmp(at, "vectors", length) == 0;
-        options->stages |= stages;
-        for (unsigned i = 0; i < pass_count; i++)
-            options->passes.enabled[i] |= joins && pass_table[i].is_asked;
-        if (!stages && !joins)
-            options_fail(reader, "-memory %s: expected 'off', 'stage', 'vectors' or 'stage,vectors'", text);
-    }
-}
-
 void options_read_xptxas(Reader *reader, const char *word)
 {
     Options *options = reader->options;
@@ -420,6 +402,20 @@ static const char *next_word(Arena *arena, const char **at)
     const char *word = arena_strndup(arena, *at, length);
     *at = (*at)[length] ? *at + length + 1 : NULL;
     return word;
+}
+
+void options_read_memory(Reader *reader, const char *text)
+{
+    Options *options = reader->options;
+    const char *at = text, *word;
+    options->stages = options->vectors = false;
+    while ((word = next_word(reader->arena, &at)) != NULL) {
+        const bool stages = strcmp(word, "stage") == 0, vectors = strcmp(word, "vectors") == 0;
+        options->stages |= stages;
+        options->vectors |= vectors;
+        if (!stages && !vectors && strcmp(text, "off") != 0)
+            options_fail(reader, "-memory %s: expected 'off', 'stage', 'vectors' or 'stage,vectors'", text);
+    }
 }
 
 void options_read_passes(Reader *reader, const char *text)

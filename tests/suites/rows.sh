@@ -63,7 +63,7 @@ for form in unrolled rolled; do
         for n in $lengths; do
             for move in $moves; do
                 launch "$kernel" "$n" "${move%:*}" "${move#*:}" >"$TEST_TMP/launch.json"
-                message="$("$program" -q -assembler none -entry "$kernel" -p row_vectors,vectors \
+                message="$("$program" -q -assembler none -entry "$kernel" -memory vectors \
                     -verify "$TEST_TMP/launch.json" -o "$TEST_TMP/out.ptx" "tests/rows/$form.sm_90.ptx" 2>&1)" ||
                     problems="$problems
 n $n, moved by $move: $message"
