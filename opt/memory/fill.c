@@ -8,7 +8,7 @@
 /* A part of a tile that a thread loads at once: a unit, or one member's element of a row. */
 typedef struct Portion {
     Elsewhere at;
-    RegId member;   /* rows: the number of the member; else REG_NONE */
+    RegId member;   /* rows: the number of the member; lines: of the element; else REG_NONE */
     RegId store;    /* the address to which the tile's offset is added, and 'offset' is, too */
     int64_t offset; /* bytes */
     RegId inside;   /* whether there is such a portion; REG_NONE: there is */
@@ -33,12 +33,21 @@ RegId rewrite_reg(Rewrite *w, Type type, const char *base)
     return body_add_reg(w->body, type, intern(w->body->module->names, base));
 }
 
+void rewrite_once(Rewrite *w, Inst *inst)
+{
+    Inst *last = w->once->last;
+    if (last && inst_is_terminator(last))
+        inst_insert_before(last, inst);
+    else
+        inst_append(w->once, inst);
+}
+
 RegId rewrite_thread_index(Rewrite *w, Index index)
 {
     static const char *const names[] = {"%tid.x", "%tid.y", "%tid.z"};
     if (w->index[index] == REG_NONE) {
         w->index[index] = rewrite_reg(w, TYPE_B32, "%tid");
-        inst_append(w->setup, inst_build(w->body, "mov.u32", "ds", w->index[index], names[index]));
+        rewrite_once(w, inst_build(w->body, "mov.u32", "ds", w->index[index], names[index]));
     }
     return w->index[index];
 }
@@ -46,13 +55,14 @@ RegId rewrite_thread_index(Rewrite *w, Index index)
 RegId rewrite_multiple(Rewrite *w, RegId reg, uint32_t factor, RegId addend)
 {
     RegId result = rewrite_reg(w, TYPE_B32, "%stage");
-    inst_append(w->setup, inst_build(w->body, "mad.lo.u32", "drir", result, reg, (int64_t)factor, addend));
+    rewrite_once(w, inst_build(w->body, "mad.lo.u32", "drir", result, reg, (int64_t)factor, addend));
     return result;
 }
 
 bool tiles_match(const Tile *a, const Tile *b)
 {
-    if (a->unit != b->unit || a->dim_count != b->dim_count)
+    if (a->unit != b->unit || a->dim_count != b->dim_count || a->is_line != b->is_line ||
+        a->across != b->across || a->step != b->step || a->span != b->span)
         return false;
     for (unsigned d = 0; d < a->dim_count; d++)
         if (a->dims[d] != b->dims[d])
@@ -89,7 +99,7 @@ static RegId build_sum(Rewrite *w, RegId reg, uint64_t constant)
     if (!constant)
         return reg;
     RegId sum = rewrite_reg(w, TYPE_B32, "%stage");
-    inst_append(w->setup, inst_build(w->body, "add.u32", "dri", sum, reg, (int64_t)constant));
+    rewrite_once(w, inst_build(w->body, "add.u32", "dri", sum, reg, (int64_t)constant));
     return sum;
 }
 
@@ -105,9 +115,9 @@ static RegId counter_split(Rewrite *w, Counter *counter, uint32_t size)
         *counter = (Counter){build_sum(w, counter->reg, counter->constant), 0};
     RegId rest = rewrite_reg(w, TYPE_B32, "%stage"), quotient = rewrite_reg(w, TYPE_B32, "%stage");
     bool is_power = !(size & (size - 1));
-    inst_append(w->setup, inst_build(w->body, is_power ? "and.b32" : "rem.u32", "dri", rest, counter->reg,
+    rewrite_once(w, inst_build(w->body, is_power ? "and.b32" : "rem.u32", "dri", rest, counter->reg,
                              is_power ? (int64_t)size - 1 : (int64_t)size));
-    inst_append(w->setup, inst_build(w->body, is_power ? "shr.u32" : "div.u32", "dri", quotient, counter->reg,
+    rewrite_once(w, inst_build(w->body, is_power ? "shr.u32" : "div.u32", "dri", quotient, counter->reg,
                              is_power ? (int64_t)log_two(size) : (int64_t)size));
     *counter = (Counter){quotient, counter->constant / size};
     return rest;
@@ -131,7 +141,7 @@ static bool takes_turns(const Rewrite *w, const Tile *tile)
 static RegId build_predicate(Rewrite *w, const char *spelling, RegId reg, uint64_t constant)
 {
     RegId holds = rewrite_reg(w, TYPE_PRED, "%inside");
-    inst_append(w->setup, inst_build(w->body, spelling, "dri", holds, reg, (int64_t)constant));
+    rewrite_once(w, inst_build(w->body, spelling, "dri", holds, reg, (int64_t)constant));
     return holds;
 }
 
@@ -151,6 +161,17 @@ static Counter counter_start(Rewrite *w, const Tile *tile, uint64_t i, unsigned 
     return counter;
 }
 
+/* An element of a line is counted from the one that thread 0 reads in round 0. */
+static void portion_set(const Rewrite *w, Portion *portion, Index index, RegId value)
+{
+    if (index != INDEX_LINE) {
+        portion->at.index[index] = value;
+        return;
+    }
+    portion->at.index[INDEX_X] = w->zero;
+    portion->member = value;
+}
+
 /* The thread's portion number i of a tile with this layout. */
 static Portion portion_build(Rewrite *w, const Tile *tile, uint64_t i, unsigned turn)
 {
@@ -159,22 +180,23 @@ static Portion portion_build(Rewrite *w, const Tile *tile, uint64_t i, unsigned 
     portion.store = w->base;
     if (tile->is_row) {
         portion.member = counter_split(w, &counter, tile->member_count);
-        portion.store = rewrite_multiple(w, portion.member, tile->unit / tile->member_count, portion.store);
+        unsigned bytes = tile->members[0].count * tile->members[0].bytes;
+        portion.store = rewrite_multiple(w, portion.member, bytes, portion.store);
     }
     for (unsigned d = 0; d + 1 < tile->dim_count; d++) {
         RegId index = counter_split(w, &counter, tile->sizes[d]);
-        portion.at.index[tile->dims[d]] = index;
+        portion_set(w, &portion, tile->dims[d], index);
         portion.store = rewrite_multiple(w, index, tile->pitches[d], portion.store);
     }
     unsigned last = tile->dim_count - 1;
     portion.store = rewrite_multiple(w, counter.reg, tile->pitches[last], portion.store);
     portion.offset = (int64_t)(counter.constant * tile->pitches[last]);
-    portion.at.index[tile->dims[last]] = build_sum(w, counter.reg, counter.constant);
+    portion_set(w, &portion, tile->dims[last], build_sum(w, counter.reg, counter.constant));
     return portion;
 }
 
 /* The members' registers for a portion: loaded in the top, from where the other thread loads them. */
-static void build_load(Rewrite *w, const Tile *tile, const Member *member, const Portion *portion, RegId *results)
+static void build_load(Rewrite *w, const Member *member, const Portion *portion, RegId *results)
 {
     Inst *load = inst_clone(w->body, member->inst);
     Access access;
@@ -184,9 +206,9 @@ static void build_load(Rewrite *w, const Tile *tile, const Member *member, const
     if (portion->member != REG_NONE) {
         RegId moved = body_clone_reg(w->body, address), way = rewrite_reg(w, TYPE_B64, "%stage");
         bool is_wide = type_bits(w->body->regs.data[address].type) == 64;
-        int64_t bytes = tile->unit / tile->member_count;
+        int64_t bytes = member->count * member->bytes;
         if (is_wide)
-            inst_append(w->setup, inst_build(w->body, "mul.wide.u32", "dri", way, portion->member, bytes));
+            rewrite_once(w, inst_build(w->body, "mul.wide.u32", "dri", way, portion->member, bytes));
         inst_append(w->top, is_wide ? inst_build(w->body, "add.s64", "drr", moved, address, way)
                             : inst_build(w->body, "mad.lo.u32", "drir", moved, portion->member, bytes, address));
         address = moved;
@@ -201,9 +223,29 @@ static void build_load(Rewrite *w, const Tile *tile, const Member *member, const
         inst_guard(w->body, load, portion->inside, false, REG_NONE);
 }
 
+/* The same for an element of a line. */
+static void build_element(Rewrite *w, const Tile *tile, const Portion *portion, RegId *result)
+{
+    const Member *member = &tile->members[0];
+    RegId root = slices_value(w->slices, &portion->at, member->root);
+    RegId address = body_clone_reg(w->body, root), way = rewrite_reg(w, TYPE_B64, "%stage");
+    const RegId *like = NULL;
+    for (unsigned r = 0; r < member->inst->ref_count && !like; r++)
+        if (ref_writes(&member->inst->refs[r]))
+            like = &member->inst->refs[r].reg;
+    const char *spelling = arena_printf(w->s->scratch, "ld.global.%s", type_name(member->type));
+    *result = body_clone_reg(w->body, *like);
+    rewrite_once(w, inst_build(w->body, "mul.wide.u32", "dri", way, portion->member, (int64_t)tile->unit));
+    inst_append(w->top, inst_build(w->body, "add.s64", "drr", address, root, way));
+    Inst *load = inst_build(w->body, spelling, "da", *result, address, tile->start);
+    inst_append(w->top, load);
+    if (portion->inside != REG_NONE)
+        inst_guard(w->body, load, portion->inside, false, REG_NONE);
+}
+
 static void build_store(Rewrite *w, const Tile *tile, const Portion *portion, const RegId *regs)
 {
-    unsigned count = tile->is_row ? tile->count / tile->member_count : tile->count;
+    unsigned count = tile->is_row && !tile->is_line ? tile->members[0].count : tile->count;
     Inst *store = shared_access(w, true, tile->members[0].type, regs, count, portion->store,
                                 portion->offset + tile->offset);
     inst_append(w->top, store);
@@ -219,7 +261,7 @@ static Loading loading_of(Rewrite *w, const Loading *loadings, size_t known, con
     turn = takes_turns(w, tile) ? turn % (w->s->threads / (unsigned)portions_of(tile)) : 0;
     for (size_t i = 0; i < known; i++)
         if (tiles_match(loadings[i].tile, tile) && loadings[i].tile->is_row == tile->is_row &&
-            loadings[i].tile->member_count == tile->member_count && loadings[i].turn == turn)
+            (tile->is_line || loadings[i].tile->member_count == tile->member_count) && loadings[i].turn == turn)
             return (Loading){tile, loadings[i].portions, loadings[i].count, turn};
     uint64_t count = divide_up(portions_of(tile), w->s->threads);
     Portion *portions = ARENA_ARRAY(w->s->scratch, Portion, count);
@@ -235,8 +277,10 @@ static void load_all(Rewrite *w, const Loading *loading, ResultVec *results)
     const Tile *tile = loading->tile;
     for (uint64_t k = 0; k < loading->count; k++) {
         RegId *regs = ARENA_ARRAY(w->s->scratch, RegId, tile->count);
-        for (unsigned m = 0; m < (tile->is_row ? 1 : tile->member_count); m++)
-            build_load(w, tile, &tile->members[m], &loading->portions[k], regs + m * tile->members[m].count);
+        if (tile->is_line)
+            build_element(w, tile, &loading->portions[k], regs);
+        for (unsigned m = 0; m < (tile->is_row ? 1 : tile->member_count) && !tile->is_line; m++)
+            build_load(w, &tile->members[m], &loading->portions[k], regs + m * tile->members[m].count);
         VEC_PUSH(w->s->scratch, *results, regs);
     }
 }

@@ -9,7 +9,10 @@
 #include "target/target.h"
 
 /* An address may depend on the indices of the thread in its block, and on the number of the round. */
-typedef enum Index { INDEX_X, INDEX_Y, INDEX_Z, INDEX_ROUND, INDEX_COUNT } Index;
+typedef enum Index {
+    INDEX_X, INDEX_Y, INDEX_Z, INDEX_ROUND, INDEX_COUNT,
+    INDEX_LINE = INDEX_COUNT, /* of a line (Tile.is_line): x, the round and the member as one number */
+} Index;
 
 /* How a register of the loop, or of the code before it, depends on the indices. */
 typedef struct Pattern {
@@ -29,7 +32,13 @@ typedef struct Induction {
     RegId reg; /* the step; REG_NONE: it is a constant */
 } Induction;
 
-enum { MEMBERS_MOST = 4, GUARDS_MOST = 8 };
+enum {
+    UNIT_MEMBERS_MOST = 4,
+    MEMBERS_MOST = 16,
+    GUARDS_MOST = 8,
+    UNIT_MOST = 16, /* bytes that a thread reads at once */
+    LANES = 32,     /* of a warp */
+};
 
 /* A load whose results come from shared memory. */
 typedef struct Member {
@@ -40,7 +49,12 @@ typedef struct Member {
     Type type;       /* of an element */
     unsigned bytes;  /* of an element */
     Pattern pattern; /* of 'base' */
+    RegId root;      /* a pointer that advances by a constant each round, 64 bits wide; REG_NONE: the base is not one
+                      * plus a constant */
+    int64_t from_root; /* the address less the pointer: bytes */
 } Member;
+
+typedef VEC(Member) MemberVec;
 
 /* The elements that some loads of one block read in all threads and rounds: an array of *units*, each with an element
  * of every member, one after the other. */
@@ -48,6 +62,11 @@ typedef struct Tile {
     Member members[MEMBERS_MOST];
     unsigned member_count;
     bool is_row;                /* the members read neighbouring elements, which different threads load */
+    bool is_line;               /* thread x reads 'span' elements of a line from across * x + step * round on: threads
+                                 * share elements that they read in different rounds. They vote on whether addresses
+                                 * are so */
+    unsigned across, step, span; /* lines: elements */
+    int64_t start;               /* lines: the first element, in bytes from the members' root */
     unsigned count;             /* elements of a unit: 1, 2 or 4 */
     unsigned unit;              /* bytes */
     unsigned dim_count;
@@ -113,6 +132,18 @@ bool stage_find_guards(Staging *s);
 /* Computes the patterns of all registers that an address in the loop may depend on, and adds code for steps to the
  * preheader. */
 void stage_find_patterns(Staging *s);
+
+/* lines.c */
+/* Sets the member's root, and its distance from that. */
+void line_find_root(const Staging *s, Member *member);
+/* The members, not taken yet, that make a line with members[first] as the lowest: their number, with their indices in
+ * 'line', and the end of what they read, in bytes from the root. 0: there is none. */
+unsigned line_find(const Staging *s, const MemberVec *members, const bool *taken, size_t first,
+                   size_t line[MEMBERS_MOST], int64_t *end);
+/* Makes one dimension of x and the round. */
+void line_make(Tile *tile, int64_t end);
+/* Elements between lines, so that the rows of a warp are in different banks. */
+uint32_t line_padding(const Staging *s, const Tile *tile);
 
 /* tiles.c */
 /* Chooses the loads to stage, their tiles and the number of rounds. False, and refused, if there are none. */

@@ -2,7 +2,7 @@
  *
  *     preheader:  enough = all threads of the block get here, there are T rounds, the block has the size expected
  *                 if (!enough) goto header
- *     setup:      addresses
+ *     setup:      addresses; if (not all lines are lines) goto header
  *     top:        barrier                             all have read the last tile
  *                 load and store this thread's part of the next tile
  *                 barrier                             all of it is there
@@ -32,7 +32,7 @@ static uint32_t round_pitch(const Tile *tile)
     for (unsigned d = 0; d < tile->dim_count; d++)
         if (tile->dims[d] == INDEX_ROUND)
             return tile->pitches[d];
-    return 0;
+    return tile->step * tile->unit;
 }
 
 static void build_base(Rewrite *w)
@@ -44,8 +44,8 @@ static void build_base(Rewrite *w)
         (*s->array)->dims[0] = s->bytes;
     w->base = rewrite_reg(w, TYPE_B32, "%tile");
     w->zero = rewrite_reg(w, TYPE_B32, "%zero");
-    inst_append(w->setup, inst_build(w->body, "mov.u32", "dv", w->base, *s->array));
-    inst_append(w->setup, inst_build(w->body, "mov.u32", "di", w->zero, (int64_t)0));
+    rewrite_once(w, inst_build(w->body, "mov.u32", "dv", w->base, *s->array));
+    rewrite_once(w, inst_build(w->body, "mov.u32", "di", w->zero, (int64_t)0));
 }
 
 /* A value of each round of a tile. */
@@ -70,8 +70,11 @@ static RegId read_address(Rewrite *w, ReaderVec *readers, const Tile *tile)
             return readers->data[i].now;
     RegId first = w->base;
     for (unsigned d = 0; d < tile->dim_count; d++)
-        if (tile->dims[d] != INDEX_ROUND)
-            first = rewrite_multiple(w, rewrite_thread_index(w, tile->dims[d]), tile->pitches[d], first);
+        if (tile->dims[d] != INDEX_ROUND) {
+            bool is_line = tile->dims[d] == INDEX_LINE;
+            RegId index = rewrite_thread_index(w, is_line ? INDEX_X : tile->dims[d]);
+            first = rewrite_multiple(w, index, is_line ? tile->across * tile->unit : tile->pitches[d], first);
+        }
     const Reader reader = {tile, add_counter(w, first, round_pitch(tile))};
     VEC_PUSH(w->s->scratch, *readers, reader);
     return reader.now;
@@ -86,22 +89,71 @@ static Inst *copy_of(Rewrite *w, const Inst *inst)
     return copy;
 }
 
-/* Reads the members of a tile at the place of the first of them. */
-static void replace_loads(Rewrite *w, const Tile *tile, Inst *const *copies, RegId address)
+/* The registers that the instruction writes; their number. */
+static unsigned find_results(const Inst *inst, RegId *regs)
 {
-    RegId regs[MEMBERS_MOST];
+    unsigned count = 0;
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_writes(&inst->refs[r]))
+            regs[count++] = inst->refs[r].reg;
+    return count;
+}
+
+static Inst *build_read(Rewrite *w, const Inst *like, Type type, const RegId *regs, unsigned count, RegId address,
+                        int64_t offset)
+{
+    Inst *load = shared_access(w, false, type, regs, count, address, offset);
+    load->span = like->span;
+    load->loc = like->loc;
+    return load;
+}
+
+/* Whether this many members of a line from this one on are neighbours, at places that are multiples of their bytes in
+ * all threads and rounds. */
+static bool is_vector(const Tile *tile, unsigned first, unsigned count)
+{
+    const int64_t bytes = count * tile->unit, place = tile->members[first].from_root - tile->start;
+    bool is_aligned = bytes <= ALIGNMENT && place % bytes == 0 && tile->across % count == 0 && tile->step % count == 0;
+    for (unsigned d = 1; d < tile->dim_count; d++)
+        is_aligned &= tile->pitches[d] % bytes == 0;
+    for (unsigned m = 0; m < count && is_aligned; m++)
+        is_aligned = first + m < tile->member_count && tile->members[first + m].count == 1 &&
+                     tile->members[first + m].from_root == tile->members[first].from_root + m * tile->unit &&
+                     tile->members[first + m].inst->block == tile->members[first].inst->block;
+    return is_aligned;
+}
+
+/* Reads the members of a line: neighbours at once, in the place of the first of them. */
+static void replace_line(Rewrite *w, const Tile *tile, Inst *const *copies, RegId address)
+{
+    for (unsigned m = 0, joined; m < tile->member_count; m += joined) {
+        RegId regs[2 * UNIT_MEMBERS_MOST];
+        unsigned count = 0, first = m;
+        joined = is_vector(tile, m, 4) ? 4 : is_vector(tile, m, 2) ? 2 : 1;
+        for (unsigned k = m; k < m + joined; k++) {
+            count += find_results(copies[k], regs + count);
+            first = tile->members[k].inst->id < tile->members[first].inst->id ? k : first;
+        }
+        int64_t offset = tile->offset + tile->members[m].from_root - tile->start;
+        inst_insert_before(copies[first], build_read(w, copies[first], tile->members[m].type, regs, count, address,
+                                                     offset));
+        for (unsigned k = m; k < m + joined; k++)
+            inst_remove(copies[k]);
+    }
+}
+
+/* Reads the members of a tile at the place of the first of them. */
+static void replace_unit(Rewrite *w, const Tile *tile, Inst *const *copies, RegId address)
+{
+    RegId regs[UNIT_MEMBERS_MOST];
     unsigned count = 0, first = 0;
     for (unsigned m = 0; m < tile->member_count; m++) {
-        for (unsigned r = 0; r < copies[m]->ref_count; r++)
-            if (ref_writes(&copies[m]->refs[r]))
-                regs[count++] = copies[m]->refs[r].reg;
+        count += find_results(copies[m], regs + count);
         if (tile->members[m].inst->id < tile->members[first].inst->id)
             first = m;
     }
-    Inst *load = shared_access(w, false, tile->members[0].type, regs, count, address, tile->offset);
-    load->span = copies[first]->span;
-    load->loc = copies[first]->loc;
-    inst_insert_before(copies[first], load);
+    inst_insert_before(copies[first], build_read(w, copies[first], tile->members[0].type, regs, count, address,
+                                                 tile->offset));
     for (unsigned m = 0; m < tile->member_count; m++)
         inst_remove(copies[m]);
 }
@@ -114,8 +166,11 @@ static void read_tiles(Rewrite *w)
     for (size_t i = 0; i < tiles->count; i++)
         for (unsigned m = 0; m < tiles->data[i].member_count; m++)
             copies[i * MEMBERS_MOST + m] = copy_of(w, tiles->data[i].members[m].inst);
-    for (size_t i = 0; i < tiles->count; i++)
-        replace_loads(w, &tiles->data[i], &copies[i * MEMBERS_MOST], read_address(w, &readers, &tiles->data[i]));
+    for (size_t i = 0; i < tiles->count; i++) {
+        const Tile *tile = &tiles->data[i];
+        RegId address = read_address(w, &readers, tile);
+        (tile->is_line ? replace_line : replace_unit)(w, tile, &copies[i * MEMBERS_MOST], address);
+    }
 }
 
 /* The value that the phi gets from the end of the loop. */
@@ -208,6 +263,41 @@ static void end_tiles(Rewrite *w)
     w->rest->fall = w->s->loop->header;
 }
 
+/* The predicate that a line's address grows with x as its tile assumes, for this thread and with the others so far. */
+static RegId test_line(Rewrite *w, const Tile *tile, RegId holds)
+{
+    const Staging *s = w->s;
+    const Phi *phi = &s->loop->header->phis.data[s->values->defs[tile->members[0].root].phi];
+    const Elsewhere at = {{w->zero, REG_NONE, REG_NONE, REG_NONE}};
+    RegId start = loop_start(s->loop, phi), first = slices_value(w->slices, &at, start);
+    RegId expected = body_clone_reg(w->body, start), both = rewrite_reg(w, TYPE_PRED, "%line");
+    inst_append(w->setup, inst_build(w->body, "mad.wide.u32", "drir", expected, rewrite_thread_index(w, INDEX_X),
+                                     (int64_t)tile->across * tile->unit, first));
+    inst_append(w->setup, holds == REG_NONE
+                              ? inst_build(w->body, "setp.eq.s64", "drr", both, start, expected)
+                              : inst_build(w->body, "setp.eq.and.s64", "drrr", both, start, expected, holds));
+    return both;
+}
+
+/* Ends the setup: to the original loop unless all lines are lines, in all threads of the block. */
+static void test_lines(Rewrite *w)
+{
+    Staging *s = w->s;
+    RegId holds = REG_NONE;
+    for (size_t i = 0; i < s->tiles.count; i++)
+        if (s->tiles.data[i].is_line)
+            holds = test_line(w, &s->tiles.data[i], holds);
+    if (holds == REG_NONE)
+        return;
+    RegId all = rewrite_reg(w, TYPE_PRED, "%lines");
+    inst_append(w->setup, inst_build(w->body, "bar.red.and.pred", "dir", all, (int64_t)0, holds));
+    inst_append(w->setup, inst_build_branch(w->body, s->loop->header, all, true));
+    for (size_t p = 0; p < s->loop->header->phis.count; p++) {
+        Phi *phi = &s->loop->header->phis.data[p];
+        VEC_PUSH(w->body->arena, phi->args, ((PhiArg){w->setup, loop_start(s->loop, phi)}));
+    }
+}
+
 static int compare_ids(const void *a, const void *b)
 {
     const Block *x = *(Block *const *)a, *y = *(Block *const *)b;
@@ -234,10 +324,23 @@ static void copy_loop(Rewrite *w)
     w->top->fall = versions_block(v, s->loop->header);
 }
 
+/* The last block before the setup that is in no loop, if the loop is in others; else the setup. */
+static Block *outside_loops(const Rewrite *w)
+{
+    const Staging *s = w->s;
+    Block *block = s->loop->preheader;
+    if (!loop_of(s->loops, block))
+        return w->setup;
+    while (loop_of(s->loops, block))
+        block = dominance_parent(s->dominance, block);
+    return block;
+}
+
 void stage_rewrite(Staging *s)
 {
     Rewrite w = {.s = s, .body = s->body, .index = {REG_NONE, REG_NONE, REG_NONE}};
     copy_loop(&w);
+    w.once = outside_loops(&w);
     rewrite_test(&w);
     build_base(&w);
     lead_phis(&w);
@@ -246,6 +349,7 @@ void stage_rewrite(Staging *s)
     read_tiles(&w);
     end_body(&w);
     end_tiles(&w);
+    test_lines(&w);
     for (uint32_t b = 0; b < s->loop->block_count; b++)
         s->loop->blocks[b]->is_cold = true;
     versions_join(&w.versions, s->after);

@@ -11,6 +11,7 @@ typedef struct Rewrite {
     Body *body;
     Versions versions;
     Block *setup, *top, *tail, *rest;
+    Block *once; /* for values of the thread alone: executed once, before the setup */
     RegId *strides;         /* by phi of the header: a register with its step for a tile; REG_NONE: it is a constant */
     RegId base;             /* the address of the shared array */
     RegId index[3];         /* of this thread; REG_NONE: not read yet */
@@ -27,8 +28,10 @@ typedef struct Rewrite {
 void rewrite_test(Rewrite *w);
 
 /* fill.c */
+/* Adds an instruction that depends on the thread alone. */
+void rewrite_once(Rewrite *w, Inst *inst);
 RegId rewrite_reg(Rewrite *w, Type type, const char *base);
-/* reg * factor + addend, in the setup. */
+/* reg * factor + addend, of the thread alone. */
 RegId rewrite_multiple(Rewrite *w, RegId reg, uint32_t factor, RegId addend);
 RegId rewrite_thread_index(Rewrite *w, Index index);
 /* Whether the elements of two tiles are at the same distances. */

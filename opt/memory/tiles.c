@@ -10,9 +10,7 @@
 #include <stdlib.h>
 
 enum {
-    LANES = 32,
     SECTOR = 32,          /* bytes */
-    UNIT_MOST = 16,       /* bytes that a thread reads at once */
     DEPTH = 128,           /* bytes of a row in a tile: two sectors */
     ROUNDS_MOST = 32,
     LOADS_MOST = 16,      /* of a thread for one tile */
@@ -22,10 +20,10 @@ enum {
     GAIN = 2,             /* times as many sectors that a load has to move without its tile */
 };
 
-typedef VEC(Member) MemberVec;
-
-static uint32_t index_size(const Staging *s, Index index)
+static uint32_t index_size(const Staging *s, const Tile *tile, Index index)
 {
+    if (index == INDEX_LINE)
+        return (s->block.threads[0] - 1) * tile->across + (s->rounds - 1) * tile->step + tile->span;
     return index == INDEX_ROUND ? s->rounds : s->block.threads[index];
 }
 
@@ -79,6 +77,7 @@ static bool member_find(const Staging *s, Inst *inst, const Access *access, Stag
         offset = access->address->constant->bits;
     out->offset = (int64_t)offset;
     out->pattern = s->patterns[out->base];
+    line_find_root(s, out);
     load->depends_x = out->pattern.depends & 1 << INDEX_X;
     load->depends_y = out->pattern.depends & 1 << INDEX_Y;
     load->depends_z = out->pattern.depends & 1 << INDEX_Z;
@@ -151,12 +150,12 @@ static bool same_kind(const Member *a, const Member *b)
 }
 
 /* The members that follow one another in memory, from members[first] on. */
-static unsigned find_row(const MemberVec *members, const bool *taken, size_t first, size_t row[MEMBERS_MOST])
+static unsigned find_row(const MemberVec *members, const bool *taken, size_t first, size_t row[UNIT_MEMBERS_MOST])
 {
     const Member *start = &members->data[first];
     unsigned count = 1;
     row[0] = first;
-    for (bool found = true; found && count < MEMBERS_MOST;) {
+    for (bool found = true; found && count < UNIT_MEMBERS_MOST;) {
         found = false;
         for (size_t i = 0; i < members->count && !found; i++) {
             const Member *member = &members->data[i];
@@ -171,10 +170,10 @@ static unsigned find_row(const MemberVec *members, const bool *taken, size_t fir
 }
 
 /* Members that differ in no way that matters, from members[first] on. */
-static unsigned find_pack(const MemberVec *members, const bool *taken, size_t first, size_t pack[MEMBERS_MOST])
+static unsigned find_pack(const MemberVec *members, const bool *taken, size_t first, size_t pack[UNIT_MEMBERS_MOST])
 {
     unsigned count = 0;
-    for (size_t i = first; i < members->count && count < MEMBERS_MOST; i++)
+    for (size_t i = first; i < members->count && count < UNIT_MEMBERS_MOST; i++)
         if (!taken[i] && same_kind(&members->data[first], &members->data[i]))
             pack[count++] = i;
     return count;
@@ -203,12 +202,26 @@ static void tile_add(Staging *s, const MemberVec *members, bool *taken, const si
     VEC_PUSH(s->scratch, s->tiles, tile);
 }
 
+static void make_lines(Staging *s, const MemberVec *members, bool *taken)
+{
+    size_t line[MEMBERS_MOST];
+    for (size_t i = 0; i < members->count; i++) {
+        int64_t end;
+        unsigned count = taken[i] ? 0 : line_find(s, members, taken, i, line, &end);
+        if (!count)
+            continue;
+        tile_add(s, members, taken, line, count, false);
+        line_make(&s->tiles.data[s->tiles.count - 1], end);
+    }
+}
+
 /* First the rows that are as long as an access can be, then shorter ones, then what is left. */
 static void make_tiles(Staging *s, const MemberVec *members)
 {
     bool *taken = ARENA_ARRAY(s->scratch, bool, members->count + 1);
     size_t which[MEMBERS_MOST];
-    for (unsigned wanted = MEMBERS_MOST; wanted > 1; wanted /= 2)
+    make_lines(s, members, taken);
+    for (unsigned wanted = UNIT_MEMBERS_MOST; wanted > 1; wanted /= 2)
         for (size_t i = 0; i < members->count; i++) {
             unsigned count = taken[i] ? 0 : find_row(members, taken, i, which);
             if (count >= wanted && unit_members(&members->data[i], count) == wanted)
@@ -234,6 +247,8 @@ static unsigned rounds_wanted(const Staging *s, const Tile *tile)
 {
     const Pattern *pattern = &tile->members[0].pattern;
     uint64_t depth = s->request->depth ? s->request->depth : DEPTH, step = tile->unit;
+    if (tile->is_line)
+        step = (uint64_t)tile->step * tile->unit;
     if (tile->dims[0] == INDEX_ROUND && !(pattern->unknown >> INDEX_ROUND & 1))
         step = (uint64_t)llabs(pattern->slope[INDEX_ROUND]);
     return step && step < depth ? power_below(depth / step) : 1;
@@ -248,11 +263,13 @@ static void place_tile(const Staging *s, Tile *tile)
 {
     uint64_t bytes = tile->unit;
     for (unsigned d = 0; d < tile->dim_count; d++) {
-        tile->sizes[d] = index_size(s, tile->dims[d]);
+        tile->sizes[d] = index_size(s, tile, tile->dims[d]);
         tile->pitches[d] = (uint32_t)bytes;
         bytes *= tile->sizes[d];
         if (!d && is_column_read(tile) && tile->sizes[0] % 2 == 0)
             bytes += tile->unit;
+        if (!d && tile->is_line)
+            bytes += (uint64_t)tile->unit * line_padding(s, tile);
     }
     tile->bytes = (uint32_t)((bytes + UNIT_MOST - 1) / UNIT_MOST * UNIT_MOST);
 }
@@ -308,10 +325,10 @@ static bool tile_pays(const Staging *s, const Tile *tile)
 {
     const Member *member = &tile->members[0];
     unsigned inner = tile->is_row ? tile->unit : member->count * member->bytes;
-    bool is_dense = !(member->pattern.unknown >> tile->dims[0] & 1) &&
-                    llabs(member->pattern.slope[tile->dims[0]]) <= (int64_t)inner;
+    bool is_dense = tile->is_line || (!(member->pattern.unknown >> tile->dims[0] & 1) &&
+                                      llabs(member->pattern.slope[tile->dims[0]]) <= (int64_t)inner);
     uint64_t warps = (s->threads + LANES - 1) / LANES;
-    uint64_t plain = warps * s->rounds * warp_sectors(s, member) * tile->member_count;
+    uint64_t plain = warps * s->rounds * warp_sectors(s, member) * tile->member_count; /* of lines: about */
     uint64_t bytes = tile_units(tile) * tile->unit;
     uint64_t staged = is_dense ? (bytes + SECTOR - 1) / SECTOR : tile_units(tile) * tile->member_count;
     return plain >= GAIN * staged;
@@ -320,7 +337,7 @@ static bool tile_pays(const Staging *s, const Tile *tile)
 static uint64_t loads_each(const Staging *s, const Tile *tile)
 {
     uint64_t loads = tile_units(tile) * (tile->is_row ? tile->member_count : 1);
-    return (loads + s->threads - 1) / s->threads * (tile->is_row ? 1 : tile->member_count);
+    return (loads + s->threads - 1) / s->threads * (tile->is_row || tile->is_line ? 1 : tile->member_count);
 }
 
 /* Places all tiles; false if they do not fit. */
@@ -379,7 +396,8 @@ static void report_tiles(Staging *s)
             StagedLoad *load = report_load(s, tile->members[m].inst);
             load->done = true;
             load->bytes += tile->bytes / tile->member_count;
-            load->sharers = (unsigned)(s->threads * s->rounds / tile_units(tile));
+            load->sharers = (unsigned)(s->threads * s->rounds * (tile->is_line ? tile->member_count : 1) /
+                                       tile_units(tile));
         }
     }
     s->report->rounds = s->rounds;

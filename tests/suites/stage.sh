@@ -17,7 +17,7 @@ esac
 said="$("$BUILD/tests/stage-check" "1,$seeds" 2>&1)" || said="$said
 failed"
 result "random" "$(grep -E 'WRONG|failed|internal error' <<<"$said" | head -n 20)"
-result "every rule at work" "$(grep -oE '(votes|vectors|partial|loaded) [0-9]\b' <<<"$said")"
+result "every rule at work" "$(grep -oE '(votes|vectors|lines|partial|loaded) [0-9]\b' <<<"$said")"
 
 # $1: NAME:KERNEL:LAUNCH; $2: block; the rest: options. Prints what is wrong.
 check() {
@@ -38,5 +38,22 @@ done
 result "other blocks than expected" "$(check matmul_naive:matmul_naive:matmul_naive 32,8)"
 for form in bx2,by2 bx4,by4 x2 x2,by2; do
     result "coarsened $form" "$(check matmul_naive:matmul_naive:matmul_naive 16,16 -coarsen "$form")"
+done
+# Masks of 37 x 37 elements: a tile, and a round that is left.
+cat >"$folder/conv.json" <<'END'
+{"kernel": "conv", "grid": [2, 2, 1], "block": [16, 8, 1], "dynamic_shared": 0, "args": [
+    {"buffer": "image", "type": "f32", "count": 3638, "init": "uniform", "low": -1, "high": 1, "seed": 1},
+    {"buffer": "mask", "type": "f32", "count": 1369, "init": "uniform", "low": -1, "high": 1, "seed": 2},
+    {"buffer": "out", "type": "f32", "count": 512, "init": "poison"},
+    {"scalar": "s32", "value": 32}, {"scalar": "s32", "value": 70}, {"scalar": "s32", "value": 37}],
+    "check": ["out"], "tolerance": {"kind": "exact"}}
+END
+for form in off x2 x4,by2 x2,y2; do
+    options=(-coarsen "$form" -stride unit)
+    [ "$form" != off ] || options=()
+    said="$("$program" -q -assembler none -memory stage -block 16,8 -p -vectorize "${options[@]}" \
+        -verify "$folder/conv.json" -o "$folder/out.ptx" corpus/conv/conv.sm_90.ptx 2>&1)" || said="$said failed"
+    grep -q %lines "$folder/out.ptx" || said="$said no line"
+    result "lines, coarsened $form" "$said"
 done
 exit "$failed"

@@ -5,8 +5,8 @@
  *
  * Some kernels are coarsened before, and for some the launch has other blocks than the pass was told. Prints the
  * errors, and at the end the numbers of kernels in which a loop was staged or none, and, of the former, of those whose
- * threads vote, that read vectors, that load a tile with parts of the block only, and in which tiles were really
- * loaded: a check of nothing would find nothing. -v names the refusals; -d keeps wrong outputs. */
+ * threads vote, that read vectors, that have lines, that load a tile with parts of the block only, and in which tiles
+ * were really loaded: a check of nothing would find nothing. -v names the refusals; -d keeps wrong outputs. */
 #include "stage_kernel.h"
 
 #include "parse_text.h"
@@ -25,7 +25,7 @@
 
 typedef struct Sums {
     unsigned done, refused, wrong;
-    unsigned votes, vectors, loaded, partial;
+    unsigned votes, vectors, lines, loaded, partial;
 } Sums;
 
 typedef struct Check {
@@ -104,6 +104,7 @@ static void count_forms(Sums *sums, const KernelResult *result, const char *text
         votes |= result->staged.loops.data[i].done && result->staged.loops.data[i].votes;
     sums->votes += votes;
     sums->vectors += strstr(text, "ld.shared.v") != NULL;
+    sums->lines += strstr(text, "%lines") != NULL;
     sums->partial += strstr(text, "%inside") != NULL;
     sums->loaded += barriers > before;
 }
@@ -166,7 +167,7 @@ int main(int count, char **words)
         return 2;
     each_seed(words[optind], check.verbose, check_seed, &check);
     const Sums *sums = &check.sums;
-    printf("%u done, %u refused, %u wrong; votes %u, vectors %u, partial %u, loaded %u\n", sums->done, sums->refused,
-           sums->wrong, sums->votes, sums->vectors, sums->partial, sums->loaded);
+    printf("%u done, %u refused, %u wrong; votes %u, vectors %u, lines %u, partial %u, loaded %u\n", sums->done,
+           sums->refused, sums->wrong, sums->votes, sums->vectors, sums->lines, sums->partial, sums->loaded);
     return sums->wrong != 0;
 }
