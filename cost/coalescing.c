@@ -309,7 +309,7 @@ static double conflicts_of(const Estimate *estimate, const Shape *shape, double 
 static double distinct_of(const Estimate *estimate, const Shape *shape, const Inst *inst, double sectors)
 {
     const LoopForest *loops = analyses_loops(estimate->analyses);
-    double executions = estimate->frequency[inst->block->id] / estimate->present[inst->block->id];
+    double executions = estimate->flow[inst->block->id].warps / estimate->present[inst->block->id];
     for (const Loop *loop = loop_of(loops, inst->block); loop; loop = loop->parent)
         if (!bitset_has(&shape->moves, loop->index))
             executions /= estimate->trips[loop->index];
@@ -380,8 +380,8 @@ AccessShape estimate_access(Estimate *estimate, const Inst *inst, const Access *
                            shape.stride[2] != 0 || (shape.stride[0] != 0 && estimate->block[0] > WARP_THREADS);
     uint64_t key = hash_mix(shape.key, access->kind == ACCESS_LOAD);
     key = hash_mix(key, sector_between_threads(estimate, &shape));
-    /* The other side of a test touches everything that its slow side touches. */
-    bool is_repeated = inst->block->is_cold || (address.form.bits && is_neighbour(estimate, key));
+    const bool is_slow = bitset_has(&estimate->slow, inst->block->id);
+    const bool is_repeated = is_slow || (address.form.bits && is_neighbour(estimate, key));
     return (AccessShape){
         .sectors = sectors,
         .lines = pieces_of(estimate, &shape, bytes, LINE_BYTES),

@@ -1,9 +1,9 @@
 /* Loops that continue another one.
  *
  * Compilers unroll a loop and run the remaining iterations in a second one; coarsening runs a loop for all replicas
- * together and then for each of those that stay longer (opt/coarsen/joint.c). Such loops together make as many trips as
- * the original. A loop continues another if a value that decides when it ends starts with a value that decided when the
- * other ended. */
+ * together and then for each of those that stay longer (opt/coarsen/joint.c), and unroll-and-jam several iterations
+ * side by side and then the rest (opt/jam/copy.c). Such loops together make as many iterations as the original. A loop
+ * continues another if a value that decides when it ends starts with a value that decided when the other ended. */
 #include "cost/estimate.h"
 
 enum { MOST_VALUES = 64, DEEPEST = 4 };
@@ -66,50 +66,142 @@ static Walk deciding_values(const Estimate *estimate, const Loop *loop)
     return walk;
 }
 
-/* The loop whose end the value decided, possibly through phis; NULL: none, or a loop around 'block'. */
-static const Loop *decided_loop(const Estimate *estimate, RegId reg, const Block *block, unsigned depth)
+/* The loop whose end the value decided, possibly through phis; *value: what it is there. NULL: none, or a loop around
+ * 'block'. */
+static const Loop *decided_loop(const Estimate *estimate, RegId reg, const Block *block, unsigned depth, RegId *value)
 {
     const LoopForest *loops = analyses_loops(estimate->analyses);
     const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
     const Loop *loop = def->block ? loop_of(loops, def->block) : NULL;
     if (loop && !loop_contains(loops, loop, block)) {
         const Walk walk = deciding_values(estimate, loop);
+        *value = reg;
         return walk_has(&walk, reg) ? loop : NULL;
     }
     if (!def->block || depth >= DEEPEST)
         return NULL;
     if (def->inst) {
         RegId from = inst_op(def->inst) == OP_MOV ? operand_reg(def->inst, &def->inst->operands[1]) : REG_NONE;
-        return from == REG_NONE ? NULL : decided_loop(estimate, from, block, depth + 1);
+        return from == REG_NONE ? NULL : decided_loop(estimate, from, block, depth + 1, value);
     }
     if (loop && loop->header == def->block)
         return NULL;
+    /* The last one of several loops. */
     const Phi *phi = &def->block->phis.data[def->phi];
+    const Dominance *dominance = analyses_dominance(estimate->analyses);
     const Loop *found = NULL;
-    for (size_t i = 0; i < phi->args.count && !found; i++)
-        found = decided_loop(estimate, phi->args.data[i].reg, block, depth + 1);
+    for (size_t i = 0; i < phi->args.count; i++) {
+        RegId there = REG_NONE;
+        const Loop *other = decided_loop(estimate, phi->args.data[i].reg, block, depth + 1, &there);
+        if (!other || (found && !dominance_has(dominance, found->header, other->header)))
+            continue;
+        found = other;
+        *value = there;
+    }
     return found;
 }
 
 /* The same for the initial value of a phi in the loop's header. */
-static const Loop *start_decided(const Estimate *estimate, const Loop *loop, const ValueDef *def)
+static const Loop *start_decided(const Estimate *estimate, const Loop *loop, const ValueDef *def, RegId *value)
 {
     const Phi *phi = &def->block->phis.data[def->phi];
     const Loop *found = NULL;
     for (size_t i = 0; i < phi->args.count && !found; i++)
         if (!loop_contains(analyses_loops(estimate->analyses), loop, phi->args.data[i].pred))
-            found = decided_loop(estimate, phi->args.data[i].reg, loop->header, 0);
+            found = decided_loop(estimate, phi->args.data[i].reg, loop->header, 0, value);
+    return found;
+}
+
+/* The coefficient of the register in the sum; 0: it is not a term. */
+static int64_t coefficient_of(const AffineForm *form, RegId reg)
+{
+    for (unsigned i = 0; i < form->term_count; i++)
+        if ((form->terms[i].base == AFFINE_VALUE || form->terms[i].base == AFFINE_SIGNED) && form->terms[i].reg == reg)
+            return form->terms[i].coefficient;
+    return 0;
+}
+
+/* The sum by which a phi of the loop's header advances, with the phi itself as one of the terms; bits 0: unknown. */
+static AffineForm advanced(const Estimate *estimate, const Loop *loop, RegId reg)
+{
+    const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
+    if (def->inst || def->block != loop->header)
+        return (AffineForm){0};
+    const Phi *phi = &def->block->phis.data[def->phi];
+    for (size_t i = 0; i < phi->args.count; i++) {
+        AffineForm next = affine_of_reg(analyses_affine(estimate->analyses), phi->args.data[i].reg);
+        if (loop_contains(analyses_loops(estimate->analyses), loop, phi->args.data[i].pred) && next.bits &&
+            coefficient_of(&next, reg) == 1)
+            return next;
+    }
+    return (AffineForm){0};
+}
+
+/* How many times as far a phi of one loop's header advances as a phi of another's; 1 if that is not known. */
+static double steps_ratio(const AffineForm *first, RegId first_phi, const AffineForm *second, RegId second_phi)
+{
+    double ratio = 0;
+    if (!first->bits || !second->bits || first->term_count != second->term_count)
+        return 1;
+    if (second->constant)
+        ratio = (double)first->constant / (double)second->constant;
+    else if (first->constant)
+        return 1;
+    for (unsigned i = 0; i < second->term_count; i++) {
+        const AffineTerm *term = &second->terms[i];
+        double factor = 0;
+        if ((term->base == AFFINE_VALUE || term->base == AFFINE_SIGNED) && term->reg == second_phi)
+            continue;
+        for (unsigned k = 0; k < first->term_count; k++)
+            if (affine_base_equal(term, &first->terms[k]) && first->terms[k].reg != first_phi)
+                factor = (double)first->terms[k].coefficient / (double)term->coefficient;
+        if (ratio != 0 && factor != ratio)
+            return 1;
+        ratio = factor;
+    }
+    return ratio >= 1 ? ratio : 1;
+}
+
+/* The phi of the loop's header from which the value differs by a constant; REG_NONE: none. */
+static RegId header_phi(const Estimate *estimate, const Loop *loop, RegId value)
+{
+    const AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), value);
+    for (unsigned i = 0; i < form.term_count; i++) {
+        const AffineTerm *term = &form.terms[i];
+        if (term->coefficient != 1 || (term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED))
+            continue;
+        const ValueDef *def = &analyses_values(estimate->analyses)->defs[term->reg];
+        if (def->block == loop->header && !def->inst)
+            return term->reg;
+    }
+    return REG_NONE;
+}
+
+Continuation estimate_continuation(const Estimate *estimate, const Loop *loop)
+{
+    const Walk walk = deciding_values(estimate, loop);
+    Continuation found = {.step = 1, .phi = REG_NONE, .first_phi = REG_NONE};
+    for (unsigned i = 0; i < walk.count && !found.first; i++) {
+        const RegId phi = walk.values[i];
+        const ValueDef *def = &analyses_values(estimate->analyses)->defs[phi];
+        RegId value = REG_NONE;
+        if (def->inst || def->block != loop->header)
+            continue;
+        found.first = start_decided(estimate, loop, def, &value);
+        if (!found.first)
+            continue;
+        found.phi = phi;
+        found.first_phi = header_phi(estimate, found.first, value);
+        if (found.first_phi == REG_NONE)
+            continue;
+        const AffineForm far = advanced(estimate, found.first, found.first_phi), near = advanced(estimate, loop, phi);
+        found.step = steps_ratio(&far, found.first_phi, &near, phi);
+    }
     return found;
 }
 
 const Loop *estimate_continued(const Estimate *estimate, const Loop *loop)
 {
-    const Walk walk = deciding_values(estimate, loop);
-    const Loop *found = NULL;
-    for (unsigned i = 0; i < walk.count && !found; i++) {
-        const ValueDef *def = &analyses_values(estimate->analyses)->defs[walk.values[i]];
-        if (!def->inst && def->block == loop->header)
-            found = start_decided(estimate, loop, def);
-    }
-    return found;
+    return estimate->continuations ? estimate->continuations[loop->index].first
+                                   : estimate_continuation(estimate, loop).first;
 }

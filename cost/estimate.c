@@ -5,24 +5,30 @@
 
 static void estimate_inst(Estimate *estimate, const Inst *inst, InstProfile *profile, Profile *totals)
 {
-    double warps = estimate_warps(estimate) * estimate->blocks;
+    const Flow *flow = &estimate->flow[inst->block->id];
+    const double warps = estimate_warps(estimate) * estimate->blocks;
+    const double threads = estimate->block[0] * estimate->block[1] * estimate->block[2] * estimate->blocks;
+    const bool is_guarded = inst_is_guarded(inst) && !inst_is_terminator(inst);
+    const Share share =
+        is_guarded ? estimate_share(estimate, inst_predicate(inst), !inst->guard_inverted, inst->block) : (Share){1, 1};
     Access access;
-    profile->warps = estimate->frequency[inst->block->id] * warps;
-    profile->threads = profile->warps * WARP_THREADS;
+    profile->warps = flow->warps * warps; /* a warp issues it even if none of its threads executes it */
+    profile->threads = flow->threads * share.threads * threads;
     if ((profile->unit.pipe != PIPE_GLOBAL && profile->unit.pipe != PIPE_SHARED) || !inst_access(inst, &access) ||
         access.kind == ACCESS_OTHER)
         return;
-    AccessShape shape = estimate_access(estimate, inst, &access);
+    const AccessShape shape = estimate_access(estimate, inst, &access);
+    const double accessing = profile->warps * share.warps;
     if (profile->unit.pipe == PIPE_SHARED) {
-        profile->bank_conflicts = profile->warps * shape.bank_conflicts;
+        profile->bank_conflicts = accessing * shape.bank_conflicts;
         return;
     }
-    profile->sectors = profile->warps * shape.sectors;
-    profile->lines = profile->warps * shape.lines;
-    profile->wavefronts = profile->warps * shape.wavefronts;
+    profile->sectors = accessing * shape.sectors;
+    profile->lines = accessing * shape.lines;
+    profile->wavefronts = accessing * shape.wavefronts;
     double blocks = estimate->blocks * estimate->present[inst->block->id];
-    double in_blocks = shape.distinct * blocks;
-    double in_grid = shape.distinct * (shape.differs_by_block ? blocks : 1);
+    double in_blocks = shape.distinct * share.warps * blocks;
+    double in_grid = shape.distinct * share.warps * (shape.differs_by_block ? blocks : 1);
     if (profile->unit.is_store) {
         totals->block_store_sectors += in_blocks;
         totals->store_footprint += in_grid;
@@ -118,6 +124,7 @@ Profile *profile_estimate(Arena *arena, const FunctionForm *form, const AssumedL
         threads *= estimate.block[i];
         original *= extent;
     }
+    estimate.original_threads = original;
     Profile *profile = estimate_body(arena, &estimate);
     profile->blocks = estimate.blocks;
     set_lengths(arena, &estimate, profile);

@@ -20,6 +20,30 @@ typedef struct Differing {
 
 enum { ALONG_BLOCKS = 3 };
 
+/* Executions by each thread of the launch, and by each warp: at least one of its threads executes. */
+typedef struct Flow {
+    double threads, warps;
+} Flow;
+typedef Flow Share; /* of those that come to a branch */
+
+/* A loop that continues another one: some value that decides when it ends starts with what ended the other. */
+typedef struct Continuation {
+    const Loop *first;     /* NULL: the loop begins anew */
+    RegId phi, first_phi;  /* the values, in the headers of both loops; REG_NONE: the first one is not known */
+    double step;           /* iterations of this loop in one of the first one */
+} Continuation;
+
+/* The iterations that are left for a loop, or for those that continue it, over all that enter the first of them. */
+typedef struct Budget {
+    Flow iterations, entries;
+} Budget;
+
+/* For each thread of a block, the share of its executions in which a condition holds. */
+typedef struct ThreadShares {
+    bool is_known;
+    const double *threads; /* NULL: it does not follow from the thread's index */
+} ThreadShares;
+
 /* A form being estimated: its body in SSA form, and the known facts about the launch. */
 typedef struct Estimate {
     Arena *arena;
@@ -29,10 +53,24 @@ typedef struct Estimate {
     double blocks;
     double assumed_trips; /* of loops whose trip counts are not known; some are if ... */
     bool assumes_trips;
-    double *frequency; /* by Block.id: the share of the warps that execute it, times the executions by each */
+    double original_threads; /* of a block, before coarsening */
+    Flow *flow;        /* by Block.id */
+    Flow *edges;       /* by the index of the edge in the flow graph */
     double *present;   /* by Block.id: the share of the thread blocks that reach it; others may be surplus */
-    double *trips;     /* by Loop.index */
+    BitSet slow;       /* by Block.id: few threads come there, and others touch the same data elsewhere */
+    double *trips;     /* by Loop.index: executions of the header by a warp that enters the loop */
+    Flow *entries;     /* by Loop.index */
+    Budget *left;      /* by Loop.index: what it leaves for the loops that continue it */
     LoopExits *exits;  /* by Loop.index */
+    Continuation *continuations; /* by Loop.index; NULL: not computed yet */
+    double *known_iterations; /* by Loop.index: those that follow from constants, else 0; below 0: not computed yet */
+    double *learned;   /* by RegId: the share of the threads for which a predicate holds that guards an if-then, as its
+                        * form tells; below 0: it guards none */
+    VEC(RegId) guards; /* these predicates */
+    double *holding;   /* by RegId: the share of the threads for which it holds; below 0: not computed yet */
+    double *branching; /* by Block.id: the same for the condition of the block's branch, where that is */
+    ThreadShares *counted;  /* by RegId: of a condition that follows from the thread's index */
+    const double **coming;  /* by Block.id: the share of each thread's executions that comes there; NULL: all */
     Map seen;          /* keys of the accesses that have been estimated: coalescing.c */
     Map objects;       /* from pointers to numbers of the objects in these keys */
     Differing differing[4]; /* along x, y, z, and from block to block */
@@ -43,10 +81,54 @@ static inline double estimate_warps(const Estimate *estimate)
     return (double)divide_up((uint64_t)(estimate->block[0] * estimate->block[1] * estimate->block[2]), WARP_THREADS);
 }
 
-/* frequency.c: fills in 'trips', 'exits', 'present' and 'frequency'. */
+/* ends.c: the instruction that computes the condition of the block's branch; NULL if it has none. */
+const Inst *estimate_condition(const Estimate *estimate, const Block *block);
+/* True if some threads leave the kernel at the end of the block, and the others go on. */
+bool estimate_may_exit(const Block *block);
+/* True if nothing but the exit follows from this block on. */
+bool estimate_only_leaves(const Block *block);
+/* True if all that come to the block stop in a trap, as only wrong launches do. */
+bool estimate_traps(const Block *block);
+/* Whether the block's branch guards an if-then, and on which outcome its part is executed. */
+bool estimate_guards(const Estimate *estimate, const Block *block, bool *if_true);
+/* The flow along an edge that leaves a block whose flow is known; none if there is no such edge. */
+Flow estimate_edge(const Estimate *estimate, const Block *from, const Block *to);
+
+/* frequency.c: fills in the flow, and what it depends on. */
 void estimate_frequencies(Estimate *estimate);
 
-/* continued.c: the loop that this one continues; NULL: it begins anew. */
+/* threads.c: the share in which a condition has the value, of those that come to the block, if it is about the thread's
+ * index alone; else below 0. */
+Share estimate_count_threads(Estimate *estimate, RegId condition, bool value, const Block *at);
+/* Notes which threads come to a block, after the blocks that dominate it. */
+void estimate_note_threads(Estimate *estimate, const Block *block);
+
+/* alike.c: whether the values are computed in the same way, perhaps for different replicas. */
+bool estimate_alike(const Estimate *estimate, RegId a, RegId b);
+
+/* branches.c: fills in 'learned' and 'guards', and makes room for what is computed later. */
+void estimate_learn_guards(Estimate *estimate);
+/* The share in which a predicate has the value where control is at the end of the block. */
+Share estimate_share(Estimate *estimate, RegId predicate, bool value, const Block *at);
+/* The share that goes to one of the block's two successors; the other may be NULL, for the end of the kernel. */
+Share estimate_side(Estimate *estimate, const Block *block, const Block *to, const Block *other);
+/* The share of the thread blocks that go on after a conditional exit. If k blocks of the grid are merged into one, one
+ * of each k blocks goes on (opt/coarsen/index.c): the one whose index modulo k equals the chosen number. */
+double estimate_staying(const Estimate *estimate, const Block *block);
+
+/* trips.c: the iterations of the loop, and of the loops that it continues in its own steps, if they follow from
+ * constants; else 0. */
+double estimate_known_iterations(const Estimate *estimate, const Loop *loop);
+/* True if the loop can be left at its header before it has done the work of an iteration: then the header is executed
+ * once more than the rest. */
+bool estimate_tests_first(const Estimate *estimate, const Loop *loop);
+/* True if the loop has few iterations, as one over merged threads has. */
+bool estimate_has_few_rounds(const Estimate *estimate, const Loop *loop);
+LoopExits estimate_exits(const Estimate *estimate, const Loop *loop);
+
+/* continued.c. */
+Continuation estimate_continuation(const Estimate *estimate, const Loop *loop);
+/* The loop that this one continues; NULL: it begins anew. */
 const Loop *estimate_continued(const Estimate *estimate, const Loop *loop);
 
 /* True if threads leave some loop for reasons other than a counted number of trips: warps then differ in length, by an
@@ -77,10 +159,13 @@ void estimate_see_through_copies(Body *body);
 typedef enum ValueSource {
     SOURCE_THREAD = 1 << 0, /* %tid */
     SOURCE_MEMORY = 1 << 1, /* a load, other than of a parameter */
-    SOURCE_LOOP = 1 << 2,   /* a phi */
+    SOURCE_LOOP = 1 << 2,   /* a phi of a loop's header */
 } ValueSource;
 
 /* The set of sources of a register, as far as a bounded walk sees them. */
 unsigned value_sources(const Estimate *estimate, RegId reg);
+/* True if it is computed only from the index of the thread block, the sizes of the grid and of a block, and
+ * constants. */
+bool value_is_of_grid(const Estimate *estimate, RegId reg);
 
 #endif

@@ -17,6 +17,20 @@ static void walk_add(Walk *walk, RegId reg)
         walk->work[walk->count++] = reg;
 }
 
+/* Adds the values that a phi joins; true if it is one of a loop's header, where a walk ends. If it is a
+ * loop over merged threads, the first values are added: they tell apart the threads that it executes. */
+static bool walk_add_phi(Walk *walk, const Estimate *estimate, RegId reg)
+{
+    const LoopForest *loops = analyses_loops(estimate->analyses);
+    const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
+    const Loop *loop = loop_headed(loops, def->block);
+    const Phi *phi = &def->block->phis.data[def->phi];
+    for (size_t i = 0; i < phi->args.count; i++)
+        if (!loop || (estimate_has_few_rounds(estimate, loop) && !loop_contains(loops, loop, phi->args.data[i].pred)))
+            walk_add(walk, phi->args.data[i].reg);
+    return loop != NULL;
+}
+
 static unsigned instruction_sources(const Inst *inst)
 {
     Access access;
@@ -38,7 +52,8 @@ unsigned value_sources(const Estimate *estimate, RegId reg)
         RegId value = walk.work[walk.next++];
         const Inst *inst = value_inst(values, value);
         if (!inst) {
-            sources |= value_is_undefined(values, value) ? 0 : SOURCE_LOOP;
+            if (!value_is_undefined(values, value) && walk_add_phi(&walk, estimate, value))
+                sources |= SOURCE_LOOP;
             continue;
         }
         unsigned own = instruction_sources(inst);
@@ -48,4 +63,32 @@ unsigned value_sources(const Estimate *estimate, RegId reg)
                 walk_add(&walk, inst->refs[i].reg);
     }
     return sources;
+}
+
+static bool is_of_grid(const Sreg *sreg)
+{
+    return sreg->role == SREG_ROLE_CTAID || sreg->role == SREG_ROLE_NCTAID || sreg->role == SREG_ROLE_NTID;
+}
+
+bool value_is_of_grid(const Estimate *estimate, RegId reg)
+{
+    const Values *values = analyses_values(estimate->analyses);
+    Walk walk = {.work = {reg}, .count = 1};
+    bool reads = false;
+    while (walk.next < walk.count) {
+        const RegId value = walk.work[walk.next++];
+        const ValueDef *def = &values->defs[value];
+        const Sreg *sreg = def->inst ? inst_sreg(def->inst) : NULL;
+        if (!def->block || walk.count == MOST_VALUES || (sreg && !is_of_grid(sreg)) ||
+            (def->inst && (def->inst->effects & (EFFECT_READ | EFFECT_WRITE) || inst_is_opaque(def->inst))))
+            return false;
+        reads |= sreg != NULL;
+        if (!def->inst)
+            for (size_t i = 0; i < def->block->phis.data[def->phi].args.count; i++)
+                walk_add(&walk, def->block->phis.data[def->phi].args.data[i].reg);
+        for (unsigned i = 0; def->inst && i < def->inst->ref_count; i++)
+            if (ref_reads(&def->inst->refs[i]))
+                walk_add(&walk, def->inst->refs[i].reg);
+    }
+    return reads;
 }

@@ -20,40 +20,6 @@ static Pipe class_pipe(SassClass class)
     return pipes[class];
 }
 
-/* Walks the body's instructions except jumps, which printing adds and drops: it keeps all others, in order. */
-typedef struct Walk {
-    const Body *body;
-    size_t block;
-    const Inst *inst;
-} Walk;
-
-static const Inst *walk_next(Walk *walk)
-{
-    walk->inst = walk->inst ? walk->inst->next : NULL;
-    for (;;) {
-        if (walk->inst && (!inst_is_terminator(walk->inst) || inst_is_guarded(walk->inst)))
-            return walk->inst;
-        if (walk->inst) {
-            walk->inst = walk->inst->next;
-        } else if (walk->block < walk->body->blocks.count) {
-            walk->inst = walk->body->blocks.data[walk->block++]->first;
-        } else {
-            return NULL;
-        }
-    }
-}
-
-/* Copies the marks of blocks that are slow sides of tests, which the text does not contain but estimates need, from the
- * printed body to the parsed one. */
-static void carry_cold(const Body *printed, Body *parsed)
-{
-    Walk from = {.body = printed}, to = {.body = parsed};
-    for (const Inst *here, *there; (here = walk_next(&from)) != NULL && (there = walk_next(&to)) != NULL;) {
-        there->block->is_cold = here->block->is_cold;
-        there->block->is_never = here->block->is_never;
-    }
-}
-
 /* The form as a module of its own, in which instructions have places in the text. */
 static Module *print_and_parse(Arena *arena, const FunctionForm *form)
 {
@@ -190,15 +156,9 @@ FormCost machine_cost(AssemblerJudge *judge, const CostBasis *basis, const Funct
     Function *kernel = module ? module_find_function(module, form->function->name) : NULL;
     FormCost cost = {0};
     if (kernel) {
-        const char *reason;
         kernel->tuning.knobs = form_tuning(form)->knobs; /* which the text does not contain */
-        FunctionForm parsed = {.function = kernel};
-        Body *body = clone && !basis->launch ? body_build(kernel, &reason) : NULL;
-        if (body)
-            carry_cold(clone, body);
-        parsed.body = body;
+        const FunctionForm parsed = {.function = kernel};
         cost = form_cost(basis, &parsed, figures, change);
-        body_free(body);
         if (cost.known && add_machine(judge, scratch, kernel, cost.profile, basis->arena, listing))
             cost.time = form_time(basis, &cost);
     }

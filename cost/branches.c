@@ -1,0 +1,473 @@
+/* The shares of threads and warps that go to each side of a branch, estimated without a launch.
+ *
+ * A condition on the thread's index alone is evaluated for the threads of a block. A bounds check, which compares a
+ * thread's index with a size, is nearly always passed; which outcome passes is seen from the if-then that it guards, of
+ * this condition or of one like it for another replica. Loaded data decide in half of the threads, so that nearly all
+ * warps go to both sides.
+ *
+ * Transformations combine the conditions of replicas ("all of them are within bounds") and test each one after the
+ * combination failed. So a condition is judged under the conditions already decided where it is tested: with P(a) the
+ * share of a, and a part of the conjunction c, P(a | not c) is (P(a) - P(c)) / (1 - P(c)). All paths together then
+ * make the threads execute as often what a condition guards as the original made them. */
+#include "cost/estimate.h"
+
+#include <math.h>
+
+enum { DEEPEST = 12, WIDEST_HALO = 32 };
+static const double in_bounds = 0.97, both_sides = 0.9, either_side = 0.5;
+
+static const Inst *maker_of(const Estimate *estimate, RegId reg)
+{
+    return reg == REG_NONE ? NULL : value_inst(analyses_values(estimate->analyses), reg);
+}
+
+/* How conditions are made. */
+
+typedef enum Junction { JUNCTION_NONE, JUNCTION_AND, JUNCTION_OR, JUNCTION_XOR, JUNCTION_NOT, JUNCTION_SAME } Junction;
+
+/* The operation by which a predicate is made from one or two others. */
+static Junction junction_of(const Estimate *estimate, RegId reg, RegId sources[2])
+{
+    static const Junction junctions[] = {[COMPUTE_AND] = JUNCTION_AND, [COMPUTE_OR] = JUNCTION_OR,
+                                         [COMPUTE_XOR] = JUNCTION_XOR, [COMPUTE_NOT] = JUNCTION_NOT,
+                                         [COMPUTE_COPY] = JUNCTION_SAME};
+    Computation c;
+    const Inst *inst = maker_of(estimate, reg);
+    if (!inst || !computation_of(estimate->body, inst, &c) || c.bits != 1 || c.op >= COUNT_OF(junctions))
+        return JUNCTION_NONE;
+    for (unsigned i = 0; i < c.source_count; i++)
+        if (c.sources[i].reg == REG_NONE || c.sources[i].is_inverted)
+            return JUNCTION_NONE;
+    sources[0] = c.sources[0].reg;
+    sources[1] = c.source_count > 1 ? c.sources[1].reg : REG_NONE;
+    return junctions[c.op];
+}
+
+/* A comparison of two integers, which is not combined with another predicate. */
+static bool comparison_of(const Estimate *estimate, RegId reg, Computation *c)
+{
+    const Inst *inst = maker_of(estimate, reg);
+    return inst && computation_of(estimate->body, inst, c) && c->op == COMPUTE_COMPARE &&
+           c->combination == COMBINE_NOTHING && c->bits == 1;
+}
+
+
+/* Shares of single conditions. */
+
+static Share certain(bool holds)
+{
+    return (Share){holds, holds};
+}
+
+static Share of_threads(double threads)
+{
+    return (Share){threads, threads};
+}
+
+/* The number of different values that the operand may have, as far as its bounds tell. */
+static double possible_values(const Estimate *estimate, const ComputeSource *source)
+{
+    if (source->is_constant || source->reg == REG_NONE)
+        return 1;
+    const Bounds bounds = affine_reg_bounds(analyses_affine(estimate->analyses), source->reg);
+    const unsigned zeros = (unsigned)__builtin_popcountll(bounds.zeros);
+    return fmin((double)(bounds.high - bounds.low) + 1, exp2(source->bits > zeros ? source->bits - zeros : 0));
+}
+
+/* The share in which two values are equal that differ between threads. */
+static Share share_of_equal(const Estimate *estimate, const Computation *c)
+{
+    const double values =
+        fmax(possible_values(estimate, &c->sources[0]), possible_values(estimate, &c->sources[1]));
+    const double one = 1 / fmin(values, estimate->original_threads);
+    return (Share){one, fmin(1, WARP_THREADS * one)};
+}
+
+static bool is_equality(Relation relation)
+{
+    return relation == RELATION_EQUAL || relation == RELATION_NOT_EQUAL;
+}
+
+/* True if the comparison asks whether a thread block is within the grid, as merged blocks do for each of theirs. */
+static bool asks_for_grid(const Estimate *estimate, const Computation *c)
+{
+    return c->sources[0].reg != REG_NONE && c->sources[1].reg != REG_NONE &&
+           value_is_of_grid(estimate, c->sources[0].reg) && value_is_of_grid(estimate, c->sources[1].reg);
+}
+
+/* True if the bounds of its operands decide the comparison; *holds: in this way. */
+static bool is_decided(const Estimate *estimate, const Computation *c, bool *holds)
+{
+    const Bounds bounds = computation_bounds(c, affine_reg_bounds, analyses_affine(estimate->analyses));
+    *holds = bounds.low & 1;
+    return bounds_is_point(&bounds);
+}
+
+/* The share of the threads for which a comparison without a known form holds. */
+static Share share_of_comparison(const Estimate *estimate, const Computation *c, unsigned sources)
+{
+    if (is_equality(c->relation) && !(sources & SOURCE_MEMORY) && sources & SOURCE_THREAD) {
+        const Share one = share_of_equal(estimate, c);
+        return c->relation == RELATION_EQUAL ? one : of_threads(1 - one.threads);
+    }
+    const bool reads_left = c->sources[0].reg != REG_NONE && value_sources(estimate, c->sources[0].reg) & SOURCE_THREAD;
+    const Relation relation = reads_left ? c->relation : relation_swapped(c->relation);
+    const ComputeSource *bound = &c->sources[reads_left];
+    const bool is_halo = bound->is_constant && bound->constant <= WIDEST_HALO; /* x < 1: at the edge of the data */
+    if (sources & (SOURCE_MEMORY | SOURCE_LOOP) || !(sources & SOURCE_THREAD))
+        return of_threads(either_side);
+    const bool is_less = relation == RELATION_LESS || relation == RELATION_LESS_EQUAL;
+    return of_threads(is_less != is_halo ? in_bounds : 1 - in_bounds);
+}
+
+/* The share of the threads that execute the part of an if-then which a condition guards, other than an equality of the
+ * thread's index. */
+static double guarded_share(const Estimate *estimate, RegId predicate)
+{
+    const unsigned sources = value_sources(estimate, predicate);
+    if (sources & SOURCE_MEMORY)
+        return either_side;
+    if (sources & SOURCE_THREAD)
+        return in_bounds;
+    return sources & SOURCE_LOOP ? either_side : in_bounds;
+}
+
+/* The share of the threads for which it holds as far as branches tell that it, or a condition like it, guards; below 0:
+ * none does. */
+static double learned_share(const Estimate *estimate, RegId predicate)
+{
+    const double own = estimate->learned[predicate];
+    if (own >= 0)
+        return own;
+    for (size_t i = 0; i < estimate->guards.count; i++)
+        if (estimate_alike(estimate, predicate, estimate->guards.data[i]))
+            return estimate->learned[estimate->guards.data[i]];
+    return own;
+}
+
+static Share share_of_leaf(Estimate *estimate, RegId predicate)
+{
+    Computation c;
+    const unsigned sources = value_sources(estimate, predicate);
+    const bool compares = comparison_of(estimate, predicate, &c);
+    bool holds;
+    if (compares && is_decided(estimate, &c, &holds))
+        return certain(holds);
+    if (compares && asks_for_grid(estimate, &c) && !is_equality(c.relation))
+        return certain(c.relation == RELATION_LESS || c.relation == RELATION_LESS_EQUAL);
+    if (compares && is_equality(c.relation) && sources & SOURCE_THREAD && !(sources & SOURCE_MEMORY))
+        return share_of_comparison(estimate, &c, sources);
+    const double learned = learned_share(estimate, predicate);
+    if (learned >= 0)
+        return of_threads(learned);
+    return compares ? share_of_comparison(estimate, &c, sources) : of_threads(either_side);
+}
+
+/* Combinations. */
+
+static double share_holds(Estimate *estimate, RegId predicate, const Block *at, unsigned depth);
+static double share_anywhere(Estimate *estimate, RegId predicate, unsigned depth);
+
+/* True if what decides one condition says nothing about the other: data of different threads. */
+static bool are_independent(const Estimate *estimate, RegId a, RegId b)
+{
+    return value_sources(estimate, a) & value_sources(estimate, b) & SOURCE_MEMORY;
+}
+
+/* True if the condition is 'predicate' or one like it, or is made from it by this junction alone. */
+static bool is_made_from(const Estimate *estimate, RegId condition, RegId predicate, Junction by, unsigned depth)
+{
+    RegId sources[2];
+    if (estimate_alike(estimate, condition, predicate))
+        return true;
+    const Junction junction = junction_of(estimate, condition, sources);
+    if (depth >= DEEPEST || (junction != by && junction != JUNCTION_SAME))
+        return false;
+    return is_made_from(estimate, sources[0], predicate, by, depth + 1) ||
+           (junction == by && is_made_from(estimate, sources[1], predicate, by, depth + 1));
+}
+
+/* For "x differs from y", where one is the conjunction and the other the disjunction of the same conditions: the
+ * conjunction. */
+static bool parts(const Estimate *estimate, const RegId sources[2], RegId *all, RegId *any)
+{
+    RegId first[2], second[2];
+    const Junction x = junction_of(estimate, sources[0], first), y = junction_of(estimate, sources[1], second);
+    if (!(x == JUNCTION_AND && y == JUNCTION_OR) && !(x == JUNCTION_OR && y == JUNCTION_AND))
+        return false;
+    *all = sources[x != JUNCTION_AND];
+    *any = sources[x == JUNCTION_AND];
+    return is_made_from(estimate, *all, second[1], JUNCTION_AND, 0) ||
+           is_made_from(estimate, *all, first[1], JUNCTION_AND, 0);
+}
+
+static double joined_share(Estimate *estimate, Junction junction, const RegId sources[2], unsigned depth)
+{
+    const double a = share_anywhere(estimate, sources[0], depth + 1);
+    const double b = sources[1] == REG_NONE ? a : share_anywhere(estimate, sources[1], depth + 1);
+    const bool independent = sources[1] != REG_NONE && are_independent(estimate, sources[0], sources[1]);
+    RegId all, any;
+    switch (junction) {
+    case JUNCTION_AND: return independent ? a * b : fmin(a, b);
+    case JUNCTION_OR: return independent ? a + b - a * b : fmax(a, b);
+    case JUNCTION_NOT: return 1 - a;
+    case JUNCTION_XOR:
+        return parts(estimate, sources, &all, &any) ? fabs(a - b) : a + b - 2 * a * b;
+    default: return a;
+    }
+}
+
+/* The share of a phi at which paths meet: as many as come with a predicate that holds. */
+static double phi_share(Estimate *estimate, const ValueDef *def, unsigned depth)
+{
+    const Phi *phi = &def->block->phis.data[def->phi];
+    double come = 0, hold = 0;
+    for (size_t i = 0; i < phi->args.count; i++) {
+        const Block *pred = phi->args.data[i].pred;
+        const double flow = estimate_edge(estimate, pred, def->block).threads;
+        come += flow;
+        hold += flow > 0 ? flow * share_holds(estimate, phi->args.data[i].reg, pred, depth + 1) : 0;
+    }
+    return come > 0 ? hold / come : either_side;
+}
+
+static double share_computed(Estimate *estimate, RegId predicate, unsigned depth)
+{
+    RegId sources[2];
+    const ValueDef *def = &analyses_values(estimate->analyses)->defs[predicate];
+    if (!def->inst && !loop_headed(analyses_loops(estimate->analyses), def->block))
+        return phi_share(estimate, def, depth);
+    const Junction junction = junction_of(estimate, predicate, sources);
+    const Share counted = estimate_count_threads(estimate, predicate, true, def->block);
+    if (counted.threads >= 0)
+        return counted.threads;
+    if (junction == JUNCTION_NONE)
+        return share_of_leaf(estimate, predicate).threads;
+    const double learned = learned_share(estimate, predicate);
+    const double joined = joined_share(estimate, junction, sources, depth);
+    return learned >= 0 && joined > 0 && joined < 1 ? learned : joined;
+}
+
+/* The share of the threads for which the predicate holds, of all that compute it. */
+static double share_anywhere(Estimate *estimate, RegId predicate, unsigned depth)
+{
+    double *known = &estimate->holding[predicate];
+    if (*known < 0 && (depth >= DEEPEST || value_is_undefined(analyses_values(estimate->analyses), predicate)))
+        return either_side;
+    if (*known < 0)
+        *known = share_computed(estimate, predicate, depth);
+    return *known;
+}
+
+/* The share for which the condition of the block's branch holds there. */
+static double branch_share(Estimate *estimate, const Block *block, unsigned depth)
+{
+    double *known = &estimate->branching[block->id];
+    if (*known < 0)
+        *known = share_holds(estimate, inst_predicate(block->last), block, depth);
+    return *known;
+}
+
+/* A condition that has been decided wherever control reaches a block. */
+typedef struct Decided {
+    RegId predicate;
+    bool value;
+    const Block *block; /* that ends in the branch */
+} Decided;
+
+/* The decision by which control came to 'at' from its immediate dominator, if that is a branch. */
+static bool decision_before(const Block *at, const Block *decider, Decided *decided)
+{
+    const Inst *last = block_two_way_branch(decider);
+    if (!last || at->pred_count != 1 || at->preds[0] != decider)
+        return false;
+    *decided = (Decided){inst_predicate(last), (last->targets[0] == at) != last->guard_inverted, decider};
+    return true;
+}
+
+/* P(predicate | decided) for a decision on whether replicas differ: between all and any of their conditions. */
+static bool share_given_difference(Estimate *estimate, RegId predicate, const Decided *decided, unsigned depth,
+                                   double *share)
+{
+    RegId sources[2], all, any;
+    if (junction_of(estimate, decided->predicate, sources) != JUNCTION_XOR || !parts(estimate, sources, &all, &any))
+        return false;
+    const double differ = branch_share(estimate, decided->block, depth + 1);
+    const double together = share_holds(estimate, all, decided->block, depth + 1);
+    if (predicate == all || predicate == any)
+        *share = decided->value ? predicate == any : together / (1 - differ);
+    else if (!is_made_from(estimate, all, predicate, JUNCTION_AND, 0))
+        return false;
+    else if (decided->value)
+        *share = (share_holds(estimate, predicate, decided->block, depth + 1) - together) / differ;
+    else
+        *share = together / (1 - differ);
+    return true;
+}
+
+/* P(predicate | decided); false: the decision says nothing about it. */
+static bool share_given(Estimate *estimate, RegId predicate, const Decided *decided, unsigned depth, double *share)
+{
+    const RegId other = decided->predicate;
+    const bool is_in_all = is_made_from(estimate, other, predicate, JUNCTION_AND, 0);
+    const bool is_in_any = !is_in_all && is_made_from(estimate, other, predicate, JUNCTION_OR, 0);
+    const bool has_all = !is_in_all && !is_in_any && is_made_from(estimate, predicate, other, JUNCTION_AND, 0);
+    const bool has_any = !is_in_all && !is_in_any && is_made_from(estimate, predicate, other, JUNCTION_OR, 0);
+    if (!is_in_all && !is_in_any && !has_all && !has_any)
+        return share_given_difference(estimate, predicate, decided, depth, share);
+    const double own = share_holds(estimate, predicate, decided->block, depth + 1);
+    const double decides = branch_share(estimate, decided->block, depth + 1);
+    if (is_in_all)
+        *share = decided->value ? 1 : (own - decides) / (1 - decides);
+    else if (is_in_any)
+        *share = decided->value ? own / decides : 0;
+    else if (has_all)
+        *share = decided->value ? own / decides : 0;
+    else
+        *share = decided->value ? 1 : (own - decides) / (1 - decides);
+    return true;
+}
+
+/* The share of the threads for which it holds, of those that come to the end of the block. */
+static double share_holds(Estimate *estimate, RegId predicate, const Block *at, unsigned depth)
+{
+    const Dominance *dominance = analyses_dominance(estimate->analyses);
+    unsigned steps = 0;
+    for (const Block *block = at, *decider; depth < DEEPEST && steps < DEEPEST * 4; block = decider, steps++) {
+        Decided decided;
+        double share;
+        decider = dominance_parent(dominance, block);
+        if (!decider)
+            break;
+        if (decision_before(block, decider, &decided) &&
+            share_given(estimate, predicate, &decided, depth, &share))
+            return isfinite(share) ? fmin(1, fmax(0, share)) : either_side;
+    }
+    return share_anywhere(estimate, predicate, depth);
+}
+
+/* Branches. */
+
+Share estimate_share(Estimate *estimate, RegId predicate, bool value, const Block *at)
+{
+    const Share counted = estimate_count_threads(estimate, predicate, value, at);
+    if (counted.threads >= 0)
+        return counted;
+    const double holds = at->last && inst_is_terminator(at->last) && inst_predicate(at->last) == predicate
+                             ? branch_share(estimate, at, 0)
+                             : share_holds(estimate, predicate, at, 0);
+    Share share = of_threads(value ? holds : 1 - holds);
+    const unsigned sources = value_sources(estimate, predicate);
+    if (sources & SOURCE_MEMORY && share.threads > 0 && share.threads < 1)
+        share.warps = fmax(both_sides, share.threads);
+    else if (sources & SOURCE_THREAD && share.threads * estimate->original_threads <= 1.5)
+        share.warps = fmin(1, WARP_THREADS * share.threads);
+    return share;
+}
+
+static double *unknown_shares(const Estimate *estimate, size_t count)
+{
+    double *shares = ARENA_ARRAY(estimate->arena, double, count + 1);
+    for (size_t i = 0; i <= count; i++)
+        shares[i] = -1;
+    return shares;
+}
+
+static void learn(Estimate *estimate, RegId predicate, bool if_true)
+{
+    RegId sources[2];
+    Junction junction;
+    while ((junction = junction_of(estimate, predicate, sources)) == JUNCTION_NOT || junction == JUNCTION_SAME) {
+        predicate = sources[0];
+        if_true ^= junction == JUNCTION_NOT;
+    }
+    if (estimate->learned[predicate] >= 0)
+        return;
+    const double share = guarded_share(estimate, predicate);
+    estimate->learned[predicate] = if_true ? share : 1 - share;
+    VEC_PUSH(estimate->arena, estimate->guards, predicate);
+}
+
+/* Learns from the branch at the block's end, unless it leaves a loop, and from guarded instructions, each of which is
+ * an if-then. */
+static void learn_from(Estimate *estimate, const Block *block)
+{
+    const LoopForest *loops = analyses_loops(estimate->analyses);
+    const Loop *loop = loop_of(loops, block);
+    bool if_true, leaves = false;
+    FOR_EACH_SUCC(block, succ)
+        leaves |= loop && !loop_contains(loops, loop, succ);
+    if (!leaves && estimate_guards(estimate, block, &if_true))
+        learn(estimate, inst_predicate(block->last), if_true);
+    for (const Inst *inst = block->first; inst; inst = inst->next)
+        if (inst_is_guarded(inst) && !inst_is_terminator(inst))
+            learn(estimate, inst_predicate(inst), !inst->guard_inverted);
+}
+
+void estimate_learn_guards(Estimate *estimate)
+{
+    const size_t count = estimate->body->regs.count;
+    estimate->learned = unknown_shares(estimate, count);
+    estimate->holding = unknown_shares(estimate, count);
+    estimate->counted = ARENA_ARRAY(estimate->arena, ThreadShares, count + 1);
+    estimate->coming = ARENA_ARRAY(estimate->arena, const double *, estimate->body->blocks.count + 1);
+    estimate->branching = unknown_shares(estimate, estimate->body->blocks.count);
+    for (size_t b = 0; b < estimate->body->blocks.count; b++)
+        learn_from(estimate, estimate->body->blocks.data[b]);
+}
+
+/* True if the register is one special register plus a constant. */
+static bool is_special(const Estimate *estimate, RegId reg, unsigned role)
+{
+    AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), reg);
+    return form.term_count == 1 && form.terms[0].base == AFFINE_SREG && form.terms[0].coefficient == 1 &&
+           form.terms[0].sreg->role == role;
+}
+
+/* The instruction that makes the value, if it is of the opcode and its second source is a constant; else NULL. */
+static const Inst *made_with_constant(const Estimate *estimate, RegId reg, Opcode op, uint64_t *constant)
+{
+    const Inst *inst = maker_of(estimate, reg);
+    return inst && inst_op(inst) == op && operand_is_integer(&inst->operands[2], constant) ? inst : NULL;
+}
+
+/* The k for which the register is the thread block's index modulo k: its low bits, or the index less a multiple of k;
+ * 0: it is anything else. */
+static double block_modulus(const Estimate *estimate, RegId reg)
+{
+    uint64_t bits;
+    const Inst *low = made_with_constant(estimate, reg, OP_AND, &bits);
+    const Inst *less = made_with_constant(estimate, reg, OP_MAD, &bits);
+    RegId index = low ? inst_reg(low, 1) : less ? inst_reg(less, 3) : REG_NONE;
+    if (index == REG_NONE || !is_special(estimate, index, SREG_ROLE_CTAID))
+        return 0;
+    return low ? (double)(uint32_t)bits + 1 : -(double)(int32_t)bits;
+}
+
+double estimate_staying(const Estimate *estimate, const Block *block)
+{
+    const Inst *compare = estimate_condition(estimate, block);
+    if (!compare || inst_op(compare) != OP_SETP || !inst_has(compare, MOD_NE) || compare->operand_count != 3)
+        return 1;
+    RegId works = inst_reg(compare, 2);
+    const Inst *chosen = maker_of(estimate, works);
+    if (!chosen || inst_op(chosen) != OP_SELP || value_sources(estimate, works))
+        return 1;
+    double merged = block_modulus(estimate, inst_reg(compare, 1));
+    return merged > 1 ? 1 / merged : 1;
+}
+
+Share estimate_side(Estimate *estimate, const Block *block, const Block *to, const Block *other)
+{
+    const Inst *last = block->last;
+    if (!inst_is_guarded(last))
+        return of_threads(either_side);
+    if (other && estimate_traps(to) != estimate_traps(other))
+        return certain(estimate_traps(other));
+    const double staying = estimate_staying(estimate, block);
+    if (staying < 1)
+        return of_threads(estimate_only_leaves(to) ? 1 - staying : staying);
+    /* Only a branch has targets: other guarded ends of a block are taken out of the kernel. */
+    const bool is_taken = last->target_count && last->targets[0] == to;
+    return estimate_share(estimate, inst_predicate(last), is_taken != last->guard_inverted, block);
+}

@@ -1,0 +1,228 @@
+/* Trip counts of loops, and the ways in which threads leave them, estimated without a launch.
+ *
+ * A loop whose control variable starts at, advances by and is compared with constants has a known trip count; any other
+ * has the launch's. */
+#include "cost/estimate.h"
+
+#include <math.h>
+
+enum { MOST_COMBINED = 4, MOST_CHAINED = 4, MOST_REPLICAS = 16 };
+
+/* The constant that a register holds. */
+static bool constant_of(const Estimate *estimate, RegId reg, int64_t *value)
+{
+    AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), reg);
+    *value = form.constant;
+    return form.bits && !form.term_count;
+}
+
+/* The constant with which a phi of the loop's header starts, or started in the loop that this one continues. */
+static bool constant_start(const Estimate *estimate, const Loop *loop, RegId reg, int64_t *start)
+{
+    for (unsigned i = 0; loop && reg != REG_NONE && i < MOST_CHAINED; i++) {
+        const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
+        const Phi *phi = def->inst || def->block != loop->header ? NULL : &def->block->phis.data[def->phi];
+        for (size_t k = 0; phi && k < phi->args.count; k++)
+            if (!loop_contains(analyses_loops(estimate->analyses), loop, phi->args.data[k].pred) &&
+                constant_of(estimate, phi->args.data[k].reg, start))
+                return true;
+        const Continuation *continuation = &estimate->continuations[loop->index];
+        reg = continuation->phi == reg ? continuation->first_phi : REG_NONE;
+        loop = continuation->first;
+    }
+    return false;
+}
+
+/* Start and step of a phi of the loop's header, if both are constants. */
+static bool induction(const Estimate *estimate, const Loop *loop, RegId reg, int64_t *start, int64_t *step)
+{
+    const Affine *affine = analyses_affine(estimate->analyses);
+    const Block *header = loop->header;
+    for (size_t i = 0; i < header->phis.count; i++) {
+        const Phi *phi = &header->phis.data[i];
+        if (phi->dst != reg || phi->args.count != 2)
+            continue;
+        for (unsigned k = 0; k < 2; k++) {
+            AffineForm next = affine_of_reg(affine, phi->args.data[k].reg);
+            bool advances = next.term_count == 1 && next.terms[0].coefficient == 1 && next.terms[0].reg == reg &&
+                            (next.terms[0].base == AFFINE_VALUE || next.terms[0].base == AFFINE_SIGNED);
+            if (advances && constant_start(estimate, loop, reg, start)) {
+                *step = next.constant;
+                return *step != 0;
+            }
+        }
+    }
+    return false;
+}
+
+/* True if the register is a variable of the loop plus a constant. */
+static bool loop_variable(const Estimate *estimate, const Loop *loop, RegId reg, int64_t *start, int64_t *step)
+{
+    AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), reg);
+    if (form.term_count != 1 || form.terms[0].coefficient != 1 ||
+        (form.terms[0].base != AFFINE_VALUE && form.terms[0].base != AFFINE_SIGNED) ||
+        !induction(estimate, loop, form.terms[0].reg, start, step))
+        return false;
+    *start += form.constant;
+    return true;
+}
+
+/* True if the loop goes on where the condition of the block's branch holds. */
+static bool stays_if_true(const Estimate *estimate, const Loop *loop, const Block *block)
+{
+    const Inst *last = block_two_way_branch(block);
+    return last && loop_contains(analyses_loops(estimate->analyses), loop, last->targets[0]) != last->guard_inverted;
+}
+
+/* The number of times that the block compares the loop's variable with a constant before that ends the loop; 0 if it
+ * makes no such comparison. */
+static double comparisons(const Estimate *estimate, const Loop *loop, const Block *block)
+{
+    int64_t start = 0, step = 0, bound = 0;
+    const Inst *compare = estimate_condition(estimate, block);
+    if (!compare || inst_op(compare) != OP_SETP || compare->operand_count < 3)
+        return 0;
+    RegId left = inst_reg(compare, 1), right = inst_reg(compare, 2);
+    uint64_t constant;
+    if (left == REG_NONE || !loop_variable(estimate, loop, left, &start, &step))
+        return 0;
+    if (operand_is_integer(&compare->operands[2], &constant))
+        bound = (int64_t)constant;
+    else if (right == REG_NONE || !constant_of(estimate, right, &bound))
+        return 0;
+    const bool includes = inst_has(compare, MOD_LE) || inst_has(compare, MOD_GE);
+    const bool excludes = inst_has(compare, MOD_LT) || inst_has(compare, MOD_GT);
+    const bool is_reached = stays_if_true(estimate, loop, block) ? includes : excludes;
+    double passes = ceil((double)(bound - start) / (double)step) + (is_reached && (bound - start) % step == 0);
+    return passes >= 0 && passes < 1e9 ? passes + 1 : 0;
+}
+
+bool estimate_tests_first(const Estimate *estimate, const Loop *loop)
+{
+    bool leaves = false, works = false;
+    FOR_EACH_SUCC(loop->header, succ)
+        leaves |= loop->header->last && loop->header->last->target_count &&
+                  !loop_contains(analyses_loops(estimate->analyses), loop, succ);
+    for (uint32_t i = 0; leaves && i < loop->block_count; i++)
+        for (const Inst *inst = loop->blocks[i]->first; inst && loop->blocks[i] != loop->header; inst = inst->next)
+            works |= !inst_is_terminator(inst) && inst_op(inst) != OP_MOV;
+    return works;
+}
+
+static double find_iterations(const Estimate *estimate, const Loop *loop)
+{
+    for (unsigned i = 0; i < loop->latch_count; i++) {
+        double trips = comparisons(estimate, loop, loop->latches[i]);
+        if (trips > 0)
+            return trips;
+    }
+    double trips = comparisons(estimate, loop, loop->header);
+    return trips > 0 && estimate_tests_first(estimate, loop) ? trips - 1 : trips;
+}
+
+/* True if a phi of the loop's header advances by an amount that is added to it. */
+static bool advances(const Estimate *estimate, const Loop *loop, RegId reg)
+{
+    const Affine *affine = analyses_affine(estimate->analyses);
+    for (size_t i = 0; i < loop->header->phis.count; i++) {
+        const Phi *phi = &loop->header->phis.data[i];
+        for (size_t k = 0; phi->dst == reg && k < phi->args.count; k++) {
+            AffineForm next = affine_of_reg(affine, phi->args.data[k].reg);
+            for (unsigned t = 0; t < next.term_count; t++)
+                if (next.terms[t].reg == reg && next.terms[t].coefficient == 1 && phi->args.data[k].reg != reg)
+                    return true;
+        }
+    }
+    return false;
+}
+
+/* True if the condition compares an induction variable of the loop. */
+static bool compares_induction(const Estimate *estimate, const Loop *loop, const Inst *compare)
+{
+    for (unsigned i = 0; compare && i < compare->ref_count; i++) {
+        if (!ref_reads(&compare->refs[i]))
+            continue;
+        AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), compare->refs[i].reg);
+        for (unsigned t = 0; t < form.term_count; t++)
+            if ((form.terms[t].base == AFFINE_VALUE || form.terms[t].base == AFFINE_SIGNED) &&
+                advances(estimate, loop, form.terms[t].reg))
+                return true;
+    }
+    return false;
+}
+
+/* True if it does so with a bound that all threads share. */
+static bool compares_shared(const Estimate *estimate, const Loop *loop, const Inst *compare)
+{
+    const Variance *variance = analyses_variance(estimate->analyses, VARIANCE_ANY, NULL);
+    bool is_shared = compares_induction(estimate, loop, compare);
+    for (unsigned i = 0; is_shared && i < compare->ref_count; i++) {
+        if (!ref_reads(&compare->refs[i]) || !variance_reg(variance, compare->refs[i].reg))
+            continue;
+        AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), compare->refs[i].reg);
+        for (unsigned t = 0; is_shared && t < form.term_count; t++)
+            is_shared = form.terms[t].base == AFFINE_SREG || !variance_reg(variance, form.terms[t].reg) ||
+                        advances(estimate, loop, form.terms[t].reg);
+    }
+    return is_shared;
+}
+
+/* Judges a condition on which the loop is left, or those that it combines. */
+static void judge_condition(const Estimate *estimate, const Loop *loop, const Inst *condition, unsigned depth,
+                            LoopExits *exits)
+{
+    bool combines = condition && (inst_op(condition) == OP_AND || inst_op(condition) == OP_OR);
+    if (!combines || depth >= MOST_COMBINED) {
+        exits->uneven |= !compares_induction(estimate, loop, condition);
+        exits->counted |= compares_shared(estimate, loop, condition);
+        return;
+    }
+    for (unsigned i = 0; i < condition->ref_count; i++)
+        if (ref_reads(&condition->refs[i]))
+            judge_condition(estimate, loop, value_inst(analyses_values(estimate->analyses), condition->refs[i].reg),
+                            depth + 1, exits);
+}
+
+double estimate_known_iterations(const Estimate *estimate, const Loop *loop)
+{
+    double *known = &estimate->known_iterations[loop->index];
+    if (*known < 0)
+        *known = find_iterations(estimate, loop);
+    return *known;
+}
+
+bool estimate_has_few_rounds(const Estimate *estimate, const Loop *loop)
+{
+    const double rounds = estimate_known_iterations(estimate, loop);
+    return rounds > 0 && rounds <= MOST_REPLICAS;
+}
+
+LoopExits estimate_exits(const Estimate *estimate, const Loop *loop)
+{
+    const LoopForest *loops = analyses_loops(estimate->analyses);
+    const Variance *variance = analyses_variance(estimate->analyses, VARIANCE_ANY, NULL);
+    const FlowGraph *graph = &analyses_dominance(estimate->analyses)->graph;
+    LoopExits exits = {0};
+    for (uint32_t i = 0; i < loop->block_count; i++) {
+        const Block *block = loop->blocks[i];
+        unsigned leaving = 0;
+        for (uint32_t k = graph->succ_start[block->id]; k < graph->succ_start[block->id + 1]; k++)
+            leaving += !loop_contains(loops, loop, estimate->body->blocks.data[graph->succs[k]]);
+        leaving += estimate_may_exit(block);
+        exits.count += leaving;
+        if (leaving && bitset_has(&variance->branches, block->id))
+            judge_condition(estimate, loop, estimate_condition(estimate, block), 0, &exits);
+        else
+            exits.counted |= leaving > 0;
+    }
+    return exits;
+}
+
+bool estimate_is_uneven(const Estimate *estimate)
+{
+    bool uneven = false;
+    for (uint32_t i = 0; i < analyses_loops(estimate->analyses)->loop_count; i++)
+        uneven |= estimate->exits[i].uneven;
+    return uneven;
+}
+

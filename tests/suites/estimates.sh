@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Estimates without a launch conserve work: what transformed kernels store, update and compute in all is what their
+# originals do. Random kernels, and kernels with reductions, loops with the stride of the block, loops that threads
+# leave at different times, and bounds checks.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+. tests/suites/result.bash
+
+BUILD="${BUILD:-build}"
+seeds=50
+case "$BUILD" in
+*/asan) seeds=8 ;;
+esac
+
+# kind:percentage of the cases that may be wrong
+for one in loop:0 jam:3 reuse:3 random:5; do
+    IFS=: read -r kind most <<<"$one"
+    said="$("$BUILD/tests/work-check" -k "$kind" -m "$most" "1,$seeds" 2>&1)"
+    status=$?
+    problems=
+    [ $status = 0 ] || problems="$(head -n 20 <<<"$said")"
+    grep -qE '^[1-9][0-9]* done' <<<"$(tail -n 1 <<<"$said")" || problems="nothing was checked: $said"
+    result "$kind kernels" "$problems"
+done
+
+# file:kernel:block
+for one in corpus/reduce/reduce.sm_90.ptx:reduce_sum:256,1,1 corpus/saxpy/saxpy.sm_90.ptx:saxpy:128,1,1 \
+    corpus/mandelbrot/mandelbrot.sm_90.ptx:mandelbrot:16,16,1 corpus/sobel/sobel.sm_90.ptx:sobel:16,8,1 \
+    corpus/vectoradd/vectoradd.sm_90.ptx:vectoradd:256,1,1 corpus/rd/rd.sm_90.ptx:rd:128,1,1 \
+    corpus/dwthaar/dwthaar.sm_90.ptx:dwthaar:256,1,1 corpus/bitonic/bitonic.sm_90.ptx:bitonic:128,1,1 \
+    corpus/stencil1d/stencil1d.sm_90.ptx:stencil1d:128,1,1 tests/cases/cost/joint-loop.ptx:blend:16,16,1 \
+    tests/cases/cost/row-stride.ptx:rowmax:128,1,1 corpus/blackscholes/blackscholes.sm_90.ptx:blackscholes:128,1,1; do
+    IFS=: read -r file kernel block <<<"$one"
+    said="$("$BUILD/tests/work-check" "$file" "$kernel" "$block" 2>&1)"
+    status=$?
+    problems=
+    [ $status = 0 ] || problems="$said"
+    grep -qE '^[1-9][0-9]* done' <<<"$said" || problems="nothing was checked: $said"
+    result "$kernel" "$problems"
+done
+exit "$failed"

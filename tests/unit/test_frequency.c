@@ -1,0 +1,163 @@
+/* Estimated frequencies: how often threads and warps execute the marked stores of small kernels. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cost/cost.h"
+#include "parser/parser.h"
+
+/* %t is the thread, %g its index in the grid, %n a size, %d the data; marked instructions are stores. */
+#define HEADER                                                                                                         \
+    ".version 8.3\n.target sm_90\n.address_size 64\n"                                                                  \
+    ".visible .entry k(.param .u64 data, .param .u32 n)\n{\n"                                                          \
+    ".reg .pred %p<9>, %q<9>, %all, %any, %differ;\n.reg .b32 %t, %b, %w, %g, %h, %n, %i, %j, %r<9>;\n"                \
+    ".reg .b64 %d;\n"                                                                                                  \
+    "ld.param.u64 %d, [data];\nld.param.u32 %n, [n];\nmov.u32 %t, %tid.x;\nmov.u32 %b, %ctaid.x;\n"                    \
+    "mov.u32 %w, %ntid.x;\nmad.lo.u32 %g, %b, %w, %t;\nadd.u32 %h, %g, 64;\n"
+#define MARK "st.global.u32 [%d], %t;\n"
+
+enum { BLOCKS = 8, THREADS = 128, WARPS = THREADS / 32 };
+
+typedef struct Marked {
+    double threads, warps; /* executions of all marked instructions by each thread, or warp */
+} Marked;
+
+static Marked marked_with(const char *body, double trips)
+{
+    Arena *arena = arena_new();
+    Diag diag;
+    const char *error = NULL, *text = arena_printf(arena, "%s%s\nret;\n}\n", HEADER, body);
+    Source *source = source_from_memory(arena, "test.ptx", text, strlen(text));
+    diag_init(&diag, source, stderr);
+    Module *module = parse_module(arena, source, &diag);
+    assert_non_null(module);
+    const FunctionForm form = {.function = module_find_function(module, "k")};
+    const AssumedLaunch launch = {.block = {THREADS, 1, 1}, .blocks = BLOCKS, .trips = trips};
+    const Profile *profile = profile_estimate(arena, &form, &launch, NULL, &error);
+    assert_non_null(profile);
+    Marked marked = {0};
+    for (size_t i = 0; i < profile->instruction_count; i++) {
+        const InstProfile *inst = &profile->instructions[i];
+        marked.threads += inst->unit.is_store ? inst->threads / (BLOCKS * THREADS) : 0;
+        marked.warps += inst->unit.is_store ? inst->warps / (BLOCKS * WARPS) : 0;
+    }
+    arena_free(arena);
+    return marked;
+}
+
+static Marked marked(const char *body)
+{
+    return marked_with(body, 0);
+}
+
+static void check(const char *body, double threads, double warps)
+{
+    const Marked found = marked(body);
+    if (threads - found.threads > 0.001 || found.threads - threads > 0.001)
+        fail_msg("%g of the threads, not %g:\n%s", found.threads, threads, body);
+    if (warps - found.warps > 0.001 || found.warps - warps > 0.001)
+        fail_msg("%g of the warps, not %g:\n%s", found.warps, warps, body);
+}
+
+/* True if the thread's index decides. */
+static void indices_are_evaluated(void **state)
+{
+    (void)state;
+    check("setp.ne.u32 %p1, %t, 0;\n@%p1 bra L;\n" MARK "L:", 1.0 / THREADS, 1.0 / WARPS);
+    check("setp.ge.u32 %p1, %t, 32;\n@%p1 bra L;\n" MARK "L:", 0.25, 0.25);
+    check("and.b32 %r1, %t, 31;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra L;\n" MARK "L:", 1.0 / 32, 1);
+    /* No thread has such an index: the second replica of thread 0. */
+    check("add.u32 %r1, %t, 64;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra L;\n" MARK "L:", 0, 0);
+    check("mad.lo.u32 %r1, %t, 2, 1;\nsetp.ne.u32 %p1, %r1, 1;\n@%p1 bra L;\n" MARK "L:", 1.0 / THREADS, 1.0 / WARPS);
+    /* The second test is made by the threads that passed the first one. */
+    check("setp.ge.u32 %p1, %t, 32;\n@%p1 bra L;\nsetp.ge.u32 %p2, %t, 8;\n@%p2 bra L;\n" MARK "L:", 1.0 / 16, 0.25);
+    /* Only the second round has a thread 65. */
+    check("mov.u32 %r1, %t;\nmov.u32 %j, 2;\nR: setp.ne.u32 %p1, %r1, 129;\n@%p1 bra L;\n" MARK
+          "L: add.u32 %r1, %r1, 128;\nadd.u32 %j, %j, -1;\nsetp.ne.u32 %p2, %j, 0;\n@%p2 bra R;", 1.0 / THREADS,
+          0.25);
+}
+
+/* True if guards of one kind have one share, in whatever form: a branch, its other outcome, or a predicate. */
+static void guards_are_passed(void **state)
+{
+    (void)state;
+    check("setp.ge.s32 %p1, %g, %n;\n@%p1 bra L;\n" MARK "L:", 0.97, 0.97);
+    check("setp.lt.s32 %p1, %g, %n;\n@!%p1 bra L;\n" MARK "L:", 0.97, 0.97);
+    check("setp.ge.s32 %p1, %g, %n;\n@%p1 ret;\n" MARK, 0.97, 0.97);
+    check("setp.lt.s32 %p1, %g, %n;\n@%p1 " MARK, 0.97, 1);
+    check("setp.lt.s32 %p1, %g, %n;\nnot.pred %p2, %p1;\n@!%p2 " MARK, 0.97, 1);
+    /* Data decide for each thread. */
+    check("ld.global.u32 %r1, [%d];\nsetp.gt.s32 %p1, %r1, 5;\n@%p1 bra L;\n" MARK "L:", 0.5, 0.9);
+    check("setp.lt.s32 %p1, %g, %n;\n@%p1 bra L;\ntrap;\nL:\n" MARK, 1, 1);
+    check("and.b32 %r1, %n, 3;\nsetp.gt.u32 %p1, %r1, 7;\n@%p1 bra L;\n" MARK "L:", 1, 1); /* by its bounds */
+}
+
+/* True if copies for several replicas execute together what one condition for each would: two replicas are two. */
+static void replicas_agree(void **state)
+{
+    (void)state;
+    static const char conditions[] = "setp.lt.s32 %p1, %g, %n;\nsetp.lt.s32 %p2, %h, %n;\n";
+    static const char data[] = "ld.global.u32 %r1, [%d];\nld.global.u32 %r2, [%d+4];\nsetp.gt.s32 %p1, %r1, 5;\n"
+                               "setp.gt.s32 %p2, %r2, 5;\n";
+    static const char one_side[] = "and.pred %all, %p1, %p2;\n@!%all bra SLOW;\n" MARK MARK "bra L;\n"
+                                   "SLOW: @!%p1 bra A;\n" MARK "A: @!%p2 bra L;\n" MARK "L:";
+    static const char other_side[] = "or.pred %any, %q1, %q2;\n@%any bra SLOW;\n" MARK MARK "bra L;\n"
+                                     "SLOW: @%q1 bra A;\n" MARK "A: @%q2 bra L;\n" MARK "L:";
+    static const char both[] = "and.pred %all, %p1, %p2;\nor.pred %any, %p1, %p2;\nxor.pred %differ, %all, %any;\n"
+                               "@%differ bra SLOW;\n@!%any bra L;\n" MARK MARK "bra L;\n"
+                               "SLOW: @!%p1 bra A;\n" MARK "A: @!%p2 bra L;\n" MARK "L:";
+    char text[1024];
+    for (unsigned i = 0; i < 2; i++) {
+        const char *tests[] = {conditions, data}, *forms[] = {one_side, other_side, both};
+        for (unsigned k = 0; k < 3; k++) {
+            snprintf(text, sizeof text, "%snot.pred %%q1, %%p1;\nnot.pred %%q2, %%p2;\n%s", tests[i], forms[k]);
+            const Marked found = marked(text);
+            if (found.threads < (i ? 0.99 : 1.92) || found.threads > (i ? 1.01 : 1.96))
+                fail_msg("%g for two replicas:\n%s", found.threads, text);
+        }
+    }
+}
+
+/* True if loops that continue one another make the iterations of one loop. */
+static void chains_conserve(void **state)
+{
+    (void)state;
+    static const char rest[] = "@!%p2 bra L;\nREST: " MARK "add.u32 %i, %i, 1;\nsetp.lt.u32 %p1, %i, %n;\n"
+                               "@%p1 bra REST;\nL:";
+    static const unsigned steps[] = {1, 2, 4, 8};
+    char text[1024];
+    for (unsigned i = 0; i < 4; i++) {
+        char marks[512] = "";
+        for (unsigned k = 0; k < steps[i]; k++)
+            strcat(marks, MARK);
+        snprintf(text, sizeof text, "mov.u32 %%i, %%g;\nMAIN: %sadd.u32 %%i, %%i, %u;\nsetp.lt.u32 %%p1, %%i, %%n;\n"
+                                    "@%%p1 bra MAIN;\nsetp.lt.u32 %%p2, %%i, %%n;\n%s", marks, steps[i], rest);
+        for (unsigned trips = 16; trips <= 256; trips *= 16) {
+            const double found = marked_with(text, trips).threads;
+            if (found < trips - 0.01 || found > trips + 0.01)
+                fail_msg("%g iterations instead of %u:\n%s", found, trips, text);
+        }
+    }
+    /* Constants: 21 iterations, of which the first loop makes 5 times 4. */
+    check("mov.u32 %i, 0;\nMAIN: " MARK MARK MARK MARK "add.u32 %i, %i, 4;\nsetp.lt.u32 %p1, %i, 18;\n@%p1 bra MAIN;\n"
+          "REST: " MARK "add.u32 %i, %i, 1;\nsetp.lt.u32 %p1, %i, 21;\n@%p1 bra REST;", 21, 21);
+    /* A loop that tests first executes its header once more than the rest. */
+    check("mov.u32 %i, 0;\nH: setp.ge.u32 %p1, %i, 10;\n@%p1 bra L;\n" MARK "add.u32 %i, %i, 1;\nbra H;\nL:", 10, 10);
+    check("mov.u32 %i, 0;\nH: " MARK "setp.ge.u32 %p1, %i, 10;\n@%p1 bra L;\nadd.u32 %i, %i, 1;\nbra H;\nL:", 11, 11);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(indices_are_evaluated),
+        cmocka_unit_test(guards_are_passed),
+        cmocka_unit_test(replicas_agree),
+        cmocka_unit_test(chains_conserve),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
