@@ -240,6 +240,13 @@ static void test_rows(void **state)
                "\tld.global.f32 %f2, [%d2];\n\tadd.f32 %f0, %f0, %f1;\n\tadd.f32 %f0, %f0, %f2;\n"
                "\tadd.u32 %i, %i, 2;\n\tsetp.lt.u32 %p2, %i, %n;\n\t@%p2 bra LOOP;\n\tst.global.f32 [%c], %f0;\n",
                "ld.global.v4.f32*1 setp.le.u32*2 4294967290;*2");
+    /* Four elements, of which each round begins two later than the last: every other vector would not be aligned. */
+    check_joins("\tmov.u32 %i, 0;\n\tmov.f32 %f0, 0f00000000;\nLOOP:\n\tmul.wide.s32 %d1, %i, 4;\n"
+               "\tadd.s64 %d1, %d1, %c;\n" "\tld.global.f32 %f1, [%d1];\n\tld.global.f32 %f2, [%d1+4];\n"
+               "\tld.global.f32 %f3, [%d1+8];\n\tld.global.f32 %f4, [%d1+12];\n\tadd.f32 %f0, %f0, %f1;\n"
+               "\tadd.f32 %f0, %f0, %f2;\n\tadd.f32 %f0, %f0, %f3;\n\tadd.f32 %f0, %f0, %f4;\n"
+               "\tadd.s32 %i, %i, 2;\n\tsetp.lt.s32 %p2, %i, %n;\n\t@%p2 bra LOOP;\n\tst.global.f32 [%c], %f0;\n",
+               "v4*0 ld.global.v2.f32*2");
     /* As many rounds as a vector has elements, or fewer. */
     check_rows(LOOP(SUM, 4, "\tsetp.lt.s32 %p2, %i, 3;\n"), "v4*0 v2*0 %jam*0");
     check_rows(LOOP(SUM, 4, "\tsetp.lt.s32 %p2, %i, 8;\n"), "ld.global.v4.f32*1 %jam*0");
