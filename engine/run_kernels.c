@@ -111,6 +111,7 @@ static void set_request(const Run *run, KernelReport *report)
         follow_directive(run, report);
     request->staging.wanted = run->options->stages;
     request->vectors = run->options->vectors;
+    request->staging.is_auto = run->options->stages_if_faster;
     report->is_jam_auto = options_jam_auto(run->options);
     set_jams(run, report);
     if (registers) {
@@ -158,7 +159,7 @@ static void warn_refusals(Run *run, const KernelReport *report)
         diag_warning(&run->diag, span, "kernel '%s' is not coarsened: %s", name,
                      refusal_text(run->arena, &result->refusal));
     }
-    if (is_refusal(&result->staged.refusal)) {
+    if (is_refusal(&result->staged.refusal) && !report->request.staging.is_auto) {
         const Refusal *refusal = &result->staged.refusal;
         diag_warning(&run->diag, refusal->has_span ? refusal->span : result->kernel->span,
                      "no loop of kernel '%s' is staged: %s", name, refusal_text(run->arena, refusal));

@@ -81,12 +81,12 @@ static void unroll_jam(PassContext *context, const KernelRequest *request, Kerne
         pass_run(context, PASS_CLEANUP);
 }
 
-/* True if the body is predicted to take longer than another form of it; false if times are not predicted. */
-static bool is_slower(PassContext *context, const Body *other)
+/* True if a body is predicted to take longer than another form of it; false if times are not predicted. */
+static bool is_slower(PassContext *context, const Body *body, const Body *other)
 {
     Figures now = {0}, then = {0};
     const Judge *judge = context->judge;
-    const FunctionForm form = pass_form(context, context->body), before = pass_form(context, other);
+    const FunctionForm form = pass_form(context, body), before = pass_form(context, other);
     const LaunchChange change = contract_change(&context->contract);
     if (!judge || !judge->predict || !judge->measure(judge->context, &form, &now) ||
         !judge->measure(judge->context, &before, &then))
@@ -110,7 +110,7 @@ static void make_vectors(PassContext *context, KernelResult *result)
     }
     result->vector_list = context->vectors;
     const bool changed = vectors_joined(&context->vectors) > 0;
-    result->vectors_are_slower = changed && is_slower(context, before);
+    result->vectors_are_slower = changed && is_slower(context, context->body, before);
     result->vectors = changed && !result->vectors_are_slower ? OUTCOME_DONE : OUTCOME_UNCHANGED;
     if (result->vectors == OUTCOME_DONE)
         body_free(before);
@@ -140,15 +140,55 @@ static void coarsen(PassContext *context, KernelResult *result)
     result->block_after = context->block;
 }
 
-static void stage(PassContext *context, KernelResult *result)
+/* Stages what can be staged, with rows of this many bytes (0: chosen). */
+static bool stage(PassContext *context, const StageRequest *request, unsigned depth)
 {
-    context->staged.refusal = (Refusal){.reason = REFUSAL_SWITCHED_OFF};
+    StageRequest own = *request;
+    own.depth = depth ? depth : request->depth;
+    context->staging = &own;
+    context->staged = (StageResult){.refusal = {.reason = REFUSAL_SWITCHED_OFF}};
     bool done = pass_run(context, PASS_STAGE);
     if (done) {
         pass_run(context, PASS_CLEANUP);
         pass_run(context, PASS_POINTERS);
         pass_run(context, PASS_CLEANUP);
     }
+    context->staging = NULL;
+    return done;
+}
+
+/* Stages with the depth that is predicted to be the fastest, or not at all. */
+static bool stage_best(PassContext *context, const StageRequest *request)
+{
+    static const unsigned depths[] = {128, 64, 32};
+    Body *input = body_clone(context->body), *best = body_clone(input);
+    StageResult staged = {.refusal = {.reason = REFUSAL_NONE}};
+    for (size_t i = 0; i < COUNT_OF(depths) && context->judge && context->judge->predict; i++) {
+        pass_set_body(context, body_clone(input));
+        bool done = stage(context, request, depths[i]);
+        if (done && is_slower(context, best, context->body)) {
+            staged = context->staged;
+            body_free(best);
+            best = body_clone(context->body);
+        } else if (!done && !staged.loops.count) {
+            staged = context->staged;
+        }
+    }
+    bool found = stage_count(&staged) > 0;
+    if (!found && !staged.loops.count && !is_refusal(&staged.refusal))
+        staged.refusal = (Refusal){.reason = REFUSAL_STAGE_SLOWER};
+    context->staged = staged;
+    pass_set_body(context, best);
+    body_free(input);
+    return found;
+}
+
+static void stage_loops(PassContext *context, const KernelRequest *request, KernelResult *result)
+{
+    StageRequest staging = request->staging;
+    const LaunchChange change = kernel_launch_change(result);
+    staging.dynamic_shared = launch_change_shared(&change, request->dynamic_shared);
+    bool done = staging.is_auto ? stage_best(context, &staging) : stage(context, &staging, 0);
     result->staging = done ? OUTCOME_DONE : OUTCOME_REFUSED;
     result->staged = context->staged;
 }
@@ -376,12 +416,8 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         pass_run(&context, PASS_DECIDE);
         reuse(&context);
     }
-    StageRequest staging = request->staging;
-    const LaunchChange change = kernel_launch_change(result);
-    staging.dynamic_shared = launch_change_shared(&change, request->dynamic_shared);
-    context.staging = &staging;
     if (request->staging.wanted)
-        stage(&context, result);
+        stage_loops(&context, request, result);
     if (request->vectors)
         make_vectors(&context, result);
     /* From here on the launch is the contract's, and what the code computes is settled. */

@@ -92,8 +92,9 @@ typedef struct Options {
     AssemblerKind assembler;
     VEC(const char *) ptxas_options; /* -Xptxas */
     PathList python_folders; /* where an assembler may be, too; a NULL follows, unless it is empty */
-    bool stages;     /* -memory stage */
-    bool vectors;    /* -memory vectors */
+    bool stages;     /* -memory stage, auto */
+    bool stages_if_faster; /* -memory auto */
+    bool vectors;    /* -memory vectors, auto */
     bool spill;      /* -target-regs N may cost spills */
     bool knobs;      /* -target-regs may try options of the assembler */
     bool does_what_pays; /* -auto: options_check turns it into the options that it stands for */

@@ -408,13 +408,13 @@ void options_read_memory(Reader *reader, const char *text)
 {
     Options *options = reader->options;
     const char *at = text, *word;
-    options->stages = options->vectors = false;
+    options->stages = options->vectors = options->stages_if_faster = strcmp(text, "auto") == 0;
     while ((word = next_word(reader->arena, &at)) != NULL) {
         const bool stages = strcmp(word, "stage") == 0, vectors = strcmp(word, "vectors") == 0;
         options->stages |= stages;
         options->vectors |= vectors;
-        if (!stages && !vectors && strcmp(text, "off") != 0)
-            options_fail(reader, "-memory %s: expected 'off', 'stage', 'vectors' or 'stage,vectors'", text);
+        if (!stages && !vectors && strcmp(text, "off") != 0 && strcmp(text, "auto") != 0)
+            options_fail(reader, "-memory %s: expected 'auto', 'off', 'stage', 'vectors' or 'stage,vectors'", text);
     }
 }
 

@@ -6,6 +6,7 @@
 
 typedef struct StageRequest {
     bool wanted;
+    bool is_auto;            /* only if that is predicted to be faster */
     unsigned depth;          /* bytes that a thread reads of a row before the next tile; 0: chosen */
     uint64_t dynamic_shared; /* bytes of a block at launch */
 } StageRequest;

@@ -97,7 +97,7 @@ def optimize(
     stride          "block": threads ntid/factor apart are merged; "unit": neighbours; a number: threads so far apart
     uj              unroll and jam: {"LABEL": N} puts N iterations of the loop side by side; "source" or "auto"
     memory          "stage": what the threads of a block read in loops goes through shared memory; "vectors": a thread's
-                    neighbouring accesses become one; "stage,vectors" ("off")
+                    neighbouring accesses become one; "stage,vectors"; "auto": where that is predicted to pay ("off")
     keep_original   True: the original of a coarsened kernel is added, as KERNEL__ptxopt_original
 
     Registers
