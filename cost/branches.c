@@ -14,7 +14,13 @@
 #include <math.h>
 
 enum { DEEPEST = 12, WIDEST_HALO = 32 };
-static const double in_bounds = 0.97, both_sides = 0.9, either_side = 0.5;
+static const double inside = 0.97, at_edge = 0.5, both_sides = 0.9, either_side = 0.5;
+
+/* The share of the threads that are within the bounds of the data. */
+static double in_bounds(const Estimate *estimate)
+{
+    return estimate->at_edge ? at_edge : inside;
+}
 
 static const Inst *maker_of(const Estimate *estimate, RegId reg)
 {
@@ -117,7 +123,7 @@ static Share share_of_comparison(const Estimate *estimate, const Computation *c,
     if (sources & (SOURCE_MEMORY | SOURCE_LOOP) || !(sources & SOURCE_THREAD))
         return of_threads(either_side);
     const bool is_less = relation == RELATION_LESS || relation == RELATION_LESS_EQUAL;
-    return of_threads(is_less != is_halo ? in_bounds : 1 - in_bounds);
+    return of_threads(is_less != is_halo ? in_bounds(estimate) : 1 - in_bounds(estimate));
 }
 
 /* The share of the threads that execute the part of an if-then which a condition guards, other than an equality of the
@@ -128,8 +134,8 @@ static double guarded_share(const Estimate *estimate, RegId predicate)
     if (sources & SOURCE_MEMORY)
         return either_side;
     if (sources & SOURCE_THREAD)
-        return in_bounds;
-    return sources & SOURCE_LOOP ? either_side : in_bounds;
+        return in_bounds(estimate);
+    return sources & SOURCE_LOOP ? either_side : in_bounds(estimate);
 }
 
 /* The share of the threads for which it holds as far as branches tell that it, or a condition like it, guards; below 0:

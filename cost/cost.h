@@ -138,6 +138,7 @@ typedef struct AssumedLaunch {
     unsigned block[3]; /* threads */
     double blocks;     /* of the grid */
     double trips;      /* of loops whose trip counts are not known; 0: ESTIMATED_TRIPS */
+    bool at_edge;      /* of all threads, those at the edge of the data, where half of them are out of bounds */
 } AssumedLaunch;
 
 /* Estimates the profile of the launch after the change (NULL: none). Trip counts are taken from constants if known;

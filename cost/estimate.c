@@ -111,6 +111,7 @@ Profile *profile_estimate(Arena *arena, const FunctionForm *form, const AssumedL
         .body = body,
         .analyses = analyses_new(body),
         .blocks = launch->blocks,
+        .at_edge = launch->at_edge,
         .assumed_trips = launch->trips > 0 ? launch->trips : ESTIMATED_TRIPS,
         .seen = {.arena = scratch},
         .objects = {.arena = scratch},

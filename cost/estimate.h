@@ -51,6 +51,7 @@ typedef struct Estimate {
     Analyses *analyses;
     double block[3]; /* threads, after coarsening */
     double blocks;
+    bool at_edge;
     double assumed_trips; /* of loops whose trip counts are not known; some are if ... */
     bool assumes_trips;
     double original_threads; /* of a block, before coarsening */

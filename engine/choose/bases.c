@@ -57,6 +57,7 @@ static void add_scenario(Bases *bases, const CostBasis *usual, const Scenario *s
     if (scenario->grid != GRID_LARGE)
         added->basis.blocks = scenario->grid == GRID_SMALL ? usual->device.multiprocessors : places;
     added->basis.trips = scenario->trips;
+    added->basis.at_edge = scenario->grid == GRID_SMALL;
     added->elsewhere = scenario->elsewhere;
 }
 

@@ -17,6 +17,7 @@ static bool pays_with(AssemblerJudge *judge, const Basis *usual, double blocks, 
         FormCost before, after;
         basis.basis.blocks = blocks * usual->basis.device.multiprocessors;
         basis.basis.trips = lengths[i];
+        basis.basis.at_edge = blocks <= 1;
         basis.before = machine_cost(judge, &basis.basis, input, &usual->before.figures, NULL, NULL);
         if (!basis_compare(&basis, judge, form, &before, &after) ||
             speedup_judge(cost_speedup(&before, &after), THRESHOLD_COARSEN_ELSEWHERE) != VERDICT_TAKE)

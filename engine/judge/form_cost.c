@@ -32,6 +32,7 @@ static Profile *make_profile(const CostBasis *basis, const FunctionForm *form, c
         .block = {basis->block[0], basis->block[1], basis->block[2]},
         .blocks = basis->blocks > 0 ? basis->blocks : places * ESTIMATED_WAVES,
         .trips = basis->trips,
+        .at_edge = basis->at_edge,
     };
     return profile_estimate(basis->arena, form, &launch, change, error);
 }
