@@ -78,7 +78,7 @@ wrong=""
 shows "miss" '^vectoradd: registers [0-9]+( -> [0-9]+)? \(8 not reached\)'
 result "a line for a count that is not reached" "$wrong"
 for every in "" -v; do
-    "$program" -report $every -assembler ptxas -coarsen auto -block 128 -entry vectoradd -o "$tmp/o.ptx" "$kernel" \
+    "$program" -report $every -assembler ptxas -coarsen auto -block 128 -entry vectoradd_exact -o "$tmp/o.ptx" "$kernel" \
         2>"$tmp/shown"
     wrong=""
     shows "count" '[0-9]+ forms tried, [0-9]+ of them assembled and compared'
@@ -123,7 +123,7 @@ result "and none with -q" "$(cat "$tmp/errors")"
 
 # Ctrl-C while a form is chosen: the best form so far is written.
 export SLEEP=0.3
-show -i 'comparing forms, 4 of' -- -assembler ptxas -coarsen auto -block 128 -o "$tmp/o.ptx" "$kernel"
+show -i 'comparing forms, 4 of' -- -assembler ptxas -keep-original -coarsen auto -block 128 -o "$tmp/o.ptx" "$kernel"
 wrong="$([ "$status" -eq 0 ] || echo "status $status")"
 shows "note" "note: the search for a form of kernel 'vectoradd' was interrupted; the best form until then is used"
 shows "note for the rest" 'note: after the interrupt, nothing was searched for 1 more kernel$'
