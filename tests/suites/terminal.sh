@@ -78,8 +78,8 @@ wrong=""
 shows "miss" '^vectoradd: registers [0-9]+( -> [0-9]+)? \(8 not reached\)'
 result "a line for a count that is not reached" "$wrong"
 for every in "" -v; do
-    "$program" -report $every -assembler ptxas -coarsen auto -block 128 -entry vectoradd_exact -o "$tmp/o.ptx" "$kernel" \
-        2>"$tmp/shown"
+    "$program" -report $every -assembler ptxas -coarsen auto -block 128 -entry vectoradd_exact -o "$tmp/o.ptx" \
+        "$kernel" 2>"$tmp/shown"
     wrong=""
     shows "count" '[0-9]+ forms tried, [0-9]+ of them assembled and compared'
     shows "choice" '^      chosen x'
