@@ -10,15 +10,9 @@ bool read_number(const char *text, uint64_t most, uint64_t *number)
     return *text >= '0' && *text <= '9' && *end == 0 && *number && *number <= most;
 }
 
-static bool ends_with(const char *text, const char *tail)
-{
-    size_t length = strlen(text), tail_length = strlen(tail);
-    return length >= tail_length && strcmp(text + length - tail_length, tail) == 0;
-}
-
 void order_files(const char *files[2], const char *ending)
 {
-    if (!ends_with(files[0], ending) || ends_with(files[1], ending))
+    if (!text_ends_with(files[0], ending) || text_ends_with(files[1], ending))
         return;
     const char *first = files[0];
     files[0] = files[1];

@@ -23,11 +23,7 @@ const OptionRow *view_options_table(void)
 
 static const char *read_arch(Arena *arena, const char *value, ViewOptions *options)
 {
-    Arch arch;
-    if (!arch_parse(value, &arch))
-        return arena_printf(arena, "-arch %s: expected an architecture such as sm_90", value);
-    options->arch = value;
-    return NULL;
+    return arch_choice_read(arena, value, &options->arch);
 }
 
 static const char *read_assembler(Arena *arena, const char *value, ViewOptions *options)

@@ -23,12 +23,6 @@ static bool fail(const char *file, const char *message)
     return false;
 }
 
-static bool ends_with(const char *text, const char *tail)
-{
-    size_t length = strlen(text), tail_length = strlen(tail);
-    return length >= tail_length && strcmp(text + length - tail_length, tail) == 0;
-}
-
 static bool is_elf(const Source *source)
 {
     return source->size >= 4 && memcmp(source->text, "\177ELF", 4) == 0;
@@ -217,8 +211,8 @@ static unsigned terminal_width(void)
 
 static void print(const ViewOptions *options, const Side *before, const Side *after, Buf *out)
 {
-    const char *file = options->output.file, *unwanted = getenv("NO_COLOR");
-    if (file && (ends_with(file, ".html") || ends_with(file, ".htm"))) {
+    const char *file = options->output.file;
+    if (file && (text_ends_with(file, ".html") || text_ends_with(file, ".htm"))) {
         view_print_page(before->view, after->view, out);
         return;
     }
@@ -226,7 +220,7 @@ static void print(const ViewOptions *options, const Side *before, const Side *af
         .width = options->width ? (unsigned)options->width
                  : file         ? 0
                                 : terminal_width(),
-        .colored = !file && isatty(STDOUT_FILENO) && !(unwanted && *unwanted),
+        .colored = !file && stream_is_colored(stdout),
     };
     view_print_text(after->view, &style, out);
 }

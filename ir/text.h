@@ -15,8 +15,8 @@ void loc_print(const Loc *loc, Buf *out);
 /* "app.cu:12", or "app.cu:12, inlined at app.cu:40", the outermost last, with the paths that .file gives; NULL if the
  * loc (which may be NULL) names no line. */
 const char *loc_place(Arena *arena, const Module *module, const Loc *loc);
-/* The path that a .file directive gives; NULL if none has the index. */
-const char *module_file_path(const Module *module, uint32_t index);
+/* "app.cu:12", without folders and without where it is inlined; NULL if the loc (which may be NULL) has no file. */
+const char *loc_short_place(Arena *arena, const Module *module, const Loc *loc);
 /* ".pragma "nounroll";", without line end. */
 void pragma_print(const Pragma *pragma, Buf *out);
 /* A declaration with its initialiser, without semicolon. */

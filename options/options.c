@@ -7,17 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool ends_with(const char *text, const char *tail)
-{
-    size_t length = strlen(text), tail_length = strlen(tail);
-    return length >= tail_length && strcmp(text + length - tail_length, tail) == 0;
-}
-
 /* "-report FILE": the next word is the file, unless it looks like an option or like the input. */
 static bool is_report_word(const Reader *reader, int argc, char *const *argv, int next)
 {
     bool is_option = next < argc && argv[next][0] == '-' && argv[next][1];
-    if (next >= argc || is_option || ends_with(argv[next], ".ptx"))
+    if (next >= argc || is_option || text_ends_with(argv[next], ".ptx"))
         return false;
     return next + 1 < argc || reader->inputs.count > 0;
 }

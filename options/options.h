@@ -141,6 +141,9 @@ void options_print_help(Buf *out);
 /* -block: X or X,Y or X,Y,Z from 'at' on, which may be a part of the text. */
 const char *block_read(Arena *arena, const char *text, const char *at, unsigned threads[3]);
 
+/* -arch, for the commands that only look at code: the word itself in *arch. */
+const char *arch_choice_read(Arena *arena, const char *word, const char **arch);
+
 /* -assembler, for all commands. */
 const char *assembler_choice_read(Arena *arena, const char *word, bool *none, AssemblerKind *kind);
 /* Its words, in the order of help. */

@@ -343,6 +343,15 @@ void options_read_shared(Reader *reader, const char *text)
     VEC_PUSH(reader->arena, reader->options->dynamic_shared, option);
 }
 
+const char *arch_choice_read(Arena *arena, const char *word, const char **arch)
+{
+    Arch parsed;
+    if (!arch_parse(word, &parsed))
+        return arena_printf(arena, "-arch %s: expected an architecture such as sm_90", word);
+    *arch = word;
+    return NULL;
+}
+
 const char *assembler_choice_read(Arena *arena, const char *word, bool *none, AssemblerKind *kind)
 {
     const char *words[ASSEMBLER_KIND_COUNT + 1] = {[ASSEMBLER_KIND_COUNT] = "none"};

@@ -72,3 +72,9 @@ const char *buf_text(const Buf *buf)
 {
     return buf->data ? buf->data : "";
 }
+
+bool text_ends_with(const char *text, const char *tail)
+{
+    size_t length = strlen(text), tail_length = strlen(tail);
+    return length >= tail_length && strcmp(text + length - tail_length, tail) == 0;
+}

@@ -11,14 +11,19 @@ enum {
     LONGEST_WORD = 256, /* of a message: names and literals may have any length */
 };
 
-void diag_init(Diag *diag, const Source *source, FILE *out)
+bool stream_is_colored(FILE *out)
 {
     const char *unwanted = getenv("NO_COLOR"), *terminal = getenv("TERM");
     bool plain = (unwanted && *unwanted) || (terminal && strcmp(terminal, "dumb") == 0);
+    return !plain && fileno(out) >= 0 && isatty(fileno(out));
+}
+
+void diag_init(Diag *diag, const Source *source, FILE *out)
+{
     *diag = (Diag){.source = source,
                    .out = out,
                    .error_limit = DEFAULT_ERROR_LIMIT,
-                   .colored = !plain && fileno(out) >= 0 && isatty(fileno(out))};
+                   .colored = stream_is_colored(out)};
 }
 
 #define COLOR_ERROR "\33[1;31m"

@@ -23,7 +23,9 @@ typedef struct Diag {
     unsigned errors, warnings;
 } Diag;
 
-/* Messages are coloured if 'out' is a terminal, unless $NO_COLOR is set or $TERM is "dumb". */
+/* True if 'out' is a terminal to be written to in colours: not if $NO_COLOR is set or $TERM is "dumb". */
+bool stream_is_colored(FILE *out);
+/* Messages are coloured if stream_is_colored('out'). */
 void diag_init(Diag *diag, const Source *source, FILE *out);
 void diag_report(Diag *diag, Severity severity, Span span, const char *format, ...) PRINTF_LIKE(4, 5);
 /* A message about the whole file or run: "PATH: error: ..." or "ptxopt: error: ...". */

@@ -1,5 +1,14 @@
-/* The sentence that a person needs. */
+/* The sentences that a person needs. */
 #include "view/internal.h"
+
+void view_print_gap(const View *view, Buf *out)
+{
+    const ViewGap *gap = &view->gap;
+    buf_printf(out, "%u registers = %u live at the peak + %u free there that other code uses", gap->allocated,
+               gap->live, gap->free);
+    if (gap->reserved)
+        buf_printf(out, " + %u above the highest that is used", gap->reserved);
+}
 
 void view_print_value(const View *view, const ViewValue *value, Buf *out)
 {

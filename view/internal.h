@@ -7,6 +7,8 @@
 
 /* rows.c */
 SassState view_state(const View *view, SassFile file, uint32_t row, uint32_t reg);
+/* The character that stands for a state. */
+char view_state_char(SassState state);
 /* General registers that are live at the row, as nvdisasm counts them. */
 unsigned view_live(const View *view, uint32_t row);
 /* True if the assembler added the row to keep a register in local memory. */
@@ -16,6 +18,8 @@ bool view_is_spill(const View *view, uint32_t row);
 void view_find_values(Arena *arena, View *view);
 
 /* advice.c */
+/* The registers that are allocated as a sum. */
+void view_print_gap(const View *view, Buf *out);
 /* "%rd11 (k.cu:12)", or "R12" if the PTX register is unknown. */
 void view_print_value(const View *view, const ViewValue *value, Buf *out);
 

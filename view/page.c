@@ -48,16 +48,11 @@ static json_t *limits_json(void)
 /* The states of the general registers, without the free ones at the end. */
 static json_t *states_json(const View *view, uint32_t row)
 {
-    static const char drawn[] = {[REGISTER_FREE] = ' ',
-                                 [REGISTER_OCCUPIED] = ':',
-                                 [REGISTER_READ] = 'v',
-                                 [REGISTER_WRITTEN] = '^',
-                                 [REGISTER_BOTH] = 'x'};
     char states[256];
     uint32_t length = 0;
     for (uint32_t reg = 0; reg < view->source.code->ranges->counts[FILE_GENERAL]; reg++) {
         SassState state = view_state(view, FILE_GENERAL, row, reg);
-        states[reg] = drawn[state];
+        states[reg] = view_state_char(state);
         if (state != REGISTER_FREE)
             length = reg + 1;
     }
@@ -184,20 +179,20 @@ static json_t *side_json(const View *view)
 {
     Arena *scratch = arena_new();
     json_t *side = json_object(), *registers = json_array();
-    Buf advice = {0};
+    Buf advice = {0}, sums = {0};
     view_print_advice(view, &advice);
+    view_print_gap(view, &sums);
     json_object_set_new(side, "file", json_text(view->source.file));
     json_object_set_new(side, "kernel", json_text(view->source.kernel));
     json_object_set_new(side, "arch", json_text(view->source.arch));
     json_object_set_new(side, "advice", json_text(buf_text(&advice)));
+    json_object_set_new(side, "sums", json_text(buf_text(&sums)));
     json_object_set_new(side, "threads", json_integer(view->source.block_threads));
     json_object_set_new(side, "shared",
                         json_integer((json_int_t)(view->source.resources->shared + view->source.dynamic_shared)));
     json_object_set_new(side, "counted", json_boolean(view->source.executions != NULL));
-    json_object_set_new(side, "gap",
-                        json_pack("{s:i,s:i,s:i,s:i}", "allocated", (int)view->gap.allocated, "live",
-                                  (int)view->gap.live, "free", (int)view->gap.free, "reserved",
-                                  (int)view->gap.reserved));
+    json_object_set_new(side, "gap", json_pack("{s:i,s:i}", "allocated", (int)view->gap.allocated, "live",
+                                               (int)view->gap.live));
     json_object_set_new(side, "peak", json_integer(view->peak));
     json_object_set_new(side, "frame", json_pack("[i,i]", (int)view->frame[0], (int)view->frame[1]));
     json_array_append_new(registers, json_integer(view->source.code->ranges->counts[FILE_GENERAL]));
@@ -210,6 +205,7 @@ static json_t *side_json(const View *view)
     json_object_set_new(side, "values", values_json(view));
     set_ptx(view, scratch, side);
     buf_free(&advice);
+    buf_free(&sums);
     arena_free(scratch);
     return side;
 }

@@ -1,12 +1,20 @@
 /* The facts about a row: its registers, where it comes from, how often it is executed. */
 #include "view/internal.h"
 
-#include <string.h>
-
 SassState view_state(const View *view, SassFile file, uint32_t row, uint32_t reg)
 {
     const SassRanges *ranges = view->source.code->ranges;
     return (SassState)ranges->states[file][(size_t)row * ranges->counts[file] + reg];
+}
+
+char view_state_char(SassState state)
+{
+    static const char drawn[] = {[REGISTER_FREE] = ' ',
+                                 [REGISTER_OCCUPIED] = ':',
+                                 [REGISTER_READ] = 'v',
+                                 [REGISTER_WRITTEN] = '^',
+                                 [REGISTER_BOTH] = 'x'};
+    return drawn[state];
 }
 
 unsigned view_live(const View *view, uint32_t row)
@@ -29,10 +37,7 @@ uint32_t view_ptx_line(const View *view, uint32_t row)
 const char *view_place(Arena *arena, const View *view, uint32_t row)
 {
     const Inst *inst = ptx_inst(view, row);
-    const Loc *loc = inst ? inst->loc : NULL;
-    const char *path = loc ? module_file_path(view->source.module, loc->file) : NULL;
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    return path ? arena_printf(arena, "%s:%u", slash ? slash + 1 : path, loc->line) : NULL;
+    return inst ? loc_short_place(arena, view->source.module, inst->loc) : NULL;
 }
 
 double view_executions(const View *view, uint32_t row)

@@ -27,14 +27,13 @@ static void put_colored(const ViewStyle *style, const char *color, const char *t
 
 static void print_state(const ViewStyle *style, SassState state, Buf *out)
 {
-    static const struct {
-        const char *text, *color;
-    } drawn[] = {
-        [REGISTER_FREE] = {" ", ""},         [REGISTER_OCCUPIED] = {":", COLOR_FAINT},
-        [REGISTER_READ] = {"v", COLOR_READ}, [REGISTER_WRITTEN] = {"^", COLOR_WRITTEN},
-        [REGISTER_BOTH] = {"x", COLOR_BOTH},
-    };
-    put_colored(style, drawn[state].color, drawn[state].text, out);
+    static const char *const colors[] = {[REGISTER_FREE] = "",
+                                         [REGISTER_OCCUPIED] = COLOR_FAINT,
+                                         [REGISTER_READ] = COLOR_READ,
+                                         [REGISTER_WRITTEN] = COLOR_WRITTEN,
+                                         [REGISTER_BOTH] = COLOR_BOTH};
+    const char text[] = {view_state_char(state), 0};
+    put_colored(style, colors[state], text, out);
 }
 
 /* True if the registers of all files are drawn, one column each. */
@@ -134,11 +133,8 @@ static void print_row(const View *view, const ViewStyle *style, bool all, uint32
 
 static void print_sums(const View *view, Buf *out)
 {
-    const ViewGap *gap = &view->gap;
-    buf_printf(out, "  %u registers = %u live at the peak + %u free there that other code uses", gap->allocated,
-               gap->live, gap->free);
-    if (gap->reserved)
-        buf_printf(out, " + %u above the highest that is used", gap->reserved);
+    buf_puts(out, "  ");
+    view_print_gap(view, out);
     buf_putc(out, '\n');
     if (view->occupancy.blocks)
         buf_printf(out, "  %u block%s of %u threads, %u of %u warps; limited by %s\n", view->occupancy.blocks,

@@ -130,12 +130,6 @@ static const char *option_value(const Words *words, size_t *at, const char *name
     return value;
 }
 
-static bool ends_with(const char *text, const char *tail)
-{
-    size_t length = strlen(text), tail_length = strlen(tail);
-    return length >= tail_length && strcmp(text + length - tail_length, tail) == 0;
-}
-
 static void take_plain(Arena *arena, NvccLine *line, const char *word)
 {
     bool optimizes_late = word_option(word, "dlto") || word_option(word, "dlink-time-opt");
@@ -148,7 +142,7 @@ static void take_plain(Arena *arena, NvccLine *line, const char *word)
     line->links_late |= optimizes_late || (word[0] == '-' && strstr(word, "lto_"));
     line->has_prefix |= word_option(word, "ptxas-prefix") != NULL;
     /* -o k.ptx is protected too, at no loss */
-    if (ends_with(word, ".ptx"))
+    if (text_ends_with(word, ".ptx"))
         words_add(arena, &line->ptx_files, word);
     else if (word[0] != '-')
         words_add(arena, &line->sources, word);
@@ -179,7 +173,7 @@ void nvcc_line_parse(Arena *arena, const Words *words, NvccLine *line)
             value = words->data[++i];
             line->links_late |= strstr(value, "lto_") != NULL;
         }
-        if (value && ends_with(value, ".ptx"))
+        if (value && text_ends_with(value, ".ptx"))
             words_add(arena, &line->ptx_files, value);
         for (; first <= i; first++)
             words_add(arena, &line->words, words->data[first]);

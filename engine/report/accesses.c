@@ -1,19 +1,10 @@
 #include "engine/report/accesses.h"
 
-#include <string.h>
-
 #include "engine/report/json.h"
 
 static bool is_access(const InstProfile *inst)
 {
     return (inst->unit.pipe == PIPE_GLOBAL || inst->unit.pipe == PIPE_SHARED) && inst->spelling;
-}
-
-/* "k.cu:12", or "" if the PTX has no line information; in the arena. */
-static const char *source_place(Arena *arena, const Module *module, const Loc *loc)
-{
-    const char *path = loc ? module_file_path(module, loc->file) : NULL, *slash = path ? strrchr(path, '/') : NULL;
-    return path ? arena_printf(arena, "%s:%u", slash ? slash + 1 : path, loc->line) : "";
 }
 
 static double each(const InstProfile *inst, double sum)
@@ -30,8 +21,9 @@ void accesses_print_text(const Module *module, const Profile *profile, Buf *out)
         const InstProfile *inst = &profile->instructions[i];
         if (!is_access(inst))
             continue;
+        const char *place = loc_short_place(scratch, module, inst->loc);
         buf_printf(out, "  %6u %-24s %-28s %10.0f %8.2f %8.2f %9.2f\n",
-                   source_position(module->source, inst->span.begin).line, source_place(scratch, module, inst->loc),
+                   source_position(module->source, inst->span.begin).line, place ? place : "",
                    inst->spelling, inst->warps, each(inst, inst->sectors), each(inst, inst->lines),
                    each(inst, inst->bank_conflicts));
     }
@@ -46,10 +38,10 @@ json_t *accesses_json(const Module *module, const Profile *profile)
         const InstProfile *inst = &profile->instructions[i];
         if (!is_access(inst))
             continue;
-        const char *place = source_place(scratch, module, inst->loc);
+        const char *place = loc_short_place(scratch, module, inst->loc);
         json_t *value = json_object();
         json_object_set_new(value, "line", json_integer(source_position(module->source, inst->span.begin).line));
-        json_object_set_new(value, "source", *place ? json_text(place) : json_null());
+        json_object_set_new(value, "source", json_text(place));
         json_object_set_new(value, "instruction", json_text(inst->spelling));
         json_object_set_new(value, "executions", json_real(inst->warps));
         json_object_set_new(value, "sectors", json_real(each(inst, inst->sectors)));

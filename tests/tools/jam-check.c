@@ -8,6 +8,7 @@
  * run time, had a trip count that the factor divides, or passed values on in chains: a check of nothing would find
  * nothing. -v names the refusals; -d keeps wrong outputs. */
 #include "jam_kernel.h"
+#include "form_difference.h"
 #include "parse_text.h"
 #include "seeds.h"
 
@@ -20,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct Sums {
     unsigned done, refused, wrong;
@@ -78,25 +78,6 @@ static bool transform(const Settings *settings, Arena *arena, Function *kernel, 
     return kernel_is_jammed(result);
 }
 
-static const char *compare(Arena *arena, const Buf *text, const Launch *launch, const KernelResult *result,
-                           const EmulatorResult *expected)
-{
-    const EmulatorOptions options = {0};
-    Module *changed = parse_text("changed.ptx", buf_text(text), text->length);
-    if (!changed)
-        return "the output does not parse";
-    LaunchChange change = {0};
-    if (result->coarsening == OUTCOME_DONE)
-        change = contract_change(&result->contract);
-    EmulatorResult *actual = emulator_run(arena, changed, launch_changed(arena, launch, &change), &options);
-    const char *message = actual->fault.kind != FAULT_NONE
-                              ? fault_text(arena, changed, &actual->fault)
-                              : emulator_difference(arena, launch, expected, actual,
-                                                    (Tolerance){.kind = TOLERANCE_EXACT});
-    arena_free(changed->arena);
-    return message;
-}
-
 static void check_seed(void *context, uint64_t seed)
 {
     const Settings *settings = &((const Check *)context)->settings;
@@ -127,7 +108,8 @@ static void check_seed(void *context, uint64_t seed)
     } else {
         kernel_install(&result);
         emit_module(module, &after);
-        const char *message = compare(arena, &after, &launch, &result, expected);
+        const LaunchChange change = kernel_launch_change(&result);
+        const char *message = form_difference(arena, &after, &launch, &change, expected, &options, NULL);
         sums->done++;
         count_forms(buf_text(&after), sums);
         if (message) {
@@ -149,17 +131,10 @@ int main(int count, char **words)
     Check check = {0};
     Settings *settings = &check.settings;
     const Sums *sums = &check.sums;
-    int option;
-    while ((option = getopt(count, words, "vd:")) != -1) {
-        switch (option) {
-        case 'v': settings->verbose = true; break;
-        case 'd': settings->folder = optarg; break;
-        default: return 2;
-        }
-    }
-    if (optind + 1 != count)
+    const char *seeds = seeds_word(count, words, &settings->verbose, &settings->folder);
+    if (!seeds)
         return 2;
-    each_seed(words[optind], settings->verbose, check_seed, &check);
+    each_seed(seeds, settings->verbose, check_seed, &check);
     printf("%u done, %u refused, %u wrong; compared %u, whole %u, carried %u\n", sums->done, sums->refused,
            sums->wrong, sums->compared, sums->whole, sums->carried);
     return sums->wrong != 0;

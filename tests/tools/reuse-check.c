@@ -8,6 +8,7 @@
  * single loop, which updates memory (loop_kernel.h), in blocks of one dimension; -w leaves out passes by their names;
  * -d keeps wrong outputs. */
 #include "loop_kernel.h"
+#include "form_difference.h"
 #include "parse_text.h"
 #include "random_kernel.h"
 #include "reuse_kernel.h"
@@ -93,23 +94,6 @@ static Body *transform(const Settings *settings, Arena *arena, Function *kernel,
     return pass_take_body(&context);
 }
 
-static const char *compare(Arena *arena, const Buf *text, const Launch *launch, const Way *way,
-                           const EmulatorResult *expected, const EmulatorOptions *options)
-{
-    Module *changed = parse_text("changed.ptx", buf_text(text), text->length);
-    if (!changed)
-        return "the output does not parse";
-    const LaunchChange change = {.block = {way->threads[0], way->threads[1], way->threads[2]}};
-    Launch *divided = launch_changed(arena, launch, &change);
-    EmulatorResult *actual = emulator_run(arena, changed, divided, options);
-    const char *message = actual->fault.kind != FAULT_NONE
-                              ? fault_text(arena, changed, &actual->fault)
-                              : emulator_difference(arena, launch, expected, actual,
-                                                    (Tolerance){.kind = TOLERANCE_EXACT});
-    arena_free(changed->arena);
-    return message;
-}
-
 static void check_seed(void *context, uint64_t seed)
 {
     const Settings *settings = &((const Check *)context)->settings;
@@ -148,7 +132,8 @@ static void check_seed(void *context, uint64_t seed)
         body_verify(body, "out of SSA");
         function_set_body(kernel, body);
         emit_module(module, &after);
-        const char *message = compare(arena, &after, &launch, way, expected, &options);
+        const LaunchChange change = {.block = {way->threads[0], way->threads[1], way->threads[2]}};
+        const char *message = form_difference(arena, &after, &launch, &change, expected, &options, NULL);
         sums->done++;
         if (message) {
             printf("seed %llu: WRONG at %ux%u, %s: %s\n", (unsigned long long)seed, way->threads[0], way->threads[1],

@@ -6,6 +6,7 @@
  * Prints the errors, and at the end how many kernels changed, and how many of the forms have a vector of two or four
  * elements, words with smaller elements, a test of alignment, a test of distances, and an unrolled loop: a check of
  * nothing would find nothing. -v names the seeds; -d keeps wrong outputs. */
+#include "form_difference.h"
 #include "parse_text.h"
 #include "row_kernel.h"
 #include "seeds.h"
@@ -18,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct Check {
     bool verbose;
@@ -36,25 +36,6 @@ static bool transform(Arena *arena, Function *kernel, unsigned coarse, bool all,
                                    .vectors = true};
     pipeline_run(arena, kernel, &request, &options, result);
     return kernel_is_changed(result);
-}
-
-static const char *compare(Arena *arena, const Buf *text, const Launch *launch, const KernelResult *result,
-                           const EmulatorResult *expected)
-{
-    const EmulatorOptions options = {0};
-    Module *changed = parse_text("changed.ptx", buf_text(text), text->length);
-    if (!changed)
-        return "the output does not parse";
-    LaunchChange change = {0};
-    if (result->coarsening == OUTCOME_DONE)
-        change = contract_change(&result->contract);
-    EmulatorResult *actual = emulator_run(arena, changed, launch_changed(arena, launch, &change), &options);
-    const char *message = actual->fault.kind != FAULT_NONE
-                              ? fault_text(arena, changed, &actual->fault)
-                              : emulator_difference(arena, launch, expected, actual,
-                                                    (Tolerance){.kind = TOLERANCE_EXACT});
-    arena_free(changed->arena);
-    return message;
 }
 
 /* Counts the forms by the names that the passes give to registers. */
@@ -92,7 +73,8 @@ static void check_seed(void *context, uint64_t seed)
     } else {
         kernel_install(&result);
         emit_module(module, &after);
-        message = compare(arena, &after, &launch, &result, expected);
+        const LaunchChange change = kernel_launch_change(&result);
+        message = form_difference(arena, &after, &launch, &change, expected, &options, NULL);
         check->changed++;
         count_forms(buf_text(&after), check);
         function_set_body(kernel, NULL);
@@ -111,17 +93,10 @@ static void check_seed(void *context, uint64_t seed)
 int main(int count, char **words)
 {
     Check check = {0};
-    int option;
-    while ((option = getopt(count, words, "vd:")) != -1) {
-        switch (option) {
-        case 'v': check.verbose = true; break;
-        case 'd': check.folder = optarg; break;
-        default: return 2;
-        }
-    }
-    if (optind + 1 != count)
+    const char *seeds = seeds_word(count, words, &check.verbose, &check.folder);
+    if (!seeds)
         return 2;
-    each_seed(words[optind], check.verbose, check_seed, &check);
+    each_seed(seeds, check.verbose, check_seed, &check);
     printf("%u changed, %u left alone, %u wrong; twos %u, fours %u, words %u, aligned %u, apart %u, unrolled %u\n",
            check.changed, check.left, check.wrong, check.twos, check.fours, check.words, check.aligned, check.apart,
            check.unrolled);

@@ -6,6 +6,21 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+/* The words of a tool: [-v] [-d FOLDER] SEEDS. Gives the last, or NULL if they are not these. */
+static inline const char *seeds_word(int count, char **words, bool *verbose, const char **folder)
+{
+    for (int option; (option = getopt(count, words, "vd:")) != -1;) {
+        if (option != 'v' && option != 'd')
+            return NULL;
+        if (option == 'v')
+            *verbose = true;
+        else
+            *folder = optarg;
+    }
+    return optind + 1 == count ? words[optind] : NULL;
+}
 
 /* "SEED,COUNT", or "SEED" for one: calls 'check' with each, after printing it if 'verbose'. */
 static inline void each_seed(const char *text, bool verbose, void (*check)(void *context, uint64_t seed), void *context)

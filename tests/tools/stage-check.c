@@ -9,6 +9,7 @@
  * were really loaded: a check of nothing would find nothing. -v names the refusals; -d keeps wrong outputs. */
 #include "stage_kernel.h"
 
+#include "form_difference.h"
 #include "parse_text.h"
 #include "seeds.h"
 
@@ -21,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct Sums {
     unsigned done, refused, wrong;
@@ -77,26 +77,6 @@ static bool transform(const Check *check, Arena *arena, Function *kernel, const 
     return result->staging == OUTCOME_DONE;
 }
 
-static const char *compare(Arena *arena, const Buf *text, const Launch *launch, const KernelResult *result,
-                           const EmulatorResult *expected, uint64_t *barriers)
-{
-    const EmulatorOptions options = {.check_races = true, .check_registers = true};
-    Module *changed = parse_text("changed.ptx", buf_text(text), text->length);
-    if (!changed)
-        return "the output does not parse";
-    LaunchChange change = {0};
-    if (result->coarsening == OUTCOME_DONE)
-        change = contract_change(&result->contract);
-    EmulatorResult *actual = emulator_run(arena, changed, launch_changed(arena, launch, &change), &options);
-    const char *message = actual->fault.kind != FAULT_NONE
-                              ? fault_text(arena, changed, &actual->fault)
-                              : emulator_difference(arena, launch, expected, actual,
-                                                    (Tolerance){.kind = TOLERANCE_EXACT});
-    *barriers = actual->counters.barriers;
-    arena_free(changed->arena);
-    return message;
-}
-
 static void count_forms(Sums *sums, const KernelResult *result, const char *text, uint64_t barriers, uint64_t before)
 {
     bool votes = false;
@@ -136,7 +116,9 @@ static void check_seed(void *context, uint64_t seed)
     } else {
         kernel_install(&result);
         emit_module(module, &after);
-        const char *message = compare(arena, &after, &launch, &result, expected, &barriers);
+        const EmulatorOptions strict = {.check_races = true, .check_registers = true};
+        const LaunchChange change = kernel_launch_change(&result);
+        const char *message = form_difference(arena, &after, &launch, &change, expected, &strict, &barriers);
         sums->done++;
         count_forms(sums, &result, buf_text(&after), barriers, expected->counters.barriers);
         if (message) {
@@ -155,17 +137,10 @@ static void check_seed(void *context, uint64_t seed)
 int main(int count, char **words)
 {
     Check check = {0};
-    int option;
-    while ((option = getopt(count, words, "vd:")) != -1) {
-        switch (option) {
-        case 'v': check.verbose = true; break;
-        case 'd': check.folder = optarg; break;
-        default: return 2;
-        }
-    }
-    if (optind + 1 != count)
+    const char *seeds = seeds_word(count, words, &check.verbose, &check.folder);
+    if (!seeds)
         return 2;
-    each_seed(words[optind], check.verbose, check_seed, &check);
+    each_seed(seeds, check.verbose, check_seed, &check);
     const Sums *sums = &check.sums;
     printf("%u done, %u refused, %u wrong; votes %u, vectors %u, lines %u, partial %u, loaded %u\n", sums->done,
            sums->refused, sums->wrong, sums->votes, sums->vectors, sums->lines, sums->partial, sums->loaded);
