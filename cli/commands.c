@@ -44,3 +44,12 @@ int command_finish(OptionsOutcome outcome, const char *command, const char *help
     fprintf(stderr, "ptxopt: error: %s%s%s\n", command, *command ? ": " : "", error);
     return EXIT_USAGE;
 }
+
+int command_write(Arena *arena, const CommandOutput *output, const Buf *printed)
+{
+    Output file = {output->file ? output->file : "-", printed->data, printed->length};
+    const char *error = outputs_write(arena, &file, 1);
+    if (error)
+        fprintf(stderr, "ptxopt: error: %s\n", error);
+    return error ? EXIT_INPUT : EXIT_DONE;
+}

@@ -44,6 +44,9 @@ typedef struct CommandOutput {
     bool quiet; /* no warnings */
 } CommandOutput;
 
+/* Writes what a command has printed to its place; the exit status. */
+int command_write(Arena *arena, const CommandOutput *output, const Buf *printed);
+
 /* ptxopt run [options] FILE.ptx LAUNCH.json, or -template FILE.ptx KERNEL */
 typedef struct RunOptions {
     const char *input, *launch;
@@ -81,7 +84,7 @@ typedef struct ViewOptions {
     const char *input;
     const char *before;      /* a file with the kernel before a change; NULL: none */
     const char *kernel;      /* NULL: the only one */
-    const char *arch;        /* NULL: the module's .target */
+    const char *arch;        /* NULL: the module's .target, or the only one of a program */
     const char *launch;      /* NULL: nothing is counted */
     unsigned block[3];       /* zeros: as the module or the launch says */
     uint64_t dynamic_shared; /* bytes */

@@ -143,12 +143,9 @@ static ExitStatus cost(const CostOptions *options, Arena *arena, Side *before, S
         print_json(options, &basis, launch, before, after, &out);
     else
         print_text(options, &basis, launch, before, after, &out);
-    Output output = {options->output.file ? options->output.file : "-", out.data, out.length};
-    error = outputs_write(arena, &output, 1);
+    ExitStatus status = command_write(arena, &options->output, &out);
     buf_free(&out);
-    if (error)
-        fprintf(stderr, "ptxopt: error: %s\n", error);
-    return error ? EXIT_INPUT : EXIT_DONE;
+    return status;
 }
 
 static ExitStatus cost_file(const CostOptions *options)
@@ -158,10 +155,8 @@ static ExitStatus cost_file(const CostOptions *options)
     ExitStatus status = cost(options, arena, &before, &after);
     buf_free(&before.listing);
     buf_free(&after.listing);
-    assembler_judge_close(&before.run.judge);
-    assembler_judge_close(&after.run.judge);
-    assembler_close(before.run.assembler);
-    assembler_close(after.run.assembler);
+    run_close(&before.run);
+    run_close(&after.run);
     arena_free(arena);
     return status;
 }

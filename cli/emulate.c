@@ -76,12 +76,9 @@ static ExitStatus write_template(Emulation *run)
         return EXIT_INPUT;
     Buf text = {0};
     launch_template(kernel, &text);
-    Output output = {options->output.file ? options->output.file : "-", text.data, text.length};
-    const char *error = outputs_write(run->arena, &output, 1);
+    ExitStatus status = command_write(run->arena, &options->output, &text);
     buf_free(&text);
-    if (error)
-        fprintf(stderr, "ptxopt: error: %s\n", error);
-    return error ? EXIT_INPUT : EXIT_DONE;
+    return status;
 }
 
 static ExitStatus emulate(Emulation *run)
@@ -117,14 +114,9 @@ static ExitStatus emulate(Emulation *run)
         emulation_print_dumps(run, &out);
     else
         emulation_print_text(run, &out);
-    Output output = {options->output.file ? options->output.file : "-", out.data, out.length};
-    const char *error = outputs_write(run->arena, &output, 1);
+    ExitStatus status = command_write(run->arena, &options->output, &out);
     buf_free(&out);
-    if (error) {
-        fprintf(stderr, "ptxopt: error: %s\n", error);
-        return EXIT_INPUT;
-    }
-    return status_of(fault);
+    return status == EXIT_DONE ? status_of(fault) : status;
 }
 
 static ExitStatus emulate_file(const RunOptions *options)

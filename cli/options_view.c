@@ -56,7 +56,7 @@ OptionsOutcome view_options_parse(Arena *arena, int argc, char *const *argv, Vie
     if (outcome != OPTIONS_RUN)
         return outcome;
     if (!files[0] || files[1]) {
-        *error = "expected one file, FILE.ptx or FILE.cubin (-before names another one to compare with)";
+        *error = "expected one file, FILE.ptx, FILE.cubin or a program (-before names another one to compare with)";
         return OPTIONS_WRONG;
     }
     options->input = files[0];

@@ -53,8 +53,7 @@ ExitStatus run_source(Arena *arena, const Options *options, Source *source, FILE
     *run = (Run){.options = options, .source = source, .messages = messages, .arena = arena};
     *products = (Products){0};
     ExitStatus status = run_steps(run, products);
-    assembler_judge_close(&run->judge);
-    assembler_close(run->assembler);
+    run_close(run);
     products->assembler = NULL;
     if (status != EXIT_DONE && status != EXIT_REFUSED)
         products->ptx = products->cubin = products->knobs = NULL;

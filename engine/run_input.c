@@ -214,6 +214,12 @@ bool open_assembler(Run *run)
     return true;
 }
 
+void run_close(Run *run)
+{
+    assembler_judge_close(&run->judge);
+    assembler_close(run->assembler);
+}
+
 bool read_device(const Run *run, const char *machine_file, Device *device)
 {
     const char *error = NULL;

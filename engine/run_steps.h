@@ -45,6 +45,7 @@ bool names_exist(Run *run);
 bool kernel_has_label(const Function *kernel, const char *label);
 bool choose_arch(Run *run);
 bool open_assembler(Run *run);
+void run_close(Run *run); /* ends the assembler, if there is one */
 bool read_launches(Run *run); /* and the machine file */
 bool read_device(const Run *run, const char *machine_file, Device *device); /* the file may be NULL */
 

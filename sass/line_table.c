@@ -103,9 +103,15 @@ static Place *find_places(Arena *arena, Elf *elf, const SassCode *code, size_t *
     return places;
 }
 
-/* Assigns the line to the instructions in [begin, end). */
-static void set_lines(SassCode *code, const Place *places, size_t place_count, uint64_t begin, uint64_t end,
-                      uint32_t ptx)
+/* Called for each instruction with the line that it comes from. */
+typedef struct LineVisitor {
+    void (*visit)(void *context, uint32_t instruction, const char *file, uint32_t line);
+    void *context;
+} LineVisitor;
+
+/* Visits the instructions in [begin, end). */
+static void visit_range(const SassCode *code, const Place *places, size_t place_count, uint64_t begin, uint64_t end,
+                        const char *file, uint32_t line, const LineVisitor *visitor)
 {
     for (size_t p = 0; p < place_count; p++) {
         if (begin < places[p].begin || begin >= places[p].end)
@@ -114,13 +120,13 @@ static void set_lines(SassCode *code, const Place *places, size_t place_count, u
         for (uint64_t at = begin; at < stop; at += MACHINE_BYTES) {
             uint64_t index = places[p].first + (at - places[p].begin) / MACHINE_BYTES;
             if (index < code->count && code->instructions[index].address == at - places[p].begin)
-                code->instructions[index].ptx = ptx;
+                visitor->visit(visitor->context, (uint32_t)index, file, line);
         }
     }
 }
 
-static void read_table(SassCode *code, const Place *places, size_t place_count, Dwarf_Lines *lines, size_t count,
-                       uint32_t line_count)
+static void visit_lines(const SassCode *code, const Place *places, size_t place_count, Dwarf_Lines *lines,
+                        size_t count, const LineVisitor *visitor)
 {
     for (size_t i = 0; i + 1 < count; i++) {
         Dwarf_Line *line = dwarf_onesrcline(lines, i), *next = dwarf_onesrcline(lines, i + 1);
@@ -131,27 +137,13 @@ static void read_table(SassCode *code, const Place *places, size_t place_count, 
         if (dwarf_lineendsequence(line, &ends) != 0 || ends || dwarf_lineaddr(line, &begin) != 0 ||
             dwarf_lineaddr(next, &end) != 0 || dwarf_lineno(line, &number) != 0 || !file)
             continue;
-        const char *base = strrchr(file, '/');
-        bool numbered = strcmp(base ? base + 1 : file, NUMBERED_FILE) == 0;
-        bool known = numbered && number > 0 && (uint32_t)number <= line_count;
-        set_lines(code, places, place_count, begin, end, known ? (uint32_t)number - 1 : MACHINE_NONE);
+        visit_range(code, places, place_count, begin, end, file, number > 0 ? (uint32_t)number : 0, visitor);
     }
 }
 
-/* Drops the lines of the assembler's helpers, such as divisions, which come from no PTX: their entries in the table
- * continue those of the preceding function. */
-static void forget_helpers(SassCode *code)
-{
-    static const char prefix[] = HELPER_PREFIX;
-    for (uint32_t f = 0; f < code->function_count; f++) {
-        const SassFunction *function = &code->functions[f];
-        if (strncmp(function->name, prefix, sizeof prefix - 1) == 0)
-            for (uint32_t i = 0; i < function->count; i++)
-                code->instructions[function->first + i].ptx = MACHINE_NONE;
-    }
-}
-
-const char *line_table_read(Arena *arena, const void *cubin, size_t size, SassCode *code, uint32_t line_count)
+/* Visits the lines of all units. NULL when done, else a message in the arena. */
+static const char *visit_table(Arena *arena, const void *cubin, size_t size, const SassCode *code,
+                               const LineVisitor *visitor)
 {
     char *copy = arena_alloc(arena, size);
     memcpy(copy, cubin, size);
@@ -171,14 +163,70 @@ const char *line_table_read(Arena *arena, const void *cubin, size_t size, SassCo
         int status = dwarf ? 0 : -1;
         while (dwarf && (status = dwarf_next_lines(dwarf, offset, &next, &unit, &files, &file_count, &lines,
                                                    &count)) == 0) {
-            read_table(code, places, place_count, lines, count, line_count);
+            visit_lines(code, places, place_count, lines, count, visitor);
             offset = next;
         }
-        forget_helpers(code);
         if (status < 0)
             message = arena_printf(arena, "the line table cannot be read: %s", dwarf_errmsg(-1));
         dwarf_end(dwarf);
     }
     elf_end(elf);
     return message;
+}
+
+/* The numbered copy: its lines are PTX instructions. */
+typedef struct Numbering {
+    SassCode *code;
+    uint32_t count;
+} Numbering;
+
+static void take_number(void *context, uint32_t instruction, const char *file, uint32_t line)
+{
+    const Numbering *numbering = context;
+    const char *base = strrchr(file, '/');
+    bool known = strcmp(base ? base + 1 : file, NUMBERED_FILE) == 0 && line && line <= numbering->count;
+    numbering->code->instructions[instruction].ptx = known ? line - 1 : MACHINE_NONE;
+}
+
+/* Drops the lines of the assembler's helpers, such as divisions, which come from no PTX: their entries in the table
+ * continue those of the preceding function. */
+static void forget_helpers(SassCode *code)
+{
+    static const char prefix[] = HELPER_PREFIX;
+    for (uint32_t f = 0; f < code->function_count; f++) {
+        const SassFunction *function = &code->functions[f];
+        if (strncmp(function->name, prefix, sizeof prefix - 1) == 0)
+            for (uint32_t i = 0; i < function->count; i++)
+                code->instructions[function->first + i].ptx = MACHINE_NONE;
+    }
+}
+
+const char *line_table_read(Arena *arena, const void *cubin, size_t size, SassCode *code, uint32_t line_count)
+{
+    Numbering numbering = {code, line_count};
+    const char *message = visit_table(arena, cubin, size, code, &(LineVisitor){take_number, &numbering});
+    forget_helpers(code);
+    return message;
+}
+
+/* The places so far; the files' names are copied once for each run of lines in the same file. */
+typedef struct Places {
+    Arena *arena;
+    SassPlace *places;
+    const char *last;
+} Places;
+
+static void take_place(void *context, uint32_t instruction, const char *file, uint32_t line)
+{
+    Places *places = context;
+    if (!places->last || strcmp(places->last, file) != 0)
+        places->last = arena_strndup(places->arena, file, strlen(file));
+    places->places[instruction] = (SassPlace){line ? places->last : NULL, line};
+}
+
+const SassPlace *sass_places(Arena *arena, const void *cubin, size_t size, const SassCode *code)
+{
+    Places places = {.arena = arena, .places = ARENA_ARRAY(arena, SassPlace, code->count + 1)};
+    visit_table(arena, cubin, size, code, &(LineVisitor){take_place, &places});
+    return places.last ? places.places : NULL;
 }

@@ -132,6 +132,16 @@ SassCode *sass_code_read(Arena *arena, const void *cubin, size_t size, const cha
 /* The architecture that a cubin is for; its number is 0 if the file is not a cubin. */
 Arch sass_arch(Arena *arena, const void *cubin, size_t size);
 
+/* A line of a source file. */
+typedef struct SassPlace {
+    const char *file; /* its path; NULL: unknown */
+    uint32_t line;
+} SassPlace;
+
+/* The source lines of the instructions, by the line table that the cubin has if it was compiled with lines (nvcc
+ * -lineinfo, or -G); for code that was inlined, those of the inlined function. In the arena; NULL: there is none. */
+const SassPlace *sass_places(Arena *arena, const void *cubin, size_t size, const SassCode *code);
+
 /* The facts about registers that nvdisasm is asked for, beside the text. */
 typedef enum SassLife {
     LIFE_NONE,

@@ -1,6 +1,8 @@
 /* The facts about a row: its registers, where it comes from, how often it is executed. */
 #include "view/internal.h"
 
+#include <string.h>
+
 SassState view_state(const View *view, SassFile file, uint32_t row, uint32_t reg)
 {
     const SassRanges *ranges = view->source.code->ranges;
@@ -37,7 +39,13 @@ uint32_t view_ptx_line(const View *view, uint32_t row)
 const char *view_place(Arena *arena, const View *view, uint32_t row)
 {
     const Inst *inst = ptx_inst(view, row);
-    return inst ? loc_short_place(arena, view->source.module, inst->loc) : NULL;
+    const SassPlace *place = view->source.places ? &view->source.places[row] : NULL;
+    if (inst)
+        return loc_short_place(arena, view->source.module, inst->loc);
+    if (!place || !place->file)
+        return NULL;
+    const char *slash = strrchr(place->file, '/');
+    return arena_printf(arena, "%s:%u", slash ? slash + 1 : place->file, place->line);
 }
 
 double view_executions(const View *view, uint32_t row)

@@ -15,6 +15,7 @@ typedef struct ViewSource {
     const char *file;                 /* that the user named */
     const SassCode *code;             /* with text and life ranges */
     const SassMap *map;               /* NULL: the input was machine code */
+    const SassPlace *places;          /* of the source, by row, where there is no map; NULL: unknown */
     const SassExecutions *executions; /* NULL: there was no launch */
     const Module *module;             /* NULL: the input was machine code */
     const Resources *resources;

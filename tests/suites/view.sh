@@ -85,9 +85,9 @@ says "machine code" "matmul_naive for sm_90" "$work/k.cubin"
 head -c 3000 "$work/k.cubin" >"$work/short.cubin"
 refuses "a cubin that ends early" 1 "short.cubin" "$work/short.cubin"
 refuses "a launch of machine code" 1 "the emulator does not run machine code" -launch x.json "$work/k.cubin"
-refuses "another program's ELF" 1 "not a cubin" /bin/true
-refuses "a kernel that is not there" 1 "there is no kernel 'nope'; it has matmul_naive" -entry nope "$kernel"
-refuses "several kernels" 1 "name one of its kernels with -entry" corpus/boxfilter/boxfilter.sm_90.ptx
+refuses "another program's ELF" 1 "no device code" /bin/true
+refuses "a kernel that is not there" 1 "there is no kernel 'nope'; it has 'matmul_naive'" -entry nope "$kernel"
+refuses "several kernels" 1 "-entry KERNEL picks one" corpus/boxfilter/boxfilter.sm_90.ptx
 refuses "a launch of another kernel" 1 "launch" -launch corpus/mriq/mriq.launch.json "$kernel"
 refuses "no file" 2 "expected one file"
 refuses "two files" 2 "expected one file" "$kernel" "$kernel"
@@ -95,6 +95,63 @@ refuses "an odd block" 2 "-block 16x16" -block 16x16 "$kernel"
 refuses "no assembler" 1 "no assembler" -assembler none "$kernel"
 PTXOPT_NVDISASM=/nope refuses "no nvdisasm" 1 "/nope cannot be run" "$kernel"
 refuses "a folder that is not there" 1 "nowhere" -o "$work/nowhere/page.html" "$kernel"
+
+# Files with device code in them: a fat binary, an object and an archive with kernels of two architectures and PTX, as
+# fatbinary lays them out; its entries are tested by tests/unit/test_images.c.
+"$PTXAS" -arch=sm_75 -o "$work/k75.cubin" corpus/matmul_naive/matmul_naive.sm_75.ptx
+"$PTXAS" -arch=sm_90 -o "$work/other.cubin" corpus/boxfilter/boxfilter.sm_90.ptx
+python3 - "$work" <<'END'
+import struct, sys
+work = sys.argv[1]
+
+def entry(kind, arch, file):
+    data = open(file, "rb").read()
+    data += bytes(-len(data) % 8)
+    return struct.pack("<HHIQIIIIIIQQQ", kind, 0x101, 64, len(data), 0, 0, 0, arch, 0, 0, 0x11, 0, 0) + data
+
+def container(name, *entries):
+    entries = b"".join(entries)
+    with open(f"{work}/{name}", "wb") as out:
+        out.write(struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entries)) + entries)
+
+ptx = "corpus/matmul_naive/matmul_naive.sm_90.ptx"
+container("one.fatbin", entry(2, 75, f"{work}/k75.cubin"), entry(2, 90, f"{work}/k.cubin"), entry(1, 90, ptx))
+container("other.fatbin", entry(2, 90, f"{work}/other.cubin"))
+container("ptx.fatbin", entry(8, 90, ptx), entry(1, 90, ptx))
+END
+cat "$work/one.fatbin" "$work/other.fatbin" >"$work/all"
+echo 'int nothing;' >"$work/object.c"
+"${CC:-cc}" -c -o "$work/empty.o" "$work/object.c"
+objcopy --add-section ".nv_fatbin=$work/all" "$work/empty.o" "$work/object.o"
+objcopy --add-section "__nv_relfatbin=$work/ptx.fatbin" "$work/empty.o" "$work/unlinked.o"
+(cd "$work" && rm -f lib.a && ar rc lib.a empty.o object.o k75.cubin)
+
+# $1: name; the rest: arguments. The picture of the machine code is that of the cubin.
+same() {
+    local name="$1"
+    shift
+    "$PTXOPT" view -entry matmul_naive "$@" >"$work/out" 2>&1
+    result "$name" "$(diff "$work/out" "$work/cubin.txt" | head -n 3)"
+}
+"$PTXOPT" view "$work/k.cubin" >"$work/cubin.txt"
+same "a fat binary" -arch sm_90 "$work/one.fatbin"
+same "an object" -arch sm_90 "$work/object.o"
+same "an archive" -arch sm_90 "$work/lib.a"
+"$PTXOPT" view "$work/k75.cubin" >"$work/cubin.txt"
+same "another architecture" -arch sm_75 "$work/object.o"
+sed 's/ld.param.u64/.loc 1 5 0\n&/; s/^\.visible/.file 1 "folder\/k.cu"\n&/' "$kernel" >"$work/lines.ptx"
+"$PTXAS" -arch=sm_90 -lineinfo -o "$work/lines.cubin" "$work/lines.ptx"
+says "lines of the source" "  k.cu:5" "$work/lines.cubin"
+says "PTX where there is no machine code" "matmul_naive for sm_90" "$work/unlinked.o"
+says "PTX for another architecture" "matmul_naive for sm_120" -arch sm_120 -entry matmul_naive "$work/object.o"
+refuses "several architectures" 1 "-arch sm_XX picks one; it has 'sm_75', 'sm_90'" -entry matmul_naive "$work/lib.a"
+refuses "several kernels in an object" 1 "-entry KERNEL picks one; it has" "$work/object.o"
+refuses "a similar name" 1 "did you mean 'matmul_naive'?" -entry matmul_naiv "$work/object.o"
+refuses "no device code" 1 "there is no device code in it" "$work/empty.o"
+head -c 2000 "$work/one.fatbin" >"$work/short.fatbin"
+refuses "a fat binary that ends early" 1 "the fat binary in it is damaged" "$work/short.fatbin"
+head -c 5000 "$work/object.o" >"$work/short.o"
+refuses "an object that ends early" 1 "its ELF sections are damaged" "$work/short.o"
 
 # The page stands alone, and names cannot end its data.
 awk '/^\.visible/ { print ".file 1 \"a<b>.cu\"" }

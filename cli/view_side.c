@@ -1,0 +1,334 @@
+/* Reads a file for "ptxopt view": PTX, which is assembled; a cubin; or a program, object, library or fat binary, in
+ * which the images of device code are looked through. */
+#include "cli/view_side.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "images/images.h"
+
+typedef VEC(const char *) Names;
+
+/* Machine code in memory, and its figures. */
+typedef struct Cubin {
+    const char *file; /* for messages */
+    const char *bytes;
+    size_t size;
+    Arch arch;
+    Assembly *assembly;
+} Cubin;
+typedef VEC(Cubin) CubinVec;
+
+static bool fail(const char *file, const char *message)
+{
+    fprintf(stderr, "ptxopt: error: %s: %s\n", file, message);
+    return false;
+}
+
+static void add_name(Arena *arena, Names *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (strcmp(names->data[i], name) == 0)
+            return;
+    VEC_PUSH(arena, *names, name);
+}
+
+/* The kernel that is to be shown; NULL after a message. */
+static const char *choose_kernel(Arena *arena, const ViewOptions *options, const char *file, const Names *names)
+{
+    const char *found = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < names->count; i++) {
+        if (options->kernel && !kernel_name_matches(options->kernel, names->data[i]))
+            continue;
+        found = names->data[i];
+        count++;
+    }
+    if (count == 1)
+        return found;
+    const char *closest = options->kernel ? closest_word(options->kernel, names->data, names->count) : NULL;
+    if (!names->count)
+        fail(file, "there is no kernel in it");
+    else if (count)
+        fail(file, arena_printf(arena, "there are %zu kernels; -entry KERNEL picks one%s", count,
+                                words_hint(arena, NULL, "it has", names->data, names->count)));
+    else
+        fail(file, arena_printf(arena, "there is no kernel '%s'%s", options->kernel,
+                                words_hint(arena, closest, "it has", names->data, names->count)));
+    return NULL;
+}
+
+/* Adds the names of a cubin's kernels. */
+static void add_kernels(Arena *arena, const Cubin *cubin, Names *names)
+{
+    for (size_t i = 0; i < cubin->assembly->resource_count; i++)
+        if (cubin->assembly->resources[i].is_entry)
+            add_name(arena, names, cubin->assembly->resources[i].name);
+}
+
+/* False if the figures of the cubin cannot be read. */
+static bool read_figures(Arena *arena, Cubin *cubin)
+{
+    const Arch arch = sass_arch(arena, cubin->bytes, cubin->size);
+    if (!arch.number)
+        return false;
+    if (!cubin->arch.number)
+        cubin->arch = arch;
+    cubin->assembly = ARENA_NEW(arena, Assembly);
+    return assembly_read(arena, arch_names(arch).real, cubin->bytes, cubin->size, cubin->assembly);
+}
+
+/* Reads the code of one kernel. */
+static bool read_code(ViewSide *side, Arena *arena, const Cubin *cubin, const char *kernel,
+                      const Disassembler *disassembler)
+{
+    const char *error;
+    SassCode *code = sass_code_read(arena, cubin->bytes, cubin->size, kernel, &error);
+    if (code)
+        error = sass_code_disassemble(arena, code, disassembler, cubin->bytes, cubin->size, LIFE_RANGES);
+    if (error)
+        return fail(cubin->file, error);
+    const ArchNames names = arch_names(cubin->arch);
+    side->source.kernel = kernel;
+    side->source.arch = arena_strndup(arena, names.real, strlen(names.real));
+    side->source.code = code;
+    side->source.places = sass_places(arena, cubin->bytes, cubin->size, code);
+    side->source.resources = assembly_find(cubin->assembly, kernel);
+    side->source.sm = sm_limits_for(names.real);
+    return true;
+}
+
+static bool read_cubin(ViewSide *side, Arena *arena, const ViewOptions *options, const Disassembler *disassembler)
+{
+    const Source *source = side->run.source;
+    Cubin cubin = {.file = source->path, .bytes = source->text, .size = source->size};
+    Names names = {0};
+    if (!read_figures(arena, &cubin))
+        return fail(source->path, "it is not a cubin that can be read");
+    add_kernels(arena, &cubin, &names);
+    const char *kernel = choose_kernel(arena, options, source->path, &names);
+    return kernel && read_code(side, arena, &cubin, kernel, disassembler);
+}
+
+static const Function *find_kernel(const ViewSide *side, Arena *arena, const ViewOptions *options)
+{
+    const Module *module = side->run.module;
+    Names names = {0};
+    for (size_t i = 0; i < module->items.count; i++)
+        if (is_kernel(&module->items.data[i]))
+            VEC_PUSH(arena, names, module->items.data[i].function->name);
+    const char *kernel = choose_kernel(arena, options, side->options.input, &names);
+    return kernel ? module_find_function(module, kernel) : NULL;
+}
+
+/* Assembles PTX and maps its machine code. */
+static bool read_ptx(ViewSide *side, Arena *arena, const ViewOptions *options, const Disassembler *disassembler)
+{
+    Run *run = &side->run;
+    const char *error;
+    if (!input_is_ptx(run->source, stderr) || !read_module(run) || !choose_arch(run))
+        return false;
+    const Function *kernel = find_kernel(side, arena, options);
+    if (!kernel || !open_assembler(run))
+        return false;
+    if (!run->assembler)
+        return fail(side->options.input, "there is no assembler, so there is no machine code to show");
+    SassRequest request = {.assembler = run->assembler,
+                           .module = run->module,
+                           .kernel = kernel->name,
+                           .disassembler = disassembler,
+                           .life = LIFE_RANGES};
+    request.assembly = assembly_request(NULL, 0);
+    SassMap *map = sass_map(arena, &request, &error);
+    if (!map)
+        return fail(side->options.input, error);
+    if (map->no_text)
+        return fail(side->options.input, map->no_text);
+    if (!map->mapped && !options->output.quiet)
+        fprintf(stderr, "ptxopt: warning: %s: the PTX lines of machine instructions are unknown: %s\n",
+                side->options.input, map->unmapped);
+    Assembly *assembly = ARENA_NEW(arena, Assembly);
+    if (!assembly_read(arena, run->arch, map->cubin, map->cubin_size, assembly))
+        return fail(side->options.input, "the assembler's cubin cannot be read");
+    const BlockSize block = block_size_resolve(&kernel->tuning, options->block);
+    side->source.kernel = kernel->name;
+    side->source.arch = run->arch;
+    side->source.code = map->code;
+    side->source.map = map;
+    side->source.module = run->module;
+    side->source.resources = assembly_find(assembly, kernel->name);
+    side->source.sm = run->sm;
+    side->source.block_threads = block_size_total(&block);
+    return true;
+}
+
+static bool is_wanted(const Image *image, const Arch *wanted)
+{
+    return image->kind == IMAGE_CUBIN && (!wanted->number || (image->arch.number == wanted->number &&
+                                                               image->arch.suffix == wanted->suffix));
+}
+
+/* The cubins of an architecture, or all, that can be read; *error is why one of them cannot. */
+static CubinVec find_cubins(Arena *arena, const Source *source, const ImageVec *images, const Arch *wanted,
+                            const char **error)
+{
+    CubinVec cubins = {0};
+    for (size_t i = 0; i < images->count; i++) {
+        const Image *image = &images->data[i];
+        const char *problem;
+        Cubin cubin = {.file = source->path, .arch = image->arch};
+        if (!is_wanted(image, wanted))
+            continue;
+        if (image->member)
+            cubin.file = arena_printf(arena, "%s(%s)", source->path, image->member);
+        cubin.bytes = image_unpack(arena, image, &cubin.size, &problem);
+        if (cubin.bytes && read_figures(arena, &cubin))
+            VEC_PUSH(arena, cubins, cubin);
+        else
+            *error = cubin.bytes ? "the machine code in it cannot be read" : problem;
+    }
+    return cubins;
+}
+
+/* The only one with the kernel, or the first of several for the same architecture; NULL after a message. */
+static const Cubin *choose_cubin(Arena *arena, const char *file, const CubinVec *cubins, const char *kernel)
+{
+    const Cubin *found = NULL;
+    Names archs = {0};
+    for (size_t i = 0; i < cubins->count; i++) {
+        const ArchNames names = arch_names(cubins->data[i].arch);
+        if (!assembly_find(cubins->data[i].assembly, kernel))
+            continue;
+        add_name(arena, &archs, arena_strndup(arena, names.real, strlen(names.real)));
+        if (!found)
+            found = &cubins->data[i];
+    }
+    if (archs.count <= 1)
+        return found;
+    fail(file, arena_printf(arena, "there is machine code of '%s' for %zu architectures; -arch sm_XX picks one%s",
+                            kernel, archs.count, words_hint(arena, NULL, "it has", archs.data, archs.count)));
+    return NULL;
+}
+
+/* True if PTX may have the kernel: by the plain beginning of the name that the user wrote, which is in mangled names,
+ * too. */
+static bool may_have_kernel(const char *text, const ViewOptions *options)
+{
+    const char *kernel = options->kernel ? options->kernel : "";
+    return strstr(text, ".entry") && memmem(text, strlen(text), kernel, strcspn(kernel, "*?[<(:"));
+}
+
+/* The last PTX that may have the kernel, as a source; NULL if there is none. */
+static Source *find_ptx(Arena *arena, const char *file, const ImageVec *images, const ViewOptions *options,
+                        const char **error)
+{
+    for (size_t i = images->count; i-- > 0;) {
+        const Image *image = &images->data[i];
+        size_t size;
+        const char *problem, *text = image->kind == IMAGE_PTX ? image_unpack(arena, image, &size, &problem) : "";
+        if (!text)
+            *error = problem;
+        else if (may_have_kernel(text, options))
+            return source_from_memory(arena, arena_printf(arena, "%s (PTX)", file), text, strlen(text));
+    }
+    return NULL;
+}
+
+/* Looks for the kernel in the machine code of a file, and, if there is none for the architecture, in its PTX. */
+static bool read_images(ViewSide *side, Arena *arena, const ViewOptions *options, const Disassembler *disassembler)
+{
+    const char *file = side->run.source->path, *error = NULL;
+    ImageVec images = {0};
+    Names names = {0};
+    Arch wanted = {0};
+    const char *damage = images_read(arena, side->run.source->text, side->run.source->size, &images);
+    if (!images.count)
+        return fail(file, damage ? damage : "there is no device code in it");
+    if (options->arch)
+        arch_parse(options->arch, &wanted);
+    const CubinVec cubins = find_cubins(arena, side->run.source, &images, &wanted, &error);
+    for (size_t i = 0; i < cubins.count; i++)
+        add_kernels(arena, &cubins.data[i], &names);
+    if (names.count) {
+        const char *kernel = choose_kernel(arena, options, file, &names);
+        const Cubin *cubin = kernel ? choose_cubin(arena, file, &cubins, kernel) : NULL;
+        return cubin && read_code(side, arena, cubin, kernel, disassembler);
+    }
+    Source *ptx = find_ptx(arena, file, &images, options, &error);
+    if (!ptx)
+        return fail(file, error ? error : "there is no kernel in it");
+    side->run.source = ptx;
+    side->options.input = ptx->path;
+    return read_ptx(side, arena, options, disassembler);
+}
+
+/* Counts the executions of a launch, by the contract of the kernel if it has one. */
+static bool count_launch(ViewSide *side, Arena *arena, const char *path)
+{
+    const char *error = NULL;
+    bool has_contract = false;
+    Device device;
+    const Launch *launch = launch_read(arena, path, &error);
+    if (!launch)
+        return fail(path, error);
+    if (strcmp(launch->kernel, side->source.kernel) != 0)
+        return fail(path, launch_kernel_missing(arena, side->run.module, launch));
+    const Launch *own = launch_by_contract(arena, side->run.module, launch, &has_contract, &error);
+    if (!own)
+        return fail(path, error);
+    if (!side->run.sm || !read_device(&side->run, NULL, &device))
+        return fail(path, "the limits of the architecture are unknown");
+    const CostBasis basis = cost_basis(arena, side->run.sm, &device, own, NULL, 0);
+    const FunctionForm form = {.function = module_find_function(side->run.module, side->source.kernel)};
+    const FormCost cost = form_cost(&basis, &form, &(Figures){0}, NULL);
+    if (!cost.known)
+        return fail(path, cost.error);
+    side->source.executions = machine_executions(arena, side->source.map, cost.profile);
+    side->source.block_threads = own->block[0] * own->block[1] * own->block[2];
+    side->source.dynamic_shared = own->dynamic_shared;
+    return true;
+}
+
+/* Reads what the file is. */
+static bool read_input(ViewSide *side, Arena *arena, const ViewOptions *options, const Disassembler *disassembler)
+{
+    const Source *source = side->run.source;
+    if (images_inside(source->text, source->size))
+        return read_images(side, arena, options, disassembler);
+    if (sass_arch(arena, source->text, source->size).number)
+        return read_cubin(side, arena, options, disassembler);
+    return read_ptx(side, arena, options, disassembler);
+}
+
+bool view_side_read(ViewSide *side, Arena *arena, const ViewOptions *options, const char *path)
+{
+    const char *error = NULL;
+    side->options = (Options){.input = path,
+                              .arch = options->arch,
+                              .assembler = options->assembler,
+                              .assembler_none = options->assembler_none,
+                              .canonical = true,
+                              .report = true,
+                              .quiet = options->output.quiet};
+    if (options->assembler_given)
+        option_set_given(&side->options, OPTION_ASSEMBLER);
+    side->run = (Run){.options = &side->options, .messages = stderr, .arena = arena};
+    side->run.source = source_read(arena, path, &error);
+    if (!side->run.source)
+        return fail(path, error);
+    const Disassembler *disassembler = disassembler_find(arena, &error);
+    if (!disassembler)
+        return fail(path, error);
+    side->source.file = path;
+    side->source.dynamic_shared = options->dynamic_shared;
+    if (!read_input(side, arena, options, disassembler))
+        return false;
+    if (options->launch && !side->source.map)
+        return fail(path, "-launch needs PTX: the emulator does not run machine code");
+    if (options->launch && !count_launch(side, arena, options->launch))
+        return false;
+    if (options->block[0])
+        side->source.block_threads = options->block[0] * options->block[1] * options->block[2];
+    side->view = view_make(arena, &side->source, &error);
+    return side->view ? true : fail(path, error);
+}
