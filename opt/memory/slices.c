@@ -79,7 +79,8 @@ static PartVec find_parts(const Staging *s, RegId reg)
         if (!is_common(s, next))
             push_part(s, next, &seen, &parts, &pending);
     }
-    qsort(parts.data, parts.count, sizeof *parts.data, compare_parts);
+    if (parts.count)
+        qsort(parts.data, parts.count, sizeof *parts.data, compare_parts);
     return parts;
 }
 
@@ -232,7 +233,8 @@ static PartVec find_late(const Staging *s, RegId reg, const Block *at)
         if (!is_available(s, next, at))
             push_part(s, next, &seen, &parts, &pending);
     }
-    qsort(parts.data, parts.count, sizeof *parts.data, compare_parts);
+    if (parts.count)
+        qsort(parts.data, parts.count, sizeof *parts.data, compare_parts);
     return parts;
 }
 
