@@ -140,10 +140,14 @@ bool assembly_broke(AssemblyFailure failure);
 typedef struct Resources {
     const char *name;
     bool is_entry;
+    bool knows_spills;     /* there was a log that tells them */
+    unsigned block[3];     /* the most threads that a block may have, or must have, along each axis; 0: the cubin does
+                            * not say */
     unsigned registers;    /* 32-bit, per thread, before the allocation is rounded up */
     unsigned barriers;     /* hardware barriers (bar.sync 0 is one); 0 before CUDA 12.5, which does not report them */
     uint64_t spill_stores; /* bytes of spill instructions in the code, not executions */
     uint64_t spill_loads;
+    double milliseconds;   /* that the assembler needed for it; 0: unknown */
     uint64_t stack;        /* bytes of local memory per thread, including callees' if known */
     uint64_t shared;       /* static bytes per block, without the 1,024 that the system uses on sm_80 and later */
     uint64_t constant;     /* bytes of the kernel's own constant banks, parameters included */
@@ -168,9 +172,10 @@ typedef struct Assembly {
 /* Assembles once. True when done. Sets all of *result, in 'arena', either way. */
 bool assembler_run(Assembler *assembler, Arena *arena, const AssemblyRequest *request, Assembly *result);
 
-/* Reads the figures of a cubin for 'arch' ("sm_90") that was made elsewhere: all except spills, which only a log has.
- * True, with the resources of *result in the arena, if the file can be read; names point into it. */
-bool assembly_read(Arena *arena, const char *arch, const void *cubin, size_t size, Assembly *result);
+/* Reads the figures of a cubin for 'arch' ("sm_90") that was made elsewhere. Spills are known only by the 'log' of
+ * `ptxas -v`; NULL: there is none. True, with the resources of *result in the arena, if the file can be read; names
+ * point into it. */
+bool assembly_read(Arena *arena, const char *arch, const void *cubin, size_t size, const char *log, Assembly *result);
 
 /* The number of simultaneous runs for which this machine has cores. */
 unsigned assembler_width(void);

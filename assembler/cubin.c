@@ -16,6 +16,8 @@
 /* Attributes of .nv.info: a format byte, an attribute byte, and two bytes that are the value or its length. */
 enum {
     FORMAT_SIZED = 4,
+    ATTRIBUTE_MAX_THREADS = 0x05,
+    ATTRIBUTE_REQUIRED_THREADS = 0x10,
     ATTRIBUTE_FRAME_SIZE = 0x11,
     ATTRIBUTE_MIN_STACK_SIZE = 0x12,
     ATTRIBUTE_REGISTERS = 0x2f,
@@ -248,6 +250,14 @@ static void read_symbol_attribute(Reader *reader, unsigned attribute, const unsi
         function->stack = pair[1];
 }
 
+/* An attribute of the function that the section belongs to. */
+static void read_own_attribute(CubinFunction *function, unsigned attribute, const unsigned char *payload, size_t length)
+{
+    if ((attribute == ATTRIBUTE_MAX_THREADS || attribute == ATTRIBUTE_REQUIRED_THREADS) &&
+        length >= sizeof function->block)
+        memcpy(function->block, payload, sizeof function->block);
+}
+
 static void read_attributes(Reader *reader, const Elf64_Shdr *section)
 {
     const unsigned char *bytes = section_bytes(reader, section);
@@ -262,6 +272,8 @@ static void read_attributes(Reader *reader, const Elf64_Shdr *section)
             if (value > section->sh_size - at)
                 return;
             read_symbol_attribute(reader, attribute, bytes + at, value);
+            if (owner != NO_FUNCTION)
+                read_own_attribute(&reader->functions.data[owner], attribute, bytes + at, value);
             at += value;
         } else if (attribute == ATTRIBUTE_BARRIERS && owner != NO_FUNCTION) {
             reader->functions.data[owner].barriers = value & 0xff;

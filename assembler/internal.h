@@ -111,6 +111,8 @@ typedef struct CubinFunction {
     bool is_inner; /* a copy of a function inside its caller's section; 'name' is the function's */
     uint64_t registers, stack, barriers, shared, constant; /* or CUBIN_UNKNOWN */
     uint64_t code_size, instructions;
+    unsigned block[3]; /* the most threads that a block may have, or must have, along each axis; 0: the cubin does not
+                        * say */
 } CubinFunction;
 
 typedef struct Cubin {

@@ -6,6 +6,7 @@
  *     ptxas info    : Function properties for K
  *         32 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
  *     ptxas info    : Used 19 registers, used 0 barriers, 32 bytes cumulative stack size, 1024 bytes smem
+ *     ptxas info    : Compile time = 10.030 ms
  *     info    : Function properties for 'K':
  *     info    : used 26 registers, used 0 barriers, 56 stack, 0 bytes smem, 548 bytes cmem[0], 0 bytes lmem
  * The parts of a "Used" line depend on the version and the architecture. If functions return more than one value, the
@@ -16,6 +17,7 @@
  * log. */
 #include "assembler/internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct Record {
@@ -25,6 +27,7 @@ typedef struct Record {
     bool has_frame; /* its stack and spill line was seen */
     uint64_t registers, barriers, frame, stack, shared, constant, local, spill_stores, spill_loads;
     const CubinFunction *code;
+    double milliseconds;
     uint64_t inner_size, inner_instructions;
 } Record;
 
@@ -199,6 +202,8 @@ static void read_log_line(const char *line, const char *end, Table *table, LogSt
         if (about != NO_RECORD)
             read_used_line(at - strlen("used "), end, &table->records.data[about]);
         state->entry = NO_RECORD;
+    } else if ((at = after(line, end, "Compile time = ")) && state->function != NO_RECORD) {
+        table->records.data[state->function].milliseconds = strtod(at, NULL);
     } else if (memmem(line, (size_t)(end - line), " bytes stack frame, ", 20)) {
         read_frame_line(line, end, state->function != NO_RECORD ? &table->records.data[state->function] : NULL);
     }
@@ -259,6 +264,8 @@ static Resources merge(const Record *record, const Architecture *architecture)
     const CubinFunction *code = record->code;
     Resources r = {.name = record->name,
                    .is_entry = record->is_entry || (code && code->is_entry),
+                   .knows_spills = record->has_frame,
+                   .milliseconds = record->milliseconds,
                    .registers = clamp(record->registers),
                    .barriers = clamp(record->barriers),
                    .spill_stores = record->spill_stores,
@@ -274,6 +281,7 @@ static Resources merge(const Record *record, const Architecture *architecture)
     r.instructions = code->instructions;
     if (code->registers != CUBIN_UNKNOWN)
         r.registers = clamp(code->registers);
+    memcpy(r.block, code->block, sizeof r.block);
     if (code->barriers != CUBIN_UNKNOWN)
         r.barriers = clamp(code->barriers);
     if (code->stack != CUBIN_UNKNOWN)
@@ -347,14 +355,14 @@ const char *resources_read(Arena *arena, Arch arch, const char *log, const char 
     return problem;
 }
 
-bool assembly_read(Arena *arena, const char *arch, const void *bytes, size_t size, Assembly *result)
+bool assembly_read(Arena *arena, const char *arch, const void *bytes, size_t size, const char *log, Assembly *result)
 {
     Cubin cubin = {0};
     Arch wanted;
     *result = (Assembly){.failure = ASSEMBLY_UNREADABLE, .log = ""};
     if (!arch_parse(arch, &wanted) || !architecture_find(wanted.number) || cubin_read(arena, bytes, size, &cubin))
         return false;
-    resources_read(arena, wanted, "", "", &cubin, result); /* it fails only for want of a log */
+    resources_read(arena, wanted, log ? log : "", "", &cubin, result); /* it fails only for want of a log */
     for (size_t i = 0; i < result->resource_count; i++)
         if (result->resources[i].is_entry && !result->resources[i].registers)
             return false;

@@ -10,7 +10,7 @@ bool read_number(const char *text, uint64_t most, uint64_t *number)
     return *text >= '0' && *text <= '9' && *end == 0 && *number && *number <= most;
 }
 
-void order_files(const char *files[2], const char *ending)
+void order_files(const char **files, const char *ending)
 {
     if (!text_ends_with(files[0], ending) || text_ends_with(files[1], ending))
         return;
@@ -35,11 +35,10 @@ const char *command_read_format(Arena *arena, const char *value, CommandOutput *
 }
 
 OptionsOutcome command_line_parse(Arena *arena, int argc, char *const *argv, const CommandLine *line,
-                                  const char *files[2], const char **error)
+                                  CommandFiles *files, const char **error)
 {
-    size_t file_count = 0;
     *error = NULL;
-    files[0] = files[1] = NULL;
+    *files = (CommandFiles){0};
     /* getopt may reorder its argv; the command is where it expects the program's name. */
     char **words = ARENA_ARRAY(arena, char *, (size_t)argc + 1);
     memcpy(words, argv + 1, (size_t)(argc - 1) * sizeof *argv);
@@ -49,11 +48,7 @@ OptionsOutcome command_line_parse(Arena *arena, int argc, char *const *argv, con
     opterr = 0;
     for (int id; !*error && (id = getopt_long_only(argc, words, "-:", table, NULL)) != -1;) {
         switch (id) {
-        case 1:
-            if (file_count < 2)
-                files[file_count] = optarg;
-            file_count++;
-            break;
+        case 1: VEC_PUSH(arena, *files, optarg); break;
         case '?':
             *error = arena_printf(arena, "unknown option '%s'; %s -help lists them all", words[optind - 1], line->name);
             break;
@@ -69,12 +64,7 @@ OptionsOutcome command_line_parse(Arena *arena, int argc, char *const *argv, con
         }
         }
     }
-    for (; !*error && optind < argc; optind++) {
-        if (file_count < 2)
-            files[file_count] = words[optind];
-        file_count++;
-    }
-    if (file_count > 2)
-        files[0] = files[1] = NULL;
+    for (; !*error && optind < argc; optind++)
+        VEC_PUSH(arena, *files, words[optind]);
     return *error ? OPTIONS_WRONG : OPTIONS_RUN;
 }

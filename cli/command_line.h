@@ -26,18 +26,17 @@ typedef struct CommandLine {
     void *options;
 } CommandLine;
 
-/* Reads argv, argv[1] being the command's name, without changing it. files[] receives the words that are not options,
- * up to two, NULL for those that are missing; if there are more, both are NULL. Too many and too few are for the caller
- * to complain about. Otherwise as options_parse(). */
+/* Reads argv, argv[1] being the command's name, without changing it. *files receives the words that are not options.
+ * Too many and too few are for the caller to complain about. Otherwise as options_parse(). */
 OptionsOutcome command_line_parse(Arena *arena, int argc, char *const *argv, const CommandLine *line,
-                                  const char *files[2], const char **error);
+                                  CommandFiles *files, const char **error);
 
 /* -o and -report-format: what is wrong with the value, or NULL. */
 const char *command_read_file(Arena *arena, const char *value, CommandOutput *output);
 const char *command_read_format(Arena *arena, const char *value, CommandOutput *output);
 
-/* Exchanges the two files if only the first one's name ends with 'ending': they may come in either order. */
-void order_files(const char *files[2], const char *ending);
+/* Exchanges two files if only the first one's name ends with 'ending': they may come in either order. */
+void order_files(const char **files, const char *ending);
 
 /* A number from 1 to 'most'; false if the text is none. */
 bool read_number(const char *text, uint64_t most, uint64_t *number);

@@ -4,6 +4,7 @@
 
 #include "emulator/emulator.h"
 #include "options/options.h"
+#include "stats/stats.h"
 
 /* The functions of each row of cli/commands.def: main_NAME executes a command line whose argv[1] is the name, and
  * returns the exit status; NAME_options_table has the rows of its options, none if it has no options; NAME_options_help
@@ -46,6 +47,9 @@ typedef struct CommandOutput {
 
 /* Writes what a command has printed to its place; the exit status. */
 int command_write(Arena *arena, const CommandOutput *output, const Buf *printed);
+
+/* The words of a command line that are not options. */
+typedef VEC(const char *) CommandFiles;
 
 /* ptxopt run [options] FILE.ptx LAUNCH.json, or -template FILE.ptx KERNEL */
 typedef struct RunOptions {
@@ -96,5 +100,25 @@ typedef struct ViewOptions {
 
 /* The same for "ptxopt view". */
 OptionsOutcome view_options_parse(Arena *arena, int argc, char *const *argv, ViewOptions *options, const char **error);
+
+/* The form of a table. */
+typedef enum StatsFormat { STATS_TEXT, STATS_TSV, STATS_JSON, STATS_GITHUB } StatsFormat;
+
+/* ptxopt stats [options] FILE..., and ptxopt diff [options] BASE NEW */
+typedef struct StatsOptions {
+    CommandFiles files;
+    StatsRequest request;
+    CommandFiles launches;
+    VEC(const StatsCondition *) conditions;
+    const char *output; /* NULL: standard output */
+    StatsFormat format;
+    bool lists_all; /* diff: also kernels that did not change */
+} StatsOptions;
+
+/* The same for "ptxopt stats" and "ptxopt diff", one of which the command is. */
+OptionsOutcome stats_options_parse(Arena *arena, int argc, char *const *argv, StatsOptions *options,
+                                   const char **error);
+OptionsOutcome diff_options_parse(Arena *arena, int argc, char *const *argv, StatsOptions *options,
+                                  const char **error);
 
 #endif

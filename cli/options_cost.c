@@ -47,18 +47,18 @@ static const char *read_option(Arena *arena, const OptionRow *row, const char *v
 OptionsOutcome cost_options_parse(Arena *arena, int argc, char *const *argv, CostOptions *options, const char **error)
 {
     const CommandLine line = {"cost", rows, read_option, options};
-    const char *files[2];
+    CommandFiles files;
     *options = (CostOptions){0};
-    OptionsOutcome outcome = command_line_parse(arena, argc, argv, &line, files, error);
+    OptionsOutcome outcome = command_line_parse(arena, argc, argv, &line, &files, error);
     if (outcome != OPTIONS_RUN)
         return outcome;
-    if (!files[1]) {
+    if (files.count != 2) {
         *error = "expected two files, FILE.ptx LAUNCH.json ('ptxopt run -template FILE.ptx KERNEL' prints a "
                  "launch file)";
         return OPTIONS_WRONG;
     }
-    order_files(files, ".json");
-    options->input = files[0];
-    options->launch = files[1];
+    order_files(files.data, ".json");
+    options->input = files.data[0];
+    options->launch = files.data[1];
     return OPTIONS_RUN;
 }

@@ -108,3 +108,43 @@ const char *view_options_help(Arena *arena)
              "is wrong.\n");
     return take_text(arena, &text);
 }
+
+const char *stats_options_help(Arena *arena)
+{
+    Buf text = {0};
+    buf_puts(&text, command_usage(arena, "stats"));
+    buf_puts(&text,
+             "\n"
+             "Prints what the assembler made of each kernel: of PTX, which is assembled for it; of cubins; of\n"
+             "objects, archives, libraries and programs with device code; of all of these in a folder; and of\n"
+             "tables that it wrote before. Bytes of spills are known for PTX, and for kernels without local\n"
+             "memory; builds by ptxopt-nvcc and ptxopt-ptxas add them to the table that PTXOPT_STATS names.\n"
+             "\n");
+    option_rows_print_help(stats_options_table(), &text);
+    buf_puts(&text, "\nFigures, as in tables and conditions\n");
+    for (StatsColumn column = 0; column < STATS_COLUMN_COUNT; column++)
+        buf_printf(&text, "  %-16s %s\n", stats_columns[column].name, stats_columns[column].help);
+    buf_puts(&text,
+             "\n"
+             "Exit status: 0 done; 1 a file is wrong, or the assembler is missing or rejects it; 2 the usage\n"
+             "is wrong; 5 a condition of -fail-if holds for some kernel.\n");
+    return take_text(arena, &text);
+}
+
+const char *diff_options_help(Arena *arena)
+{
+    Buf text = {0};
+    buf_puts(&text, command_usage(arena, "diff"));
+    buf_puts(&text,
+             "\n"
+             "Compares the kernels of two builds, each a table of 'ptxopt stats', a file or a folder. Kernels\n"
+             "are matched by name and architecture. Prints those that were helped or hurt, added or removed,\n"
+             "and how each figure changed in all of them. 'ptxopt stats -help' explains the figures.\n"
+             "\n");
+    option_rows_print_help(diff_options_table(), &text);
+    buf_puts(&text,
+             "\n"
+             "Exit status: 0 done; 1 a file is wrong; 2 the usage is wrong; 5 a condition of -fail-if holds\n"
+             "for some kernel of NEW.\n");
+    return take_text(arena, &text);
+}

@@ -66,27 +66,27 @@ static const char *read_option(Arena *arena, const OptionRow *row, const char *v
 OptionsOutcome run_options_parse(Arena *arena, int argc, char *const *argv, RunOptions *options, const char **error)
 {
     const CommandLine line = {"run", rows, read_option, options};
-    const char *files[2];
+    CommandFiles files;
     *options = (RunOptions){0};
     options->machine.count_memory = true;
     set_checks("all", &options->machine);
-    OptionsOutcome outcome = command_line_parse(arena, argc, argv, &line, files, error);
+    OptionsOutcome outcome = command_line_parse(arena, argc, argv, &line, &files, error);
     if (outcome != OPTIONS_RUN)
         return outcome;
-    if (!files[1]) {
+    if (files.count != 2) {
         *error = options->template ? "-template: expected FILE.ptx KERNEL" : "expected two files, FILE.ptx LAUNCH.json "
                                      "(-template FILE.ptx KERNEL prints a launch file)";
         return OPTIONS_WRONG;
     }
     if (options->template) {
-        const char *kernel_and_file[2] = {files[1], files[0]};
+        const char *kernel_and_file[2] = {files.data[1], files.data[0]};
         order_files(kernel_and_file, ".ptx");
         options->template = kernel_and_file[0];
         options->input = kernel_and_file[1];
         return OPTIONS_RUN;
     }
-    order_files(files, ".json");
-    options->input = files[0];
-    options->launch = files[1];
+    order_files(files.data, ".json");
+    options->input = files.data[0];
+    options->launch = files.data[1];
     return OPTIONS_RUN;
 }

@@ -50,15 +50,15 @@ static const char *read_option(Arena *arena, const OptionRow *row, const char *v
 OptionsOutcome view_options_parse(Arena *arena, int argc, char *const *argv, ViewOptions *options, const char **error)
 {
     const CommandLine line = {"view", rows, read_option, options};
-    const char *files[2];
+    CommandFiles files;
     *options = (ViewOptions){0};
-    OptionsOutcome outcome = command_line_parse(arena, argc, argv, &line, files, error);
+    OptionsOutcome outcome = command_line_parse(arena, argc, argv, &line, &files, error);
     if (outcome != OPTIONS_RUN)
         return outcome;
-    if (!files[0] || files[1]) {
+    if (files.count != 1) {
         *error = "expected one file, FILE.ptx, FILE.cubin or a program (-before names another one to compare with)";
         return OPTIONS_WRONG;
     }
-    options->input = files[0];
+    options->input = files.data[0];
     return OPTIONS_RUN;
 }

@@ -75,7 +75,7 @@ static bool read_figures(Arena *arena, Cubin *cubin)
     if (!cubin->arch.number)
         cubin->arch = arch;
     cubin->assembly = ARENA_NEW(arena, Assembly);
-    return assembly_read(arena, arch_names(arch).real, cubin->bytes, cubin->size, cubin->assembly);
+    return assembly_read(arena, arch_names(arch).real, cubin->bytes, cubin->size, NULL, cubin->assembly);
 }
 
 /* Reads the code of one kernel. */
@@ -148,7 +148,7 @@ static bool read_ptx(ViewSide *side, Arena *arena, const ViewOptions *options, c
         fprintf(stderr, "ptxopt: warning: %s: the PTX lines of machine instructions are unknown: %s\n",
                 side->options.input, map->unmapped);
     Assembly *assembly = ARENA_NEW(arena, Assembly);
-    if (!assembly_read(arena, run->arch, map->cubin, map->cubin_size, assembly))
+    if (!assembly_read(arena, run->arch, map->cubin, map->cubin_size, NULL, assembly))
         return fail(side->options.input, "the assembler's cubin cannot be read");
     const BlockSize block = block_size_resolve(&kernel->tuning, options->block);
     side->source.kernel = kernel->name;

@@ -32,7 +32,7 @@ static const Figures *figures_of(EmulatedModule *module)
         return module->figures;
     module->figures = ARENA_NEW(module->arena, Figures);
     if (module->cubin)
-        assembly_read(module->arena, DEVICE_ARCHITECTURE, module->cubin, module->cubin_size,
+        assembly_read(module->arena, DEVICE_ARCHITECTURE, module->cubin, module->cubin_size, NULL,
                       &module->figures->assembly);
     if (!module->figures->assembly.resource_count)
         figures_assemble(module, module->figures);

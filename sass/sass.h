@@ -142,6 +142,14 @@ typedef struct SassPlace {
  * -lineinfo, or -G); for code that was inlined, those of the inlined function. In the arena; NULL: there is none. */
 const SassPlace *sass_places(Arena *arena, const void *cubin, size_t size, const SassCode *code);
 
+/* Instructions in the code, however often they are executed. */
+typedef struct SassTally {
+    uint32_t local;        /* loads and stores of local memory: spills, and the kernel's own */
+    uint32_t looped_local; /* those of them in loops */
+} SassTally;
+
+SassTally sass_tally(Arena *arena, const SassCode *code);
+
 /* The facts about registers that nvdisasm is asked for, beside the text. */
 typedef enum SassLife {
     LIFE_NONE,

@@ -40,6 +40,7 @@ typedef struct Call {
     PtxasLine line;
     const char *folder;
     Input *inputs; /* line.inputs.count of them */
+    Buf verbose;   /* what ptxas -v said in its last run, for the build's figures */
 } Call;
 
 static void input_fail(Input *input, const char *failure)
@@ -200,7 +201,21 @@ static Words real_command(Call *call, bool originals)
         if (!originals && input->state == STATE_CHANGED)
             words_add_all(call->arena, &command, &input->knobs);
     }
+    if (build_stats_wanted())
+        words_add(call->arena, &command, "-v");
     return command;
+}
+
+/* Runs the real ptxas. */
+static int run_real(Call *call, Words *command, Log *log)
+{
+    buf_clear(&call->verbose);
+    const int status = run_command(call->arena, command, log);
+    if (build_stats_wanted() && !call->line.is_verbose)
+        build_stats_take(call->arena, log, &call->verbose);
+    else if (build_stats_wanted())
+        buf_write(&call->verbose, buf_text(&log->errors), log->errors.length);
+    return status;
 }
 
 static void replace_all(Buf *text, const char *old, const char *new)
@@ -256,7 +271,7 @@ static int assemble_originals(Call *call, bool tries)
 {
     Words command = real_command(call, true);
     Log log = {0};
-    int status = run_command(call->arena, &command, &log);
+    int status = run_real(call, &command, &log);
     name_inputs(call, &log);
     if (status == 0 && tries) {
         log_free(&log);
@@ -311,7 +326,7 @@ static int assemble_made(Call *call)
 {
     Words command = real_command(call, false);
     Log log = {0};
-    int status = run_command(call->arena, &command, &log);
+    int status = run_real(call, &command, &log);
     name_inputs(call, &log);
     if (status == 0) {
         print_logs(call, STATE_CHANGED);
@@ -388,8 +403,11 @@ int assemble(Arena *arena, const Assembling *assembling)
         return flags.is_strict ? 1 : assemble_plainly(arena, assembling);
     }
     int status = assemble_in_folder(&call);
+    if (status == 0 && build_stats_wanted())
+        build_stats_add(arena, call.inputs[0].shown, call.line.output, &call.verbose);
     for (size_t i = 0; i < call.line.inputs.count; i++)
         log_free(&call.inputs[i].log); /* logs that were not to be shown */
+    buf_free(&call.verbose);
     folder_remove();
     return status;
 }

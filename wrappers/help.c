@@ -34,7 +34,8 @@ void nvcc_help(void)
              "  -Xptxopt -strict            where ptxopt fails, or an option names a kernel that is not there, this\n"
              "                              is an error; without it the original is used, with a warning\n"
              "\n"
-             "Environment: PTXOPT_REAL_NVCC names the real nvcc; PTXOPT_STRICT=1 is -strict; when the program runs,\n"
+             "Environment: PTXOPT_REAL_NVCC names the real nvcc; PTXOPT_STRICT=1 is -strict; PTXOPT_STATS names a\n"
+             "table to which each kernel's figures are added (ptxopt stats); when the program runs,\n"
              "PTXOPT_LAUNCH_REPORT=1 prints how often each coarsened kernel was launched. Manual: man ptxopt-nvcc\n"
              "\n"
              "The options of nvcc:\n");
@@ -54,6 +55,7 @@ void ptxas_help(void)
              "                              -launches-adapted among them: the program launches coarsened kernels by\n"
              "                              their contracts; without it, -coarsen is an error\n"
              "  PTXOPT_STRICT=1             where ptxopt fails, this is an error, instead of a warning\n"
+             "  PTXOPT_STATS=FILE           add the figures of each kernel to this table (ptxopt stats)\n"
              "  PTXOPT_REAL_PTXAS           the real ptxas\n"
              "\n"
              "Manual: man ptxopt-ptxas\n"

@@ -14,6 +14,7 @@ typedef enum OptionUse {
     USE_LEVEL,
     USE_OUTPUT,
     USE_DEBUG,
+    USE_VERBOSE,
     USE_NOT,   /* of no interest to ptxopt */
 } OptionUse;
 
@@ -73,7 +74,7 @@ static const PtxasOption table[] = {
     {"suppress-double-demote-warning", NULL, false, USE_NOT},
     {"suppress-sparse-mma-advisory-info", NULL, false, USE_NOT},
     {"suppress-stack-size-warning", NULL, false, USE_NOT},
-    {"verbose", "v", false, USE_NOT},
+    {"verbose", "v", false, USE_VERBOSE},
     {"version", "V", false, USE_ASKS},
     {"warn-on-double-precision-use", "warn-double-usage", false, USE_NOT},
     {"warn-on-local-memory-usage", "warn-lmem-usage", false, USE_NOT},
@@ -119,6 +120,7 @@ static void take_option(Arena *arena, PtxasLine *line, const PtxasOption *option
     case USE_OUTPUT: line->output = value; break;
     case USE_LEVEL: line->is_debug |= strcmp(value, "0") == 0; break;
     case USE_DEBUG: line->is_debug = true; break;
+    case USE_VERBOSE: line->is_verbose = true; break;
     case USE_JUDGE:
     case USE_NOT: break;
     }

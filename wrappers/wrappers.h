@@ -3,8 +3,8 @@
  * ptxopt-ptxas has the command line of ptxas; ptxopt-nvcc has that of nvcc, which calls it back in place of ptxas.
  *
  * The files in the order of their calls, each calling only those before it: words.c, find.c, process.c; flags.c,
- * help.c, ptxas_line.c; names.c, beside.c; transform.c; assemble.c; nvcc_line.c, nvcc_adapt.c, nvcc_dryrun.c;
- * main_ptxas.c and main_nvcc.c. */
+ * help.c, ptxas_line.c; names.c, beside.c; transform.c; build_stats.c; assemble.c; nvcc_line.c, nvcc_adapt.c,
+ * nvcc_dryrun.c; main_ptxas.c and main_nvcc.c. */
 #ifndef PTXOPT_WRAPPERS_H
 #define PTXOPT_WRAPPERS_H
 
@@ -118,6 +118,7 @@ typedef struct PtxasLine {
     bool has_option_file; /* 'words' differ from those given */
     bool only_asks;       /* asks for the version, the help ... */
     bool is_debug;        /* -g or -O0 */
+    bool is_verbose;      /* -v */
     const char *arch;     /* NULL: not given */
     const char *output;   /* what ptxas writes */
     Words judge;          /* options that affect the code */
@@ -158,6 +159,15 @@ typedef struct Request {
 /* Writes ptxopt's output for 'input' to 'output'. Returns ptxopt's exit status (0: done; 3: done, but something
  * requested by name was refused), its messages in *log. */
 int transform(Arena *arena, const Request *request, const char *input, const char *output, Log *log);
+
+/* build_stats.c: the table that $PTXOPT_STATS names. */
+
+/* True if there is to be one. */
+bool build_stats_wanted(void);
+/* Moves what ptxas prints for -v alone from its log to the end of *verbose. */
+void build_stats_take(Arena *arena, Log *log, Buf *verbose);
+/* Adds the kernels of a cubin that was made of 'source', with what -v told about them. Warns if that fails. */
+void build_stats_add(Arena *arena, const char *source, const char *cubin, const Buf *verbose);
 
 /* assemble.c: one call of ptxas, with ptxopt before it. */
 
