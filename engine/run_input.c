@@ -7,12 +7,21 @@
 #include "options/options.h"
 #include "parser/parser.h"
 
+static bool changes_memory(const Options *options)
+{
+    bool wanted = false;
+    for (size_t i = 0; i < options->memory.count; i++) {
+        const MemoryOption *memory = &options->memory.data[i];
+        wanted |= memory->is_auto || memory->stages || memory->vectors;
+    }
+    return wanted;
+}
+
 /* False if nothing is to change: the code is then checked while it is read, and not kept. */
 static bool wants_bodies(const Options *options)
 {
     bool wanted = options->coarsen.count || options->jams.count || options->registers.count ||
-                  options->blocks.count || options->canonical || options->stages || options->vectors ||
-                  options->report;
+                  options->blocks.count || options->canonical || changes_memory(options) || options->report;
     for (unsigned i = 0; i < pass_count; i++)
         wanted |= options->passes.dumped[i];
     return wanted;
@@ -115,6 +124,9 @@ bool names_exist(Run *run)
     for (size_t i = 0; i < options->registers.count; i++)
         if (!named_kernel_usable(run, "-target-regs", options->registers.data[i].kernel))
             return false;
+    for (size_t i = 0; i < options->memory.count; i++)
+        if (!named_kernel_usable(run, "-memory", options->memory.data[i].kernel))
+            return false;
     for (size_t i = 0; i < options->blocks.count; i++)
         if (!kernel_exists(run, "-block", options->blocks.data[i].kernel))
             return false;
@@ -162,8 +174,7 @@ bool choose_arch(Run *run)
 static bool wants_assembler(const Options *options)
 {
     return option_given(options, OPTION_ASSEMBLER) || options->coarsen.count || options->jams.count ||
-           options->registers.count || options->stages || options->vectors || options->cubin ||
-           options->report;
+           options->registers.count || changes_memory(options) || options->cubin || options->report;
 }
 
 bool open_assembler(Run *run)

@@ -4,6 +4,7 @@
 
 #include "engine/choose/choose.h"
 #include "engine/choose/loops.h"
+#include "engine/choose/memory.h"
 #include "engine/directive.h"
 #include "engine/kernel_estimate.h"
 #include "engine/report/refusal_words.h"
@@ -93,6 +94,7 @@ static void set_request(const Run *run, KernelReport *report)
     KernelRequest *request = &report->request;
     const CoarsenOption *coarsen = options_coarsen_for(run->options, name);
     const RegistersOption *registers = options_registers_for(run->options, name);
+    const MemoryOption *memory = options_memory_for(run->options, name);
     const BlockOption *block = options_block_for(run->options, name);
     const SharedOption *shared = options_shared_for(run->options, name);
     *request = (KernelRequest){.coarsening = {.shrinks_grid = shrinks_grid(run, coarsen),
@@ -109,9 +111,11 @@ static void set_request(const Run *run, KernelReport *report)
         set_shape(report, coarsen, options_shape(run->options, coarsen));
     if (follows_source(run->options) && !(coarsen && coarsen->kernel))
         follow_directive(run, report);
-    request->staging.wanted = run->options->stages;
-    request->vectors = run->options->vectors;
-    request->staging.is_auto = run->options->stages_if_faster;
+    if (memory) {
+        report->is_memory_auto = memory->is_auto;
+        request->staging.wanted = memory->stages;
+        request->vectors = memory->vectors;
+    }
     report->is_jam_auto = options_jam_auto(run->options);
     set_jams(run, report);
     if (registers) {
@@ -159,7 +163,7 @@ static void warn_refusals(Run *run, const KernelReport *report)
         diag_warning(&run->diag, span, "kernel '%s' is not coarsened: %s", name,
                      refusal_text(run->arena, &result->refusal));
     }
-    if (is_refusal(&result->staged.refusal) && !report->request.staging.is_auto) {
+    if (is_refusal(&result->staged.refusal) && !report->is_memory_auto) {
         const Refusal *refusal = &result->staged.refusal;
         diag_warning(&run->diag, refusal->has_span ? refusal->span : result->kernel->span,
                      "no loop of kernel '%s' is staged: %s", name, refusal_text(run->arena, refusal));
@@ -200,7 +204,8 @@ static bool is_coarsened_already(Run *run, const KernelReport *report)
 
 static bool is_searched(const Run *run, const KernelReport *kernel)
 {
-    return run->assembler && (kernel->is_auto || kernel->is_jam_auto || kernel->request.reduce);
+    return run->assembler &&
+           (kernel->is_auto || kernel->is_jam_auto || kernel->is_memory_auto || kernel->request.reduce);
 }
 
 static bool is_interrupted(const Run *run)
@@ -224,7 +229,7 @@ static void search_begin(Run *run, const KernelReport *kernel)
 static void search_end(Run *run, const KernelReport *kernel)
 {
     const char *name = kernel->result.kernel->name;
-    const bool chooses = kernel->is_auto || kernel->is_jam_auto;
+    const bool chooses = kernel->is_auto || kernel->is_jam_auto || kernel->is_memory_auto;
     assembler_judge_settle(&run->judge);
     if (!is_searched(run, kernel))
         return;
@@ -291,6 +296,27 @@ static void prefer_loops_alone(Run *run, KernelReport *kernel, const KernelReque
     kernel->loops_choice = alone;
 }
 
+/* Chooses what is staged and joined, within a time limit, and the coarsening with it. */
+static void complete_memory(Run *run, KernelReport *kernel)
+{
+    const double seconds = options_memory_seconds(run->options);
+    KernelRequest *request = &kernel->request;
+    if (run->assembler)
+        assembler_judge_limit(&run->judge, seconds);
+    progress_phase(&run->progress, "comparing forms with tiles and vectors", seconds);
+    kernel->memory_choice = choose_memory(run->arena, kernel->result.kernel, request, &run->pipeline, &run->choice,
+                                          kernel->is_auto ? &kernel->choice : NULL);
+    *request = kernel->memory_choice.request;
+    if (run->assembler)
+        assembler_judge_limit(&run->judge, HUGE_VAL);
+    if (!kernel->memory_choice.coarsens_otherwise)
+        return;
+    kernel->choice.outcome = FACTOR_BY_MEMORY;
+    for (unsigned i = 0; i < kernel->choice.trial_count; i++)
+        kernel->choice.trials[i].chosen = false;
+    kernel->choice.speedup = 0;
+}
+
 /* Puts the best choices into the request, which is all that remains of the trials. */
 static void complete_request(Run *run, KernelReport *kernel)
 {
@@ -309,6 +335,8 @@ static void complete_request(Run *run, KernelReport *kernel)
         kernel->choice = choose_factor(run->arena, function, request, &run->pipeline, &context);
         *request = kernel->choice.request;
     }
+    if (kernel->is_memory_auto)
+        complete_memory(run, kernel);
     if (kernel->is_jam_auto) {
         progress_phase(&run->progress, "comparing loops", HUGE_VAL);
         kernel->loops_choice = choose_jams(run->arena, function, request, &run->pipeline, &run->choice);

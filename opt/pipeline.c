@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "opt/demands.h"
+#include "opt/memory/apply.h"
 #include "opt/registers/moves/knobs.h"
 #include "opt/passes.h"
 
@@ -26,19 +27,36 @@ static Figures measure(const PipelineOptions *options, const FunctionForm *form)
     return figures;
 }
 
-/* Merges the loads and computations that the replicas of one thread, now side by side, have in common. */
-static void reuse(PassContext *context)
+/* Merges the loads and computations that the replicas of one thread, now side by side, have in common; 'joins': and
+ * joins neighbouring accesses. */
+static void reuse(PassContext *context, bool joins)
 {
     bool changed = pass_run(context, PASS_LOAD_REUSE);
     changed |= pass_run(context, PASS_ADDRESSES);
     changed |= pass_run(context, PASS_INDUCTION);
     changed |= pass_run(context, PASS_FORWARD);
     changed |= pass_run(context, PASS_ACCUMULATOR);
-    changed |= pass_run(context, PASS_VECTORIZE);
+    if (joins)
+        changed |= pass_run(context, PASS_VECTORIZE);
     changed |= pass_run(context, PASS_BASES);
     changed |= pass_run(context, PASS_POINTERS);
     if (changed)
         pass_run(context, PASS_CLEANUP);
+}
+
+/* Joins neighbouring accesses after loops were staged. */
+static void join_later(PassContext *context)
+{
+    if (!pass_run(context, PASS_VECTORIZE))
+        return;
+    pass_run(context, PASS_BASES);
+    pass_run(context, PASS_POINTERS);
+    pass_run(context, PASS_CLEANUP);
+}
+
+static bool joins_later(const KernelRequest *request)
+{
+    return request->staging.wanted && request->staging.before_vectors;
 }
 
 static bool has_slow_side(const Body *body)
@@ -81,44 +99,14 @@ static void unroll_jam(PassContext *context, const KernelRequest *request, Kerne
         pass_run(context, PASS_CLEANUP);
 }
 
-/* True if a body is predicted to take longer than another form of it; false if times are not predicted. */
-static bool is_slower(PassContext *context, const Body *body, const Body *other)
-{
-    Figures now = {0}, then = {0};
-    const Judge *judge = context->judge;
-    const FunctionForm form = pass_form(context, body), before = pass_form(context, other);
-    const LaunchChange change = contract_change(&context->contract);
-    if (!judge || !judge->predict || !judge->measure(judge->context, &form, &now) ||
-        !judge->measure(judge->context, &before, &then))
-        return false;
-    Prediction of_form = judge->predict(judge->context, &form, &now, &change);
-    Prediction of_before = judge->predict(judge->context, &before, &then, &change);
-    return of_form.known && of_before.known && of_form.cycles > of_before.cycles;
-}
-
-/* Joins accesses of each thread to vectors, those of the rounds of a loop included. The body stays as it is if that is
- * predicted to take longer. */
 static void make_vectors(PassContext *context, KernelResult *result)
 {
-    Body *before = body_clone(context->body);
-    if (pass_run(context, PASS_ROW_VECTORS))
-        pass_run(context, PASS_CLEANUP);
-    if (pass_run(context, PASS_VECTORS)) {
-        pass_run(context, PASS_BASES);
-        pass_run(context, PASS_POINTERS);
-        pass_run(context, PASS_CLEANUP);
-    }
+    const bool done = memory_vectors(context, &result->vectors_are_slower);
+    result->vectors = done ? OUTCOME_DONE : OUTCOME_UNCHANGED;
     result->vector_list = context->vectors;
-    const bool changed = vectors_joined(&context->vectors) > 0;
-    result->vectors_are_slower = changed && is_slower(context, context->body, before);
-    result->vectors = changed && !result->vectors_are_slower ? OUTCOME_DONE : OUTCOME_UNCHANGED;
-    if (result->vectors == OUTCOME_DONE)
-        body_free(before);
-    else
-        pass_set_body(context, before);
 }
 
-static void coarsen(PassContext *context, KernelResult *result)
+static void coarsen(PassContext *context, const KernelRequest *request, KernelResult *result)
 {
     bool had_slow_side = has_slow_side(context->body);
     if (!pass_is_enabled(context->options, PASS_COARSEN))
@@ -133,54 +121,11 @@ static void coarsen(PassContext *context, KernelResult *result)
     result->has_fast_paths = !had_slow_side && has_slow_side(context->body);
     pass_run(context, PASS_CLEANUP);
     pass_run(context, PASS_DECIDE);
-    reuse(context);
+    reuse(context, !joins_later(request));
     result->reuse = context->reuse;
     result->coarsening = OUTCOME_DONE;
     result->contract = context->contract;
     result->block_after = context->block;
-}
-
-/* Stages what can be staged, with rows of this many bytes (0: chosen). */
-static bool stage(PassContext *context, const StageRequest *request, unsigned depth)
-{
-    StageRequest own = *request;
-    own.depth = depth ? depth : request->depth;
-    context->staging = &own;
-    context->staged = (StageResult){.refusal = {.reason = REFUSAL_SWITCHED_OFF}};
-    bool done = pass_run(context, PASS_STAGE);
-    if (done) {
-        pass_run(context, PASS_CLEANUP);
-        pass_run(context, PASS_POINTERS);
-        pass_run(context, PASS_CLEANUP);
-    }
-    context->staging = NULL;
-    return done;
-}
-
-/* Stages with the depth that is predicted to be the fastest, or not at all. */
-static bool stage_best(PassContext *context, const StageRequest *request)
-{
-    static const unsigned depths[] = {128, 64, 32};
-    Body *input = body_clone(context->body), *best = body_clone(input);
-    StageResult staged = {.refusal = {.reason = REFUSAL_NONE}};
-    for (size_t i = 0; i < COUNT_OF(depths) && context->judge && context->judge->predict; i++) {
-        pass_set_body(context, body_clone(input));
-        bool done = stage(context, request, depths[i]);
-        if (done && is_slower(context, best, context->body)) {
-            staged = context->staged;
-            body_free(best);
-            best = body_clone(context->body);
-        } else if (!done && !staged.loops.count) {
-            staged = context->staged;
-        }
-    }
-    bool found = stage_count(&staged) > 0;
-    if (!found && !staged.loops.count && !is_refusal(&staged.refusal))
-        staged.refusal = (Refusal){.reason = REFUSAL_STAGE_SLOWER};
-    context->staged = staged;
-    pass_set_body(context, best);
-    body_free(input);
-    return found;
 }
 
 static void stage_loops(PassContext *context, const KernelRequest *request, KernelResult *result)
@@ -188,7 +133,10 @@ static void stage_loops(PassContext *context, const KernelRequest *request, Kern
     StageRequest staging = request->staging;
     const LaunchChange change = kernel_launch_change(result);
     staging.dynamic_shared = launch_change_shared(&change, request->dynamic_shared);
-    bool done = staging.is_auto ? stage_best(context, &staging) : stage(context, &staging, 0);
+    const bool done = memory_stage(context, &staging);
+    const bool has_replicas = result->coarsening == OUTCOME_DONE || kernel_is_jammed(result);
+    if (joins_later(request) && has_replicas)
+        join_later(context);
     result->staging = done ? OUTCOME_DONE : OUTCOME_REFUSED;
     result->staged = context->staged;
 }
@@ -411,10 +359,10 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     if (request->jam_count)
         unroll_jam(&context, request, result);
     if (request->coarsen)
-        coarsen(&context, result);
+        coarsen(&context, request, result);
     if (kernel_is_jammed(result) && result->coarsening != OUTCOME_DONE) {
         pass_run(&context, PASS_DECIDE);
-        reuse(&context);
+        reuse(&context, !joins_later(request));
     }
     if (request->staging.wanted)
         stage_loops(&context, request, result);

@@ -113,11 +113,11 @@ static void check_files(Reader *reader)
         options_fail(reader, "-cubin needs an assembler, but -assembler none is given");
 }
 
-/* -auto stands for three options, each unless it is given for all kernels. */
+/* -auto stands for four options, each unless it is given for all kernels. */
 static void expand_auto(Reader *reader)
 {
     Options *options = reader->options;
-    bool coarsens = false, reduces = false;
+    bool coarsens = false, reduces = false, reads = false;
     if (!options->does_what_pays)
         return;
     if (options->assembler_none)
@@ -126,8 +126,12 @@ static void expand_auto(Reader *reader)
         coarsens |= !options->coarsen.data[i].kernel;
     for (size_t i = 0; i < options->registers.count; i++)
         reduces |= !options->registers.data[i].kernel;
+    for (size_t i = 0; i < options->memory.count; i++)
+        reads |= !options->memory.data[i].kernel;
     if (!coarsens)
         options_read_coarsen(reader, "auto");
+    if (!reads)
+        options_read_memory(reader, "auto");
     if (!options->jams.count)
         options_read_jam(reader, "auto");
     if (!reduces)
@@ -260,6 +264,12 @@ double options_search_seconds(const Options *options)
     return options->search < 0 ? by_level[options->level] : options->search;
 }
 
+double options_memory_seconds(const Options *options)
+{
+    static const double default_seconds = 20;
+    return options->search < 0 ? default_seconds : options->search;
+}
+
 /* The last option that names the kernel, or else the last one without a kernel. */
 #define OPTION_FOR(list, kernel_name, applies)                                                                         \
     do {                                                                                                               \
@@ -291,6 +301,11 @@ Shape options_shape(const Options *options, const CoarsenOption *coarsen)
 const RegistersOption *options_registers_for(const Options *options, const char *kernel)
 {
     OPTION_FOR(options->registers, kernel, true);
+}
+
+const MemoryOption *options_memory_for(const Options *options, const char *kernel)
+{
+    OPTION_FOR(options->memory, kernel, true);
 }
 
 const BlockOption *options_block_for(const Options *options, const char *kernel)

@@ -29,6 +29,13 @@ typedef struct CoarsenOption {
     Shape shape; /* as written: "x2" is of threads and "bx2" of blocks, whatever -coarsen-level says */
 } CoarsenOption;
 
+/* -memory [KERNEL:]auto|off|LIST */
+typedef struct MemoryOption {
+    const char *kernel;
+    bool is_auto;
+    bool stages, vectors;
+} MemoryOption;
+
 /* -target-regs [KERNEL:]N|auto|fewest[:P] */
 typedef struct RegistersOption {
     const char *kernel;
@@ -92,9 +99,7 @@ typedef struct Options {
     AssemblerKind assembler;
     VEC(const char *) ptxas_options; /* -Xptxas */
     PathList python_folders; /* where an assembler may be, too; a NULL follows, unless it is empty */
-    bool stages;     /* -memory stage, auto */
-    bool stages_if_faster; /* -memory auto */
-    bool vectors;    /* -memory vectors, auto */
+    VEC(MemoryOption) memory;
     bool spill;      /* -target-regs N may cost spills */
     bool knobs;      /* -target-regs may try options of the assembler */
     bool does_what_pays; /* -auto: options_check turns it into the options that it stands for */
@@ -163,10 +168,13 @@ const CoarsenOption *options_coarsen_for(const Options *options, const char *ker
 /* The shape that it asks for: -coarsen-level block makes all its factors those of blocks. */
 Shape options_shape(const Options *options, const CoarsenOption *coarsen);
 const RegistersOption *options_registers_for(const Options *options, const char *kernel);
+const MemoryOption *options_memory_for(const Options *options, const char *kernel);
 const BlockOption *options_block_for(const Options *options, const char *kernel);
 const SharedOption *options_shared_for(const Options *options, const char *kernel);
 /* Seconds that the search for a form of one kernel may take: those of -search, or what the level allows. */
 double options_search_seconds(const Options *options);
+/* The same for the forms that -memory auto compares. */
+double options_memory_seconds(const Options *options);
 /* True if figures of all kernels are wanted, before and after. */
 bool options_want_figures(const Options *options);
 /* True if "-uj auto" is given. */

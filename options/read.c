@@ -413,18 +413,31 @@ static const char *next_word(Arena *arena, const char **at)
     return word;
 }
 
-void options_read_memory(Reader *reader, const char *text)
+/* "stage", "vectors" or both; false if a word is neither. */
+static bool read_memory_list(Reader *reader, const char *at, MemoryOption *option)
 {
-    Options *options = reader->options;
-    const char *at = text, *word;
-    options->stages = options->vectors = options->stages_if_faster = strcmp(text, "auto") == 0;
+    const char *word;
     while ((word = next_word(reader->arena, &at)) != NULL) {
         const bool stages = strcmp(word, "stage") == 0, vectors = strcmp(word, "vectors") == 0;
-        options->stages |= stages;
-        options->vectors |= vectors;
-        if (!stages && !vectors && strcmp(text, "off") != 0 && strcmp(text, "auto") != 0)
-            options_fail(reader, "-memory %s: expected 'auto', 'off', 'stage', 'vectors' or 'stage,vectors'", text);
+        option->stages |= stages;
+        option->vectors |= vectors;
+        if (!stages && !vectors)
+            return false;
     }
+    return true;
+}
+
+void options_read_memory(Reader *reader, const char *text)
+{
+    MemoryOption option = {.kernel = NULL};
+    const char *at;
+    if (!split_kernel(reader, "-memory", text, &option.kernel, &at))
+        return;
+    option.is_auto = strcmp(at, "auto") == 0;
+    if (!option.is_auto && strcmp(at, "off") != 0 && !read_memory_list(reader, at, &option))
+        options_fail(reader, "-memory %s: expected 'auto', 'off', 'stage', 'vectors' or 'stage,vectors'", text);
+    else
+        VEC_PUSH(reader->arena, reader->options->memory, option);
 }
 
 void options_read_passes(Reader *reader, const char *text)

@@ -1,5 +1,5 @@
-/* The forms that -coarsen auto and -uj auto tried, and their decisions, as facts: engine/report/trial_words.h words
- * them. */
+/* The forms that -coarsen auto, -uj auto and -memory auto tried, and their decisions, as facts:
+ * engine/report/trial_words.h words them. */
 #ifndef PTXOPT_ENGINE_CHOOSE_TRIALS_H
 #define PTXOPT_ENGINE_CHOOSE_TRIALS_H
 
@@ -75,6 +75,7 @@ typedef enum FactorOutcome {
     FACTOR_NO_GAIN,     /* 'best' does not gain enough */
     FACTOR_CHOSEN,      /* 'best' */
     FACTOR_LOOPS_ALONE, /* not 'best', because iterations of loops side by side are faster without it */
+    FACTOR_BY_MEMORY,   /* not 'best', because another form is faster with what -memory does */
 } FactorOutcome;
 
 /* The decision of -coarsen auto. Trials end here: only the request is used to make the form that is installed. */
@@ -123,5 +124,41 @@ typedef struct LoopsChoice {
     JamTrial *trials;
     unsigned trial_count;
 } LoopsChoice;
+
+/* A form that -memory auto tried. */
+typedef struct MemoryTrial {
+    bool coarsens; /* with this coarsening: */
+    CoarsenRequest coarsening;
+    bool stages, vectors;
+    unsigned depth; /* staged: as in StageRequest, */
+    bool unrolls, before_vectors; /* as well */
+    double speedup; /* predicted, over the form without; 0: unknown */
+    bool chosen;
+    TrialVerdict verdict;
+} MemoryTrial;
+
+typedef enum MemoryOutcome {
+    MEMORY_NOT_ASKED,
+    MEMORY_NO_ASSEMBLER,
+    MEMORY_NO_BLOCK,  /* the block size is unknown, so times are */
+    MEMORY_UNKNOWN,   /* the time without is unknown: 'without' */
+    MEMORY_NONE,      /* there is nothing to stage or to join */
+    MEMORY_NO_GAIN,
+    MEMORY_CHOSEN,
+} MemoryOutcome;
+
+/* The decision of -memory auto. */
+typedef struct MemoryChoice {
+    KernelRequest request; /* the kernel's, with what was chosen, which may include another coarsening */
+    MemoryOutcome outcome;
+    TrialVerdict without;
+    const MemoryTrial *best; /* NULL: none was compared */
+    bool is_counted;         /* times are of a launch that was counted, not estimated */
+    bool coarsens_otherwise; /* chosen: with another coarsening than was chosen without */
+    StageResult refused;     /* MEMORY_NONE: why nothing can be staged */
+    MemoryTrial *trials;
+    unsigned trial_count;
+    unsigned left_out;       /* trials that were not compared because the time was over */
+} MemoryChoice;
 
 #endif

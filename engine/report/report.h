@@ -30,8 +30,10 @@ typedef struct KernelReport {
     Standing before, after;
     RegisterEstimate estimate_before, estimate_after; /* by the register model; for reports */
     bool is_auto; /* -coarsen auto */
+    bool is_memory_auto; /* -memory auto */
     bool is_directed; /* a directive in the kernel says how it is coarsened */
     FactorChoice choice;
+    MemoryChoice memory_choice;
     LoopDirective *loop_directives; /* -uj source */
     unsigned loop_directive_count;
     unsigned jams_named; /* how many of the request's, its first ones, options and directives name */

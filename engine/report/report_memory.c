@@ -3,6 +3,8 @@
 
 #include "engine/report/json.h"
 #include "engine/report/refusal_words.h"
+#include "engine/report/report_trials.h"
+#include "engine/report/trial_words.h"
 
 static unsigned line_of(const Report *report, Span span)
 {
@@ -37,9 +39,12 @@ static void print_load(Buf *out, const Report *report, const StagedLoad *load)
 static void print_loop(Buf *out, const Report *report, const StagedLoop *loop)
 {
     buf_printf(out, "  memory: the loop that ends on line %u: ", line_of(report, loop->span));
+    if (loop->done && loop->unrolled > 1)
+        buf_printf(out, "staged, %u rounds at a time, %u of them unrolled, ", loop->rounds, loop->unrolled);
+    else if (loop->done)
+        buf_printf(out, "staged, %u rounds at a time, ", loop->rounds);
     if (loop->done)
-        buf_printf(out, "staged, %u rounds at a time, in %llu bytes of shared memory%s\n", loop->rounds,
-                   (unsigned long long)loop->shared,
+        buf_printf(out, "in %llu bytes of shared memory%s\n", (unsigned long long)loop->shared,
                    loop->votes ? ", where all threads of a block get there" : "");
     else
         print_refusal(out, report, &loop->refusal);
@@ -47,15 +52,30 @@ static void print_loop(Buf *out, const Report *report, const StagedLoop *loop)
         print_load(out, report, &loop->loads.data[i]);
 }
 
+/* The loops that were looked at: those of the result, or those of which -memory auto stages none. */
+static const StageResult *looked_at(const KernelReport *kernel)
+{
+    const StageResult *refused = &kernel->memory_choice.refused;
+    if (kernel->result.staging != OUTCOME_NOT_ASKED)
+        return &kernel->result.staged;
+    return kernel->is_memory_auto && !stage_count(refused) ? refused : NULL;
+}
+
 void staging_print(const Report *report, const KernelReport *kernel, Buf *out)
 {
-    const StageResult *staged = &kernel->result.staged;
-    if (kernel->result.staging == OUTCOME_NOT_ASKED)
+    const StageResult *staged = looked_at(kernel);
+    if (kernel->is_memory_auto) {
+        buf_puts(out, "  memory: auto: ");
+        memory_choice_print(&kernel->memory_choice, out);
+        buf_puts(out, "\n");
+        memory_trials_print(&kernel->memory_choice, report->lists_all, out);
+    }
+    if (!staged)
         return;
     if (is_refusal(&staged->refusal)) {
         buf_puts(out, "  memory: refused: ");
         print_refusal(out, report, &staged->refusal);
-    } else if (!staged->loops.count) {
+    } else if (!staged->loops.count && kernel->result.staging != OUTCOME_NOT_ASKED) {
         buf_puts(out, "  memory: no loop to stage\n");
     }
     for (size_t i = 0; i < staged->loops.count; i++)
@@ -99,6 +119,7 @@ static json_t *loop_json(const Report *report, const StagedLoop *loop)
     json_object_set_new(value, "staged", json_boolean(loop->done));
     if (loop->done) {
         json_object_set_new(value, "rounds", json_integer(loop->rounds));
+        json_object_set_new(value, "unrolled", json_integer(loop->unrolled));
         json_set_number(value, "shared_bytes", loop->shared);
         json_object_set_new(value, "votes", json_boolean(loop->votes));
     } else {
@@ -110,10 +131,50 @@ static json_t *loop_json(const Report *report, const StagedLoop *loop)
     return value;
 }
 
+static json_t *words_json(Buf *words)
+{
+    json_t *text = json_text(buf_text(words));
+    buf_free(words);
+    return text;
+}
+
+static json_t *trial_json(const MemoryTrial *trial)
+{
+    json_t *value = json_object();
+    Buf form = {0}, verdict = {0};
+    memory_form_print(trial, &form);
+    trial_verdict_print(&trial->verdict, &verdict);
+    json_object_set_new(value, "form", words_json(&form));
+    json_object_set_new(value, "coarsened", json_boolean(trial->coarsens));
+    json_object_set_new(value, "depth", trial->stages ? json_integer(trial->depth ? trial->depth : STAGE_DEPTH)
+                                                      : json_null());
+    json_object_set_new(value, "unrolled", json_boolean(trial->unrolls));
+    json_object_set_new(value, "vectors", json_boolean(trial->vectors));
+    json_object_set_new(value, "speedup", trial->speedup > 0 ? json_real(trial->speedup) : json_null());
+    json_object_set_new(value, "chosen", json_boolean(trial->chosen));
+    json_object_set_new(value, "verdict", words_json(&verdict));
+    return value;
+}
+
+static void set_choice(json_t *value, const MemoryChoice *choice)
+{
+    Buf words = {0};
+    json_t *trials = json_array();
+    memory_choice_print(choice, &words);
+    for (unsigned i = 0; i < choice->trial_count; i++)
+        json_array_append_new(trials, trial_json(&choice->trials[i]));
+    json_object_set_new(value, "auto", words_json(&words));
+    json_object_set_new(value, "left_out", json_integer(choice->left_out));
+    json_object_set_new(value, "trials", trials);
+}
+
 json_t *staging_json(const Report *report, const KernelReport *kernel)
 {
-    const StageResult *staged = &kernel->result.staged;
+    static const StageResult none = {.refusal = {.reason = REFUSAL_NONE}};
+    const StageResult *staged = looked_at(kernel) ? looked_at(kernel) : &none;
     json_t *value = json_object(), *loops = json_array();
+    if (kernel->is_memory_auto)
+        set_choice(value, &kernel->memory_choice);
     for (size_t i = 0; i < staged->loops.count; i++)
         json_array_append_new(loops, loop_json(report, &staged->loops.data[i]));
     if (is_refusal(&staged->refusal))

@@ -52,6 +52,41 @@ void coarsen_trials_print(const FactorChoice *choice, bool all, Buf *out)
     arena_free(scratch);
 }
 
+static int compare_memory(const void *a, const void *b)
+{
+    const MemoryTrial *x = *(const MemoryTrial *const *)a, *y = *(const MemoryTrial *const *)b;
+    if (x->chosen != y->chosen)
+        return x->chosen ? -1 : 1;
+    if (x->speedup != y->speedup)
+        return x->speedup > y->speedup ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+void memory_trials_print(const MemoryChoice *choice, bool all, Buf *out)
+{
+    const unsigned count = choice->trial_count, shown = all || count < SHOWN ? count : SHOWN;
+    if (!count)
+        return;
+    Arena *scratch = arena_new();
+    const MemoryTrial **trials = ARENA_ARRAY(scratch, const MemoryTrial *, count);
+    for (unsigned i = 0; i < count; i++)
+        trials[i] = &choice->trials[i];
+    qsort(trials, count, sizeof *trials, compare_memory);
+    buf_printf(out, "    %u form%s tried%s\n", count, plural(count),
+               shown < count ? "; the fastest (-v lists all):" : ":");
+    for (unsigned i = 0; i < shown; i++) {
+        buf_puts(out, trials[i]->chosen ? "      chosen " : "      ");
+        memory_form_print(trials[i], out);
+        buf_puts(out, ": ");
+        if (trials[i]->verdict.state == TRIAL_NOT_REACHED)
+            buf_puts(out, "left out");
+        else
+            trial_verdict_print(&trials[i]->verdict, out);
+        buf_puts(out, "\n");
+    }
+    arena_free(scratch);
+}
+
 void jam_trials_print(const LoopsChoice *choice, bool all, Buf *out)
 {
     unsigned left = 0;

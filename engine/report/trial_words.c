@@ -172,6 +172,7 @@ void factor_choice_print(const FactorChoice *choice, Buf *out)
     case FACTOR_NOT_ASKED: break;
     case FACTOR_IMPOSSIBLE: refusal_print(&choice->request.refused, out); break;
     case FACTOR_CHOSEN: taken_print(choice, out); break;
+    case FACTOR_BY_MEMORY: buf_puts(out, "chosen together with what -memory does"); break;
     default: reluctance_print(choice, out);
     }
 }
@@ -202,4 +203,53 @@ void loops_choice_print(const LoopsChoice *choice, Buf *out)
         break;
     case LOOPS_CHOSEN: loops_chosen_print(choice, out); break;
     }
+}
+
+void memory_form_print(const MemoryTrial *trial, Buf *out)
+{
+    const CoarsenRequest *coarsening = &trial->coarsening;
+    char parts[SHAPE_TEXT], stride[16];
+    if (trial->coarsens)
+        buf_printf(out, "%s with stride %s, ", shape_text(&coarsening->shape, parts),
+                   stride_text(&coarsening->stride, stride));
+    if (trial->coarsens && coarsening->guards != GUARDS_AUTO)
+        buf_printf(out, "%s guards, ", guard_form_name(coarsening->guards));
+    if (trial->stages)
+        buf_printf(out, "rows of %u bytes staged%s", trial->depth ? trial->depth : STAGE_DEPTH,
+                   trial->unrolls ? " and unrolled" : "");
+    buf_printf(out, "%s%s", trial->stages && trial->vectors ? " and " : "", trial->vectors ? "vectors" : "");
+}
+
+static void memory_best_print(const MemoryChoice *choice, Buf *out)
+{
+    memory_form_print(choice->best, out);
+    buf_printf(out, ", predicted (%s) to be ", basis_text(choice->is_counted));
+    trial_verdict_print(&choice->best->verdict, out);
+}
+
+void memory_choice_print(const MemoryChoice *choice, Buf *out)
+{
+    switch (choice->outcome) {
+    case MEMORY_NOT_ASKED: break;
+    case MEMORY_NO_ASSEMBLER: buf_puts(out, "not done: there is no assembler, which choosing needs"); break;
+    case MEMORY_NO_BLOCK:
+        buf_puts(out, "not done: times are predicted for a block size, which -block or -launch would tell");
+        break;
+    case MEMORY_UNKNOWN:
+        buf_puts(out, "not done: the time without is unknown: ");
+        trial_verdict_print(&choice->without, out);
+        break;
+    case MEMORY_NONE: buf_puts(out, "not done: there is nothing to stage or to join"); break;
+    case MEMORY_NO_GAIN:
+        buf_puts(out, "not done: ");
+        if (choice->best)
+            memory_best_print(choice, out);
+        else
+            buf_puts(out, "no form can be compared that spills no more");
+        break;
+    case MEMORY_CHOSEN: memory_best_print(choice, out); break;
+    }
+    if (choice->left_out)
+        buf_printf(out, "; %u form%s left out, because the time was over (-search)", choice->left_out,
+                   plural(choice->left_out));
 }

@@ -1,4 +1,4 @@
-/* The words for what -coarsen auto and -uj auto tried and chose. */
+/* The words for what -coarsen auto, -uj auto and -memory auto tried and chose. */
 #ifndef PTXOPT_ENGINE_REPORT_TRIAL_WORDS_H
 #define PTXOPT_ENGINE_REPORT_TRIAL_WORDS_H
 
@@ -8,5 +8,8 @@
 void trial_verdict_print(const TrialVerdict *verdict, Buf *out);
 void factor_choice_print(const FactorChoice *choice, Buf *out);
 void loops_choice_print(const LoopsChoice *choice, Buf *out);
+void memory_choice_print(const MemoryChoice *choice, Buf *out);
+/* "bx4,by4 with stride block, rows of 128 bytes staged and vectors". */
+void memory_form_print(const MemoryTrial *trial, Buf *out);
 
 #endif

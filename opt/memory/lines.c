@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { STEP_MOST = 64 /* elements of a round */ };
+enum { STEP_MOST = 64, ACROSS_MOST = 16 /* elements of a round, and between threads */ };
 
 void line_find_root(const Staging *s, Member *member)
 {
@@ -28,7 +28,7 @@ static bool is_of_line(const Member *member)
     const unsigned needed = 1 << INDEX_X | 1 << INDEX_ROUND;
     const int64_t across = pattern->slope[INDEX_X], step = pattern->slope[INDEX_ROUND], bytes = member->bytes;
     return member->root != REG_NONE && (pattern->depends & needed) == needed && !(pattern->unknown & needed) &&
-           across > 0 && step > 0 && across % bytes == 0 && step % bytes == 0 && across <= UNIT_MOST &&
+           across > 0 && step > 0 && across % bytes == 0 && step % bytes == 0 && across <= ACROSS_MOST * bytes &&
            step <= STEP_MOST * bytes;
 }
 

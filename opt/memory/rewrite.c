@@ -336,6 +336,23 @@ static Block *outside_loops(const Rewrite *w)
     return block;
 }
 
+static unsigned count_instructions(const Block *block)
+{
+    unsigned count = 0;
+    for (const Inst *inst = block->first; inst; inst = inst->next)
+        count++;
+    return count;
+}
+
+/* The instructions of a round, and its share of those of a tile. */
+static double work_of_round(const Rewrite *w)
+{
+    double work = (double)(count_instructions(w->top) + count_instructions(w->tail)) / w->s->rounds;
+    for (uint32_t b = 0; b < w->s->loop->block_count; b++)
+        work += count_instructions(versions_block(&w->versions, w->s->loop->blocks[b]));
+    return work;
+}
+
 void stage_rewrite(Staging *s)
 {
     Rewrite w = {.s = s, .body = s->body, .index = {REG_NONE, REG_NONE, REG_NONE}};
@@ -352,6 +369,8 @@ void stage_rewrite(Staging *s)
     test_lines(&w);
     for (uint32_t b = 0; b < s->loop->block_count; b++)
         s->loop->blocks[b]->is_cold = true;
+    s->report->work = work_of_round(&w);
+    s->report->unrolled = s->request->unrolls ? rewrite_unroll(&w) : 1;
     versions_join(&w.versions, s->after);
     block_replace_pred(s->after, versions_block(&w.versions, s->latch), w.rest);
     versions_finish(&w.versions);

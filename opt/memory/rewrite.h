@@ -39,6 +39,10 @@ bool tiles_match(const Tile *a, const Tile *b);
 /* A load or store of this many elements in shared memory. */
 Inst *shared_access(Rewrite *w, bool is_store, Type type, const RegId *regs, unsigned count, RegId base,
                     int64_t offset);
+/* unroll.c */
+/* Puts rounds of the staged loop one after the other, if it is a single block; their number. */
+unsigned rewrite_unroll(Rewrite *w);
+
 /* Lets the threads of the block load all tiles together, in the top, between two barriers. */
 void rewrite_fill(Rewrite *w);
 

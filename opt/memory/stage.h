@@ -4,10 +4,14 @@
 
 #include "opt/common/refusal.h"
 
+enum { STAGE_DEPTH = 128 };
+
 typedef struct StageRequest {
     bool wanted;
-    bool is_auto;            /* only if that is predicted to be faster */
-    unsigned depth;          /* bytes that a thread reads of a row before the next tile; 0: chosen */
+    unsigned depth;          /* bytes that a thread reads of a row before the next tile; 0: STAGE_DEPTH, less if many
+                              * tiles would then cost blocks on an SM */
+    bool unrolls;            /* rounds of a staged loop become one, where it is a single block */
+    bool before_vectors;     /* before accesses of replicas are joined to vectors: lines need single elements */
     uint64_t dynamic_shared; /* bytes of a block at launch */
 } StageRequest;
 
@@ -26,6 +30,8 @@ typedef struct StagedLoop {
     Span span;        /* of the branch that ends it */
     bool done;
     unsigned rounds;  /* done: the rounds that a tile is for */
+    unsigned unrolled; /* done: those of them that follow one another without a branch */
+    double work;      /* done: instructions of a round, with the round's share of what is done for its tile */
     uint64_t shared;  /* done: bytes of all its tiles */
     bool votes;       /* done: threads vote beforehand on whether all of them get there */
     Refusal refusal;  /* not done */

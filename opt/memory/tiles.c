@@ -11,7 +11,6 @@
 
 enum {
     SECTOR = 32,          /* bytes */
-    DEPTH = 128,           /* bytes of a row in a tile: two sectors */
     ROUNDS_MOST = 32,
     LOADS_MOST = 16,      /* of a thread for one tile */
     BYTES_OF_THREAD = 96, /* shared memory that does not cost blocks on an SM full of threads, on most architectures */
@@ -246,7 +245,7 @@ static unsigned power_below(uint64_t value)
 static unsigned rounds_wanted(const Staging *s, const Tile *tile)
 {
     const Pattern *pattern = &tile->members[0].pattern;
-    uint64_t depth = s->request->depth ? s->request->depth : DEPTH, step = tile->unit;
+    uint64_t depth = s->request->depth ? s->request->depth : STAGE_DEPTH, step = tile->unit;
     if (tile->is_line)
         step = (uint64_t)tile->step * tile->unit;
     if (tile->dims[0] == INDEX_ROUND && !(pattern->unknown >> INDEX_ROUND & 1))
@@ -356,12 +355,13 @@ static bool place_tiles(Staging *s, uint64_t most)
     return true;
 }
 
+/* A depth that is asked for may cost blocks on an SM. */
 static uint64_t bytes_most(const Staging *s)
 {
     uint64_t used = s->shared + s->request->dynamic_shared, most = (uint64_t)BYTES_OF_THREAD * s->threads;
     uint64_t left = used < SHARED_MOST ? SHARED_MOST - used : 0;
     most = most < BYTES_LEAST ? BYTES_LEAST : most;
-    return most < left ? most : left;
+    return most < left && !s->request->depth ? most : left;
 }
 
 static void keep_paying(Staging *s)

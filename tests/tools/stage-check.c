@@ -5,8 +5,9 @@
  *
  * Some kernels are coarsened before, and for some the launch has other blocks than the pass was told. Prints the
  * errors, and at the end the numbers of kernels in which a loop was staged or none, and, of the former, of those whose
- * threads vote, that read vectors, that have lines, that load a tile with parts of the block only, and in which tiles
- * were really loaded: a check of nothing would find nothing. -v names the refusals; -d keeps wrong outputs. */
+ * threads vote, that read vectors, that have lines, that load a tile with parts of the block only, in which tiles
+ * were really loaded, and whose rounds are unrolled: a check of nothing would find nothing. -v names the refusals; -d
+ * keeps wrong outputs. */
 #include "stage_kernel.h"
 
 #include "form_difference.h"
@@ -25,7 +26,7 @@
 
 typedef struct Sums {
     unsigned done, refused, wrong;
-    unsigned votes, vectors, lines, loaded, partial;
+    unsigned votes, vectors, lines, loaded, partial, unrolled;
 } Sums;
 
 typedef struct Check {
@@ -59,10 +60,19 @@ static bool transform(const Check *check, Arena *arena, Function *kernel, const 
     for (unsigned i = 0; i < PASS_COUNT; i++)
         options.passes.enabled[i] = reuses || i == PASS_STAGE || i == PASS_COARSEN || i == PASS_CLEANUP;
     KernelRequest request = {.staging = {.wanted = true, .depth = depths[random_below(random, COUNT_OF(depths))]}};
+    request.staging.unrolls = !random_below(random, 3);
+    request.staging.before_vectors = !random_below(random, 3);
     memcpy(request.block, launch->block, sizeof request.block);
-    if (!random_below(random, 8))
-        request.block[0]++;
-    if (!random_below(random, 4)) {
+    const bool is_other = !random_below(random, 8);
+    const unsigned form = (unsigned)random_below(random, 4);
+    request.block[0] += is_other;
+    if (form == 0 && !is_other) {
+        const unsigned neighbours = 2U << random_below(random, 3);
+        request.coarsen = true;
+        request.coarsening.shape = (Shape){{neighbours, 1, 1}, {1, 1, 1}};
+        request.coarsening.stride = (Stride){.kind = STRIDE_UNIT};
+    }
+    if (form == 1) {
         request.coarsen = true;
         request.coarsening.shape.blocks[random_below(random, 2)] = 2;
         for (unsigned d = 0; d < 3; d++) {
@@ -80,8 +90,12 @@ static bool transform(const Check *check, Arena *arena, Function *kernel, const 
 static void count_forms(Sums *sums, const KernelResult *result, const char *text, uint64_t barriers, uint64_t before)
 {
     bool votes = false;
-    for (size_t i = 0; i < result->staged.loops.count; i++)
+    bool unrolled = false;
+    for (size_t i = 0; i < result->staged.loops.count; i++) {
+        unrolled |= result->staged.loops.data[i].unrolled > 1;
         votes |= result->staged.loops.data[i].done && result->staged.loops.data[i].votes;
+    }
+    sums->unrolled += unrolled;
     sums->votes += votes;
     sums->vectors += strstr(text, "ld.shared.v") != NULL;
     sums->lines += strstr(text, "%lines") != NULL;
@@ -142,7 +156,8 @@ int main(int count, char **words)
         return 2;
     each_seed(seeds, check.verbose, check_seed, &check);
     const Sums *sums = &check.sums;
-    printf("%u done, %u refused, %u wrong; votes %u, vectors %u, lines %u, partial %u, loaded %u\n", sums->done,
-           sums->refused, sums->wrong, sums->votes, sums->vectors, sums->lines, sums->partial, sums->loaded);
+    printf("%u done, %u refused, %u wrong; votes %u, vectors %u, lines %u, partial %u, loaded %u, unrolled %u\n",
+           sums->done, sums->refused, sums->wrong, sums->votes, sums->vectors, sums->lines, sums->partial, sums->loaded,
+           sums->unrolled);
     return sums->wrong != 0;
 }

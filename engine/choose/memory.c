@@ -1,0 +1,446 @@
+/* -memory auto: see memory.h. */
+#include "engine/choose/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/choose/bases.h"
+#include "engine/judge/machine_cost.h"
+#include "engine/progress.h"
+
+enum { MOST_STAGED = 8, WARP = 32 };
+
+/* Bytes of a row in a tile that are tried beside STAGE_DEPTH. */
+static const unsigned depths[] = {256, 64, 32};
+
+/* A coarsening that staging is tried with. */
+typedef struct Parent {
+    KernelRequest request;
+    bool before_vectors;
+    double work; /* instructions of a round in staged loops, for each thread of the original; 0: nothing is staged */
+} Parent;
+
+typedef VEC(Parent) ParentVec;
+typedef VEC(MemoryTrial) MemoryTrialVec;
+
+typedef struct Search {
+    Arena *arena;
+    Function *kernel;
+    const KernelRequest *request;
+    PipelineOptions quiet; /* without an assembler or dumps */
+    const PipelineOptions *options;
+    const ChoiceContext *context;
+    Bases bases;           /* with the costs of the form without */
+    Figures input;         /* of the kernel as it is */
+    ParentVec parents;
+    size_t own;            /* the first of them: the coarsening of the request, and none */
+    MemoryTrialVec trials;
+    StageResult refused;   /* the first refusal to stage */
+} Search;
+
+/* True if the time is over, or the user wants the search to end. */
+static bool is_over(const Search *search)
+{
+    const Judge *judge = search->options->judge;
+    return judge->is_over && judge->is_over(judge->context);
+}
+
+static KernelRequest trial_request(const Search *search, const MemoryTrial *trial)
+{
+    KernelRequest request = *search->request;
+    request.coarsen = trial->coarsens;
+    request.coarsening = trial->coarsening;
+    if (trial->coarsens)
+        request.refused = (Refusal){.reason = REFUSAL_NONE};
+    request.staging = (StageRequest){.wanted = trial->stages, .depth = trial->depth, .unrolls = trial->unrolls,
+                                       .before_vectors = trial->before_vectors};
+    request.vectors = trial->vectors;
+    return request;
+}
+
+/* Runs the passes without those that search for registers. */
+static void form_make(const Search *search, const KernelRequest *request, KernelResult *result)
+{
+    KernelRequest own = *request;
+    own.reduce = false;
+    pipeline_run(search->arena, search->kernel, &own, &search->quiet, result);
+}
+
+/* The form's cost on each basis; false, with the verdict, if one is unknown or it does not assemble. */
+static bool form_weigh(const Search *search, const KernelResult *result, Figures *figures, FormCost *costs,
+                       TrialVerdict *verdict)
+{
+    const Judge *judge = search->options->judge;
+    const FunctionForm form = kernel_form(result);
+    const LaunchChange change = kernel_launch_change(result);
+    if (!judge->measure(judge->context, &form, figures)) {
+        *verdict = (TrialVerdict){.state = TRIAL_BROKEN, .message = figures->message};
+        return false;
+    }
+    for (unsigned i = 0; i < search->bases.count; i++) {
+        costs[i] = machine_cost(search->context->judge, &search->bases.of[i].basis, &form, figures, &change, NULL);
+        if (!costs[i].known) {
+            *verdict = (TrialVerdict){.state = TRIAL_UNKNOWN, .message = costs[i].error};
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Compares the costs with those of the form without; false, with the verdict, if a launch forbids the form. */
+static bool costs_compare(const Search *search, FormCost *costs, MemoryTrial *trial)
+{
+    for (unsigned i = 0; i < search->bases.count; i++) {
+        const Basis *basis = &search->bases.of[i];
+        FormCost before = basis->before;
+        costs_align(&basis->basis, &before, &costs[i]);
+        const CostVerdict cost = cost_verdict(&before, &costs[i]);
+        if (basis->elsewhere == ELSEWHERE_NONE && (!(trial->speedup > 0) || cost.speedup < trial->speedup)) {
+            trial->speedup = cost.speedup;
+            trial->verdict = (TrialVerdict){.state = TRIAL_COMPARED, .cost = cost};
+        }
+        if (basis->elsewhere != ELSEWHERE_NONE &&
+            speedup_judge(cost.speedup, THRESHOLD_COARSEN_ELSEWHERE) != VERDICT_TAKE) {
+            trial->verdict.state = TRIAL_FORBIDDEN;
+            trial->verdict.elsewhere = basis->elsewhere;
+            trial->verdict.elsewhere_speedup = cost.speedup;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The same for what the figures forbid. */
+static bool figures_allow(const Search *search, const KernelResult *result, const Figures *figures, MemoryTrial *trial)
+{
+    const DemandObjection objection =
+        kernel_objection(result, search->options->sm, search->request->dynamic_shared, &search->input, figures);
+    if (objection.kind != DEMAND_MET) {
+        trial->verdict.state = TRIAL_DEMANDING;
+        trial->verdict.demand = objection;
+        return false;
+    }
+    if (spills_judge(figures, &search->input) == VERDICT_TAKE)
+        return true;
+    trial->verdict.state = TRIAL_SPILLS;
+    trial->verdict.spills = figures_spills(figures);
+    trial->verdict.spills_before = figures_spills(&search->input);
+    return false;
+}
+
+static bool does_as_asked(const MemoryTrial *trial, const KernelResult *result)
+{
+    return (!trial->coarsens || result->coarsening == OUTCOME_DONE) &&
+           (!trial->stages || stage_count(&result->staged)) && (!trial->vectors || result->vectors == OUTCOME_DONE);
+}
+
+/* Makes, assembles and compares the form. */
+static void trial_weigh(Search *search, MemoryTrial *trial)
+{
+    const KernelRequest request = trial_request(search, trial);
+    FormCost costs[MOST_BASES];
+    Figures figures = {0};
+    KernelResult result;
+    form_make(search, &request, &result);
+    trial->verdict = (TrialVerdict){.state = TRIAL_UNCHANGED};
+    bool is_open = does_as_asked(trial, &result) && form_weigh(search, &result, &figures, costs, &trial->verdict) &&
+                   costs_compare(search, costs, trial) && figures_allow(search, &result, &figures, trial);
+    if (!is_open && trial->verdict.state != TRIAL_COMPARED)
+        trial->speedup = 0;
+    kernel_discard(&result);
+}
+
+/* The parent's loops staged. */
+static MemoryTrial staged_trial(const Parent *parent)
+{
+    return (MemoryTrial){.coarsens = parent->request.coarsen,
+                         .coarsening = parent->request.coarsening,
+                         .stages = true,
+                         .before_vectors = parent->before_vectors};
+}
+
+/* Adds a trial and weighs it, unless the time is over. */
+static const MemoryTrial *trial_add(Search *search, const MemoryTrial *wanted)
+{
+    VEC_PUSH(search->arena, search->trials, *wanted);
+    MemoryTrial *trial = &search->trials.data[search->trials.count - 1];
+    trial->speedup = 0;
+    trial->verdict = (TrialVerdict){.state = TRIAL_NOT_REACHED};
+    progress_step(search->context->progress, (unsigned)search->trials.count, 0);
+    if (!is_over(search))
+        trial_weigh(search, trial);
+    return trial;
+}
+
+static bool requests_match(const KernelRequest *a, const KernelRequest *b)
+{
+    const CoarsenRequest *x = &a->coarsening, *y = &b->coarsening;
+    return a->coarsen == b->coarsen &&
+           (!a->coarsen || (memcmp(&x->shape, &y->shape, sizeof x->shape) == 0 && x->stride.kind == y->stride.kind &&
+                            x->guards == y->guards && x->shrinks_grid == y->shrinks_grid));
+}
+
+static double staged_work(const KernelResult *result)
+{
+    double work = 0;
+    for (size_t i = 0; i < result->staged.loops.count; i++)
+        if (result->staged.loops.data[i].done)
+            work += result->staged.loops.data[i].work;
+    const bool is_coarse = result->coarsening == OUTCOME_DONE;
+    return is_coarse ? work / shape_replicas(&result->contract.shape) : work;
+}
+
+static bool is_narrow(const BlockSize *block)
+{
+    return block_size_total(block) && block_size_total(block) < WARP;
+}
+
+/* Adds the coarsening, with the work that remains if loops are staged. */
+static void parent_add(Search *search, const KernelRequest *request, bool before_vectors)
+{
+    KernelRequest staged = *request;
+    KernelResult result;
+    for (size_t i = 0; i < search->parents.count; i++)
+        if (requests_match(&search->parents.data[i].request, request) &&
+            search->parents.data[i].before_vectors == before_vectors)
+            return;
+    staged.staging = (StageRequest){.wanted = true, .before_vectors = before_vectors};
+    form_make(search, &staged, &result);
+    const bool is_usable = !request->coarsen || (result.coarsening == OUTCOME_DONE && !is_narrow(&result.block_after));
+    const Parent parent = {.request = *request,
+                           .before_vectors = before_vectors,
+                           .work = is_usable ? staged_work(&result) : 0};
+    VEC_PUSH(search->arena, search->parents, parent);
+    if (search->parents.count == 1)
+        search->refused = result.staged;
+    kernel_discard(&result);
+}
+
+static bool is_launchable(const CoarsenTrial *trial)
+{
+    const TrialState state = trial->verdict.state;
+    return trial->sound && state != TRIAL_UNMET && state != TRIAL_DEMANDING && state != TRIAL_BROKEN;
+}
+
+/* The coarsening of the request first, then none, then that of the forms that -coarsen auto made. */
+static void find_parents(Search *search, const FactorChoice *factors)
+{
+    KernelRequest plain = *search->request;
+    plain.staging = (StageRequest){0};
+    plain.vectors = false;
+    parent_add(search, &plain, false);
+    search->own = 1;
+    if (!factors || !search->bases.of[0].basis.launch)
+        return;
+    plain.coarsen = false;
+    plain.refused = (Refusal){.reason = REFUSAL_NONE};
+    parent_add(search, &plain, false);
+    search->own = search->parents.count;
+    if (search->request->coarsen)
+        parent_add(search, search->request, true);
+    for (unsigned i = 0; i < factors->trial_count && !is_over(search); i++) {
+        const CoarsenTrial *trial = &factors->trials[i];
+        KernelRequest request = plain;
+        request.coarsen = true;
+        request.coarsening.shape = trial->shape;
+        request.coarsening.stride = trial->stride;
+        request.coarsening.guards = trial->guards;
+        request.coarsening.shrinks_grid = trial->shrinks_grid;
+        if (!is_launchable(trial))
+            continue;
+        parent_add(search, &request, false);
+        parent_add(search, &request, true);
+    }
+}
+
+/* Those with the least work in staged loops first, those without such loops last. */
+static int compare_parents(const void *a, const void *b)
+{
+    const Parent *x = a, *y = b;
+    if (!(x->work > 0) != !(y->work > 0))
+        return x->work > 0 ? -1 : 1;
+    return (x->work > y->work) - (x->work < y->work);
+}
+
+/* The best of the trials by speedup, of those that stage or of all; NULL: none. */
+static const MemoryTrial *best_trial(const Search *search, bool staged)
+{
+    const MemoryTrial *best = NULL;
+    for (size_t i = 0; i < search->trials.count; i++) {
+        const MemoryTrial *trial = &search->trials.data[i];
+        const bool is_open = trial->verdict.state == TRIAL_COMPARED && (!staged || trial->stages);
+        if (is_open && (!best || time_is_longer(trial->speedup, best->speedup)))
+            best = trial;
+    }
+    return best;
+}
+
+static bool is_tried(const Search *search, const MemoryTrial *wanted)
+{
+    const KernelRequest request = trial_request(search, wanted);
+    bool is_known = false;
+    for (size_t i = 0; i < search->trials.count; i++) {
+        const MemoryTrial *trial = &search->trials.data[i];
+        const KernelRequest other = trial_request(search, trial);
+        is_known |= trial->stages && trial->depth == wanted->depth && requests_match(&other, &request) &&
+                    trial->before_vectors == wanted->before_vectors;
+    }
+    return is_known;
+}
+
+/* Tries the best staged form with other depths: deeper tiles first, and shallow ones as long as that helps. */
+static void deepen(Search *search)
+{
+    const MemoryTrial *best = best_trial(search, true);
+    if (!best)
+        return;
+    MemoryTrial wanted = *best;
+    double last = best->speedup;
+    for (unsigned d = 0; d < COUNT_OF(depths); d++) {
+        wanted.depth = depths[d];
+        if (is_tried(search, &wanted))
+            continue;
+        const double speedup = trial_add(search, &wanted)->speedup;
+        if (depths[d] < STAGE_DEPTH && !time_is_longer(speedup, last))
+            break;
+        last = speedup;
+    }
+}
+
+static void try_staged(Search *search, size_t begin, size_t end)
+{
+    for (size_t i = begin; i < end && i < search->parents.count; i++) {
+        const MemoryTrial wanted = staged_trial(&search->parents.data[i]);
+        if (search->parents.data[i].work > 0)
+            trial_add(search, &wanted);
+    }
+}
+
+static void try_vectors(Search *search, size_t end)
+{
+    for (size_t i = 0; i < end; i++) {
+        const KernelRequest *request = &search->parents.data[i].request;
+        const MemoryTrial wanted = {.coarsens = request->coarsen, .coarsening = request->coarsening, .vectors = true};
+        trial_add(search, &wanted);
+    }
+}
+
+/* Tries the best staged form with rounds unrolled, and the best of these with vectors. */
+static void refine(Search *search)
+{
+    const MemoryTrial *best = best_trial(search, true);
+    if (!best)
+        return;
+    MemoryTrial wanted = *best;
+    wanted.unrolls = true;
+    trial_add(search, &wanted);
+    wanted = *best_trial(search, true);
+    wanted.vectors = true;
+    trial_add(search, &wanted);
+}
+
+/* The most promising forms come first, because the time may be over. */
+static void try_all(Search *search, const FactorChoice *factors)
+{
+    find_parents(search, factors);
+    const size_t own = search->own, count = search->parents.count;
+    qsort(search->parents.data + own, count - own, sizeof *search->parents.data, compare_parents);
+    try_staged(search, 0, own);
+    try_vectors(search, own);
+    try_staged(search, own, own + MOST_STAGED / 2);
+    deepen(search);
+    try_staged(search, own + MOST_STAGED / 2, own + MOST_STAGED);
+    deepen(search);
+    refine(search);
+}
+
+/* The decision to change nothing. */
+static MemoryChoice decline(const KernelRequest *request, MemoryOutcome outcome)
+{
+    MemoryChoice choice = {.request = *request, .outcome = outcome};
+    choice.request.staging = (StageRequest){0};
+    choice.request.vectors = false;
+    return choice;
+}
+
+static bool is_any_done(const Search *search)
+{
+    for (size_t i = 0; i < search->trials.count; i++)
+        if (search->trials.data[i].verdict.state != TRIAL_UNCHANGED)
+            return true;
+    return false;
+}
+
+static MemoryChoice decide(const Search *search)
+{
+    const MemoryTrial *best = best_trial(search, false);
+    MemoryChoice choice = decline(search->request, is_any_done(search) ? MEMORY_NO_GAIN : MEMORY_NONE);
+    choice.best = best;
+    choice.is_counted = search->bases.of[0].basis.launch != NULL;
+    choice.refused = search->refused;
+    choice.trials = search->trials.data;
+    choice.trial_count = (unsigned)search->trials.count;
+    for (unsigned i = 0; i < choice.trial_count; i++)
+        choice.left_out += choice.trials[i].verdict.state == TRIAL_NOT_REACHED;
+    if (!best || speedup_judge(best->speedup, THRESHOLD_MEMORY_GAIN) != VERDICT_TAKE)
+        return choice;
+    const KernelRequest request = trial_request(search, best);
+    choice.coarsens_otherwise = !requests_match(&request, search->request);
+    choice.request = request;
+    choice.trials[best - choice.trials].chosen = true;
+    choice.outcome = MEMORY_CHOSEN;
+    return choice;
+}
+
+/* Measures the form without on every basis; false, with the verdict, if its time is unknown. */
+static bool weigh_without(Search *search, TrialVerdict *verdict)
+{
+    const Judge *judge = search->options->judge;
+    const FunctionForm input = {.function = search->kernel};
+    const MemoryTrial without = {.coarsens = search->request->coarsen, .coarsening = search->request->coarsening};
+    const KernelRequest request = trial_request(search, &without);
+    FormCost costs[MOST_BASES];
+    Figures figures = {0};
+    KernelResult result;
+    if (!judge->measure(judge->context, &input, &search->input)) {
+        *verdict = (TrialVerdict){.state = TRIAL_BROKEN, .message = search->input.message};
+        return false;
+    }
+    form_make(search, &request, &result);
+    const bool is_known = form_weigh(search, &result, &figures, costs, verdict);
+    for (unsigned i = 0; is_known && i < search->bases.count; i++)
+        search->bases.of[i].before = costs[i];
+    kernel_discard(&result);
+    return is_known;
+}
+
+MemoryChoice choose_memory(Arena *arena, Function *kernel, const KernelRequest *request,
+                           const PipelineOptions *options, const ChoiceContext *context, const FactorChoice *factors)
+{
+    const Launch *launch = choice_launch(context, kernel->name);
+    KernelRequest *own = ARENA_NEW(arena, KernelRequest);
+    *own = *request;
+    if (launch)
+        memcpy(own->block, launch->block, sizeof own->block);
+    const BlockSize block = block_size_resolve(&kernel->tuning, own->block);
+    if (!options->judge || !options->sm)
+        return decline(request, MEMORY_NO_ASSEMBLER);
+    if (!launch && !block_size_total(&block))
+        return decline(request, MEMORY_NO_BLOCK);
+    Search search = {.arena = arena,
+                     .kernel = kernel,
+                     .request = own,
+                     .quiet = pipeline_quiet(options),
+                     .options = options,
+                     .context = context,
+                     .bases = bases_new(arena, options->sm, &context->device, kernel, launch, &block,
+                                        request->dynamic_shared, context->launch_decides)};
+    for (unsigned i = 0; i < search.bases.count; i++)
+        search.bases.of[i].basis.stop = context->judge ? context->judge->interrupted : NULL;
+    MemoryChoice declined = decline(request, MEMORY_UNKNOWN);
+    if (!weigh_without(&search, &declined.without))
+        return declined;
+    bases_drop_alike(&search.bases);
+    try_all(&search, factors);
+    return decide(&search);
+}

@@ -1,0 +1,52 @@
+#include "opt/memory/apply.h"
+
+#include "opt/passes.h"
+
+bool memory_stage(PassContext *context, const StageRequest *request)
+{
+    context->staging = request;
+    context->staged = (StageResult){.refusal = {.reason = REFUSAL_SWITCHED_OFF}};
+    bool done = pass_run(context, PASS_STAGE);
+    if (done) {
+        pass_run(context, PASS_CLEANUP);
+        pass_run(context, PASS_POINTERS);
+        pass_run(context, PASS_CLEANUP);
+    }
+    context->staging = NULL;
+    return done;
+}
+
+/* True if the body is predicted to take longer than another form of it; false if times are not predicted. */
+static bool is_slower_than(PassContext *context, const Body *other)
+{
+    Figures now = {0}, then = {0};
+    const Judge *judge = context->judge;
+    const FunctionForm form = pass_form(context, context->body), before = pass_form(context, other);
+    const LaunchChange change = contract_change(&context->contract);
+    if (!judge || !judge->predict || !judge->measure(judge->context, &form, &now) ||
+        !judge->measure(judge->context, &before, &then))
+        return false;
+    Prediction of_form = judge->predict(judge->context, &form, &now, &change);
+    Prediction of_before = judge->predict(judge->context, &before, &then, &change);
+    return of_form.known && of_before.known && of_form.cycles > of_before.cycles;
+}
+
+bool memory_vectors(PassContext *context, bool *is_slower)
+{
+    Body *before = body_clone(context->body);
+    if (pass_run(context, PASS_ROW_VECTORS))
+        pass_run(context, PASS_CLEANUP);
+    if (pass_run(context, PASS_VECTORS)) {
+        pass_run(context, PASS_BASES);
+        pass_run(context, PASS_POINTERS);
+        pass_run(context, PASS_CLEANUP);
+    }
+    const bool changed = vectors_joined(&context->vectors) > 0;
+    *is_slower = changed && is_slower_than(context, before);
+    if (changed && !*is_slower) {
+        body_free(before);
+        return true;
+    }
+    pass_set_body(context, before);
+    return false;
+}

@@ -1,0 +1,13 @@
+/* The passes that change how a kernel reads memory, each with the passes that clean up after it. */
+#ifndef PTXOPT_OPT_MEMORY_APPLY_H
+#define PTXOPT_OPT_MEMORY_APPLY_H
+
+#include "opt/pass.h"
+
+/* Stages what can be staged; context->staged says what was, and why the rest was not. */
+bool memory_stage(PassContext *context, const StageRequest *request);
+/* Joins accesses of each thread to vectors, those of the rounds of a loop included; context->vectors lists them. False
+ * if there are none or, with *is_slower, if the result is predicted to take longer: the body then stays as it is. */
+bool memory_vectors(PassContext *context, bool *is_slower);
+
+#endif

@@ -1,0 +1,111 @@
+/* Several rounds of a staged loop as one: their number is known and a power of two, so nothing is left over. It saves
+ * the counters and branches of small loops. */
+#include "opt/memory/rewrite.h"
+
+enum { INSTS_MOST = 320 /* of the unrolled block */ };
+
+/* The rounds before the last one: copies of the block's instructions, ahead of them. */
+typedef struct Unrolling {
+    Rewrite *w;
+    Block *block;
+    Inst *first; /* of the last round */
+    RegId *now;  /* by RegId of the block: its value in the current round */
+} Unrolling;
+
+/* "mov" for registers of the type; NULL: there is none. */
+static const char *move_of(Type type)
+{
+    if (type == TYPE_PRED)
+        return "mov.pred";
+    switch (type_bits(type)) {
+    case 16: return "mov.b16";
+    case 32: return "mov.b32";
+    case 64: return "mov.b64";
+    default: return NULL;
+    }
+}
+
+static bool phis_can_move(const Body *body, const Block *block)
+{
+    for (size_t p = 0; p < block->phis.count; p++) {
+        const Reg *reg = &body->regs.data[block->phis.data[p].dst];
+        if (reg->vector > 1 || !move_of(reg->type))
+            return false;
+    }
+    return true;
+}
+
+/* The most rounds that fit, a power of two. */
+static unsigned factor_of(const Rewrite *w, const Block *block)
+{
+    unsigned count = 0, factor = 1;
+    for (const Inst *inst = block->first; inst; inst = inst->next)
+        count++;
+    while (2 * factor <= w->s->rounds && 2 * factor * count <= INSTS_MOST)
+        factor *= 2;
+    return factor;
+}
+
+static void copy_round(Unrolling *u)
+{
+    Body *body = u->w->body;
+    for (const Inst *inst = u->first; inst != u->block->last; inst = inst->next) {
+        Inst *own = inst_clone(body, inst);
+        for (unsigned r = 0; r < own->ref_count; r++) {
+            RegRef *ref = &own->refs[r];
+            if (ref_reads(ref) && !ref_writes(ref) && ref->reg != REG_NONE)
+                ref->reg = u->now[ref->reg];
+        }
+        for (unsigned r = 0; r < own->ref_count; r++)
+            if (ref_writes(&own->refs[r])) {
+                RegId old = own->refs[r].reg;
+                own->refs[r].reg = u->now[old] = body_clone_reg(body, old);
+            }
+        inst_insert_before(u->first, own);
+    }
+}
+
+/* The phis get the values that the next round has. */
+static void advance_phis(Unrolling *u)
+{
+    const size_t count = u->block->phis.count;
+    RegId *next = ARENA_ARRAY(u->w->s->scratch, RegId, count + 1);
+    for (size_t p = 0; p < count; p++) {
+        const Phi *phi = &u->block->phis.data[p];
+        for (size_t a = 0; a < phi->args.count; a++)
+            if (phi->args.data[a].pred == u->block)
+                next[p] = u->now[phi->args.data[a].reg];
+    }
+    for (size_t p = 0; p < count; p++)
+        u->now[u->block->phis.data[p].dst] = next[p];
+}
+
+unsigned rewrite_unroll(Rewrite *w)
+{
+    Body *body = w->body;
+    Block *block = versions_block(&w->versions, w->s->loop->header);
+    const unsigned factor = factor_of(w, block);
+    if (w->s->loop->block_count > 1 || factor < 2 || !phis_can_move(body, block))
+        return 1;
+    Unrolling u = {w, block, block->first, ARENA_ARRAY(w->s->scratch, RegId, body->regs.count)};
+    const size_t reg_count = body->regs.count, phi_count = block->phis.count;
+    for (size_t r = 0; r < reg_count; r++)
+        u.now[r] = (RegId)r;
+    for (size_t p = 0; p < phi_count; p++)
+        u.now[block->phis.data[p].dst] = body_clone_reg(body, block->phis.data[p].dst);
+    RegId *firsts = ARENA_ARRAY(w->s->scratch, RegId, phi_count + 1);
+    for (size_t p = 0; p < phi_count; p++)
+        firsts[p] = u.now[block->phis.data[p].dst];
+    for (unsigned round = 1; round < factor; round++) {
+        copy_round(&u);
+        advance_phis(&u);
+    }
+    /* The last round is the block's own code, whose values are used outside. */
+    for (size_t p = 0; p < phi_count; p++) {
+        Phi *phi = &block->phis.data[p];
+        Inst *move = inst_build(body, move_of(body->regs.data[phi->dst].type), "dr", phi->dst, u.now[phi->dst]);
+        inst_insert_before(u.first, move);
+        phi->dst = firsts[p];
+    }
+    return factor;
+}

@@ -1,0 +1,226 @@
+/* -memory auto with figures chosen by the test, and launches that the emulator counts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine/choose/memory.h"
+#include "engine/report/trial_words.h"
+#include "opt/passes.h"
+#include "parser/parser.h"
+
+/* The figures that the assembler would report: of the original kernel, and of other forms. */
+typedef struct Script {
+    unsigned spills;    /* bytes, of other forms */
+    unsigned assembled; /* other forms until now */
+    unsigned most;      /* after these the time is over; 0: it never is */
+} Script;
+
+static bool script_measure(void *context, const FunctionForm *measured, Figures *out)
+{
+    Script *script = context;
+    const bool is_other = measured->body != NULL;
+    script->assembled += is_other;
+    *out = (Figures){.known = true, .registers = 32, .spill_stores = is_other ? script->spills : 0};
+    return true;
+}
+
+static bool script_is_over(void *context)
+{
+    const Script *script = context;
+    return script->most && script->assembled >= script->most;
+}
+
+typedef struct Setup {
+    Arena *arena;
+    Function *kernel;
+    Script script;
+    Judge judge;
+    PipelineOptions options;
+    const Launch *launch;
+    ChoiceContext context;
+    KernelRequest request;
+} Setup;
+
+/* A kernel of the corpus with its small launch, with another grid. */
+static Setup *setup_new(const char *name, unsigned grid)
+{
+    Arena *arena = arena_new();
+    Setup *setup = ARENA_NEW(arena, Setup);
+    const char *error = NULL;
+    Diag diag;
+    Source *source = source_read(arena, arena_printf(arena, "corpus/%s/%s.sm_90.ptx", name, name), &error);
+    assert_non_null(source);
+    diag_init(&diag, source, stderr);
+    Module *module = parse_module(arena, source, &diag);
+    Launch *launch = launch_read(arena, arena_printf(arena, "corpus/%s/%s.launch.json", name, name), &error);
+    assert_non_null(module);
+    assert_non_null(launch);
+    if (grid)
+        launch->grid[0] = grid;
+    *setup = (Setup){.arena = arena, .kernel = module_find_function(module, name), .launch = launch};
+    setup->judge = (Judge){.context = &setup->script, .measure = script_measure, .is_over = script_is_over};
+    setup->options = (PipelineOptions){.sm = sm_limits_for("sm_90"), .judge = &setup->judge, .level = 2};
+    for (unsigned i = 0; i < PASS_COUNT; i++)
+        setup->options.passes.enabled[i] = true;
+    setup->context = (ChoiceContext){.device = *device_for(90), .launches = &setup->launch, .launch_count = 1};
+    setup->context.device.multiprocessors = 2;
+    return setup;
+}
+
+/* Whatever was chosen, the trials say so, and the kernel is as it was. */
+static void check_choice(const Setup *setup, const MemoryChoice *choice)
+{
+    const MemoryTrial *chosen = NULL;
+    for (unsigned i = 0; i < choice->trial_count; i++) {
+        assert_int_not_equal(choice->trials[i].verdict.state, TRIAL_MADE);
+        if (choice->trials[i].chosen) {
+            assert_null(chosen);
+            chosen = &choice->trials[i];
+        }
+    }
+    assert_int_equal(choice->outcome == MEMORY_CHOSEN, chosen != NULL);
+    assert_int_equal(choice->request.staging.wanted, chosen && chosen->stages);
+    assert_int_equal(choice->request.vectors, chosen && chosen->vectors);
+    assert_null(setup->kernel->body);
+    if (chosen) {
+        assert_true(chosen->speedup >= 1.03);
+        assert_ptr_equal(choice->best, chosen);
+        assert_int_equal(choice->request.staging.depth, chosen->depth);
+        assert_int_equal(choice->request.coarsen, chosen->coarsens);
+    }
+}
+
+static MemoryChoice choose(Setup *setup, const FactorChoice *factors)
+{
+    const MemoryChoice choice = choose_memory(setup->arena, setup->kernel, &setup->request, &setup->options,
+                                              &setup->context, factors);
+    check_choice(setup, &choice);
+    return choice;
+}
+
+static void expect_words(const MemoryChoice *choice, const char *expected)
+{
+    Buf words = {0};
+    memory_choice_print(choice, &words);
+    if (!strstr(buf_text(&words), expected))
+        fail_msg("'%s' is not in '%s'", expected, buf_text(&words));
+    buf_free(&words);
+}
+
+/* mv reads rows that are far apart: vectors and tiles both gain. */
+static void rows_are_staged_or_joined(void **state)
+{
+    (void)state;
+    Setup *setup = setup_new("mv", 0);
+    const MemoryChoice choice = choose(setup, NULL);
+    assert_int_equal(choice.outcome, MEMORY_CHOSEN);
+    assert_true(choice.is_counted && !choice.coarsens_otherwise);
+    assert_int_equal(choice.request.block[0], setup->launch->block[0]);
+    expect_words(&choice, "predicted (counted)");
+    arena_free(setup->arena);
+}
+
+/* The product needs both: 2 x 2 results for a thread, and tiles. */
+static void coarsening_is_chosen_together(void **state)
+{
+    (void)state;
+    Setup *setup = setup_new("matmul_naive", 0);
+    CoarsenTrial trials[] = {{.shape = {{1, 1, 1}, {2, 2, 1}}, .sound = true, .is_compared = true, .speedup = 1.5},
+                             {.shape = {{1, 1, 1}, {3, 1, 1}}, .sound = true, .verdict = {.state = TRIAL_UNMET}},
+                             {.shape = {{1, 1, 1}, {1, 1, 2}}, .sound = false}};
+    const FactorChoice factors = {.trials = trials, .trial_count = COUNT_OF(trials)};
+    const MemoryChoice choice = choose(setup, &factors);
+    bool tried[COUNT_OF(trials)] = {false};
+    for (unsigned i = 0; i < choice.trial_count; i++)
+        for (unsigned t = 0; t < COUNT_OF(trials); t++)
+            tried[t] |= choice.trials[i].coarsens &&
+                        memcmp(&choice.trials[i].coarsening.shape, &trials[t].shape, sizeof trials[t].shape) == 0;
+    assert_true(tried[0] && !tried[1] && !tried[2]);
+    assert_int_equal(choice.coarsens_otherwise, choice.request.coarsen);
+    arena_free(setup->arena);
+}
+
+static void spilling_forms_are_rejected(void **state)
+{
+    (void)state;
+    Setup *setup = setup_new("mv", 0);
+    setup->script.spills = 64;
+    const MemoryChoice choice = choose(setup, NULL);
+    assert_int_equal(choice.outcome, MEMORY_NO_GAIN);
+    assert_null(choice.best);
+    expect_words(&choice, "no form can be compared that spills no more");
+    arena_free(setup->arena);
+}
+
+static void time_limit_is_kept(void **state)
+{
+    (void)state;
+    Setup *setup = setup_new("mv", 0);
+    setup->script.most = 1;
+    const MemoryChoice choice = choose(setup, NULL);
+    assert_int_equal(choice.trial_count - choice.left_out, 1);
+    expect_words(&choice, "left out, because the time was over (-search)");
+    arena_free(setup->arena);
+}
+
+/* Without a launch, forms must not lose in small grids. */
+static void small_grids_are_asked(void **state)
+{
+    (void)state;
+    Setup *setup = setup_new("mv", 0);
+    setup->context.launch_count = 0;
+    setup->request.block[0] = 64;
+    setup->request.block[1] = setup->request.block[2] = 1;
+    const MemoryChoice choice = choose(setup, NULL);
+    assert_false(choice.is_counted);
+    for (unsigned i = 0; i < choice.trial_count; i++)
+        if (choice.trials[i].verdict.state == TRIAL_FORBIDDEN)
+            assert_true(choice.trials[i].verdict.elsewhere != ELSEWHERE_NONE && !choice.trials[i].chosen);
+    arena_free(setup->arena);
+}
+
+static void nothing_to_do(void **state)
+{
+    (void)state;
+    Setup *setup = setup_new("vectoradd", 0);
+    expect_words(&(MemoryChoice){.outcome = MEMORY_NO_BLOCK}, "-block or -launch");
+    MemoryChoice choice = choose(setup, NULL);
+    assert_true(choice.outcome == MEMORY_NONE || choice.outcome == MEMORY_NO_GAIN);
+    setup->context.launch_count = 0;
+    choice = choose(setup, NULL);
+    assert_int_equal(choice.outcome, MEMORY_NO_BLOCK);
+    setup->options.judge = NULL;
+    choice = choose(setup, NULL);
+    assert_int_equal(choice.outcome, MEMORY_NO_ASSEMBLER);
+    expect_words(&choice, "there is no assembler");
+    arena_free(setup->arena);
+}
+
+/* A coarsening that was asked for stays. */
+static void given_coarsening_stays(void **state)
+{
+    (void)state;
+    Setup *setup = setup_new("matmul_naive", 0);
+    setup->request.coarsen = true;
+    setup->request.coarsening.shape = (Shape){{1, 1, 1}, {2, 2, 1}};
+    const MemoryChoice choice = choose(setup, NULL);
+    assert_true(choice.request.coarsen && !choice.coarsens_otherwise);
+    for (unsigned i = 0; i < choice.trial_count; i++)
+        assert_true(choice.trials[i].coarsens);
+    arena_free(setup->arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_staged_or_joined), cmocka_unit_test(coarsening_is_chosen_together),
+        cmocka_unit_test(spilling_forms_are_rejected), cmocka_unit_test(time_limit_is_kept),
+        cmocka_unit_test(small_grids_are_asked), cmocka_unit_test(nothing_to_do),
+        cmocka_unit_test(given_coarsening_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
