@@ -79,7 +79,7 @@ static json_t *rows_json(const View *view, Arena *scratch)
     return rows;
 }
 
-/* What the control word says of each instruction. */
+/* The meaning of each instruction's control word. */
 static json_t *control_json(const View *view)
 {
     json_t *all = json_array();

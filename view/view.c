@@ -15,7 +15,7 @@ static uint32_t find_peak(const View *view)
     return peak;
 }
 
-/* The most registers that may be live if so many fewer are allocated. */
+/* The most registers that may be live if the next boundary is to be reached; one below the peak without one. */
 static unsigned most_live(const View *view)
 {
     unsigned less = view->boundary ? view->gap.allocated - view->boundary : 1;

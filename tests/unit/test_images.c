@@ -212,6 +212,37 @@ static void test_lengths(void **state)
     buf_free(&entries);
 }
 
+/* LZ4 blocks whose lengths lead out of what they are in: far enough that a missing check does not pass unseen. */
+static void test_lz4_lengths(void **state)
+{
+    enum { FAR = 8000 };
+    unsigned char *block = malloc(FAR);
+    const char *error;
+    size_t size;
+    Image image = {.kind = IMAGE_CUBIN, .packing = IMAGE_LZ4, .bytes = (const char *)block, .size = FAR};
+    memset(block, 255, FAR);
+    block[0] = 0x1f; /* a literal, and a copy of two million bytes */
+    block[2] = 1;
+    block[3] = block[FAR - 1] = 0;
+    image.full_size = 8;
+    assert_null(image_unpack(*state, &image, &size, &error));
+    assert_string_equal(error, "the machine code in the fat binary is damaged");
+    block[2] = block[3] = 255;
+    block[0] = 0xf0; /* two million literals, where there are none */
+    image.full_size = 4 << 20;
+    assert_null(image_unpack(*state, &image, &size, &error));
+    memset(block + 1, 0, FAR - 1);
+    memset(block + 1, 255, 20);
+    image.full_size = 8; /* five thousand literals, more than are wanted */
+    assert_null(image_unpack(*state, &image, &size, &error));
+    free(block);
+    static const unsigned char half[] = {0x10, 'a', 1, 0}; /* a distance of one byte, then the end */
+    image.bytes = (const char *)half;
+    image.size = 3;
+    image.full_size = 5;
+    assert_null(image_unpack(*state, &image, &size, &error));
+}
+
 static void test_other_files(void **state)
 {
     Arena *arena = *state;
@@ -223,6 +254,10 @@ static void test_other_files(void **state)
     assert_non_null(images_read(arena, text, sizeof text - 1, &images));
     /* A cubin is not a file with images in it. */
     unsigned char cubin[64] = "\177ELF\2\1\1";
+    char *beginning = malloc(20);
+    memcpy(beginning, cubin, 20);
+    assert_true(images_inside(beginning, 20));
+    free(beginning);
     assert_true(images_inside(cubin, sizeof cubin));
     cubin[18] = 190;
     assert_false(images_inside(cubin, sizeof cubin));
@@ -247,6 +282,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(test_entries),   TEST(test_zstd),    TEST(test_several_in_a_row),
                                        TEST(test_truncated), TEST(test_damaged), TEST(test_lengths),
-                                       TEST(test_other_files)};
+                                       TEST(test_lz4_lengths), TEST(test_other_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
