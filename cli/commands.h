@@ -83,7 +83,7 @@ typedef struct CostOptions {
 /* The same for "ptxopt cost". */
 OptionsOutcome cost_options_parse(Arena *arena, int argc, char *const *argv, CostOptions *options, const char **error);
 
-/* ptxopt view [options] FILE */
+/* ptxopt view [options] FILE [-- OPTION...] */
 typedef struct ViewOptions {
     const char *input;
     const char *before;      /* a file with the kernel before a change; NULL: none */
@@ -96,6 +96,8 @@ typedef struct ViewOptions {
     bool assembler_given, assembler_none;
     AssemblerKind assembler;
     uint64_t width; /* columns; 0: the terminal's */
+    char *const *changes; /* after "--": the options of a run whose result is compared with the input; NULL: none */
+    int change_count;
 } ViewOptions;
 
 /* The same for "ptxopt view". */

@@ -99,7 +99,9 @@ const char *view_options_help(Arena *arena)
              "\n"
              "Shows the machine code of a kernel with the state of each register at each instruction, the\n"
              "place where most are live, the values that are only kept there, and the registers that must\n"
-             "be saved until one more block fits on an SM. Machine code alone has no PTX lines.\n"
+             "be saved until one more block fits on an SM. Machine code is taken from cubins, fat binaries,\n"
+             "objects, archives and programs; it has no PTX lines. Options after '--' are those of a run\n"
+             "of ptxopt: the kernel is shown before and after it, with what moved, came and went marked.\n"
              "\n");
     option_rows_print_help(view_options_table(), &text);
     buf_puts(&text,

@@ -1,4 +1,6 @@
 /* The command line of "ptxopt view". */
+#include <string.h>
+
 #include "cli/commands.h"
 #include "cli/command_line.h"
 #include "options/options.h"
@@ -47,12 +49,24 @@ static const char *read_option(Arena *arena, const OptionRow *row, const char *v
     return NULL;
 }
 
+/* Takes the words after "--" away: they are options of a run. Returns the number of the others. */
+static int take_changes(int argc, char *const *argv, ViewOptions *options)
+{
+    for (int i = 2; i < argc; i++)
+        if (strcmp(argv[i], "--") == 0) {
+            options->changes = argv + i + 1;
+            options->change_count = argc - i - 1;
+            return i;
+        }
+    return argc;
+}
+
 OptionsOutcome view_options_parse(Arena *arena, int argc, char *const *argv, ViewOptions *options, const char **error)
 {
     const CommandLine line = {"view", rows, read_option, options};
     CommandFiles files;
     *options = (ViewOptions){0};
-    OptionsOutcome outcome = command_line_parse(arena, argc, argv, &line, &files, error);
+    OptionsOutcome outcome = command_line_parse(arena, take_changes(argc, argv, options), argv, &line, &files, error);
     if (outcome != OPTIONS_RUN)
         return outcome;
     if (files.count != 1) {
@@ -60,5 +74,9 @@ OptionsOutcome view_options_parse(Arena *arena, int argc, char *const *argv, Vie
         return OPTIONS_WRONG;
     }
     options->input = files.data[0];
+    if (options->changes && options->before) {
+        *error = "-before and options after '--' exclude one another: a picture has two sides at most";
+        return OPTIONS_WRONG;
+    }
     return OPTIONS_RUN;
 }

@@ -3,7 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cli/view_side.h"
+#include "cli/view_change.h"
 #include "engine/engine.h"
 
 /* The columns of the terminal; 0: standard output is none. */
@@ -28,17 +28,33 @@ static void print(const ViewOptions *options, const ViewSide *before, const View
                                 : terminal_width(),
         .colored = !file && stream_is_colored(stdout),
     };
-    view_print_text(after->view, &style, out);
+    view_print_text(before->view, after->view, &style, out);
+}
+
+/* A file, and the one before it if there is one. */
+static bool read_sides(const ViewOptions *options, Arena *arena, ViewSide *before, ViewSide *after)
+{
+    return (!options->before || view_side_read(before, arena, options, options->before)) &&
+           view_side_read(after, arena, options, options->input);
+}
+
+/* A file before and after a run. */
+static bool read_change(const ViewOptions *options, Arena *arena, ViewSide *before, ViewSide *after,
+                        ExitStatus *status)
+{
+    return view_side_read(before, arena, options, options->input) &&
+           view_side_change(after, arena, options, before, status);
 }
 
 static ExitStatus view(const ViewOptions *options, Arena *arena, ViewSide *before, ViewSide *after)
 {
-    if ((options->before && !view_side_read(before, arena, options, options->before)) ||
-        !view_side_read(after, arena, options, options->input))
-        return EXIT_INPUT;
+    ExitStatus status = EXIT_INPUT;
+    if (!(options->changes ? read_change(options, arena, before, after, &status)
+                           : read_sides(options, arena, before, after)))
+        return status;
     Buf out = {0};
     print(options, before, after, &out);
-    ExitStatus status = command_write(arena, &options->output, &out);
+    status = command_write(arena, &options->output, &out);
     buf_free(&out);
     return status;
 }

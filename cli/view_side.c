@@ -289,6 +289,22 @@ static bool count_launch(ViewSide *side, Arena *arena, const char *path)
     return true;
 }
 
+/* The launch that the options describe is the original's: a coarsened kernel has its own by its contract. */
+static void set_launch(ViewSide *side, Arena *arena, const ViewOptions *options)
+{
+    Launch given = {.kernel = side->source.kernel, .dynamic_shared = options->dynamic_shared};
+    LaunchContract contract;
+    memcpy(given.block, options->block, sizeof given.block);
+    const bool is_changed =
+        side->run.module && contract_find(side->run.module, given.kernel, &contract) == CONTRACT_FOUND;
+    const LaunchChange change = is_changed ? contract_change(&contract) : (LaunchChange){0};
+    const Launch *own = launch_changed(arena, &given, &change);
+    if (options->block[0])
+        side->source.block_threads = own->block[0] * own->block[1] * own->block[2];
+    if (options->dynamic_shared)
+        side->source.dynamic_shared = own->dynamic_shared;
+}
+
 /* Reads what the file is. */
 static bool read_input(ViewSide *side, Arena *arena, const ViewOptions *options, const Disassembler *disassembler)
 {
@@ -300,9 +316,9 @@ static bool read_input(ViewSide *side, Arena *arena, const ViewOptions *options,
     return read_ptx(side, arena, options, disassembler);
 }
 
-bool view_side_read(ViewSide *side, Arena *arena, const ViewOptions *options, const char *path)
+/* Sets what runs and messages need to know. */
+static void prepare(ViewSide *side, Arena *arena, const ViewOptions *options, const char *path)
 {
-    const char *error = NULL;
     side->options = (Options){.input = path,
                               .arch = options->arch,
                               .assembler = options->assembler,
@@ -313,22 +329,42 @@ bool view_side_read(ViewSide *side, Arena *arena, const ViewOptions *options, co
     if (options->assembler_given)
         option_set_given(&side->options, OPTION_ASSEMBLER);
     side->run = (Run){.options = &side->options, .messages = stderr, .arena = arena};
-    side->run.source = source_read(arena, path, &error);
-    if (!side->run.source)
-        return fail(path, error);
+    side->source.file = path;
+}
+
+/* Makes the picture of the source that has been read. */
+static bool make_view(ViewSide *side, Arena *arena, const ViewOptions *options)
+{
+    const char *path = side->source.file, *error = NULL;
     const Disassembler *disassembler = disassembler_find(arena, &error);
     if (!disassembler)
         return fail(path, error);
-    side->source.file = path;
-    side->source.dynamic_shared = options->dynamic_shared;
     if (!read_input(side, arena, options, disassembler))
         return false;
     if (options->launch && !side->source.map)
         return fail(path, "-launch needs PTX: the emulator does not run machine code");
     if (options->launch && !count_launch(side, arena, options->launch))
         return false;
-    if (options->block[0])
-        side->source.block_threads = options->block[0] * options->block[1] * options->block[2];
+    set_launch(side, arena, options);
     side->view = view_make(arena, &side->source, &error);
     return side->view ? true : fail(path, error);
+}
+
+bool view_side_read(ViewSide *side, Arena *arena, const ViewOptions *options, const char *path)
+{
+    const char *error;
+    prepare(side, arena, options, path);
+    side->run.source = source_read(arena, path, &error);
+    return side->run.source ? make_view(side, arena, options) : fail(path, error);
+}
+
+bool view_side_read_text(ViewSide *side, Arena *arena, const ViewOptions *options, Source *source,
+                         const char *const *assembler_options)
+{
+    prepare(side, arena, options, source->path);
+    for (size_t i = 0; assembler_options[i]; i++)
+        VEC_PUSH(arena, side->options.ptxas_options, assembler_options[i]);
+    VEC_PUSH(arena, side->options.ptxas_options, NULL);
+    side->run.source = source;
+    return make_view(side, arena, options);
 }

@@ -17,5 +17,8 @@ typedef struct ViewSide {
 /* Reads PTX, a cubin, or a file with device code in it, and makes the picture of the kernel that the options name.
  * False after a message on standard error. */
 bool view_side_read(ViewSide *side, Arena *arena, const ViewOptions *options, const char *path);
+/* The same for a text in memory, which is assembled with more options of the assembler, a list that ends with NULL. */
+bool view_side_read_text(ViewSide *side, Arena *arena, const ViewOptions *options, Source *source,
+                         const char *const *assembler_options);
 
 #endif

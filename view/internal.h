@@ -1,5 +1,5 @@
 /* The interface between the files of this folder; no other folder includes it. view.c calls values.c, both call rows.c;
- * text.c and page.c print what they have found. */
+ * text.c and page.c print what they and compare.c have found. */
 #ifndef PTXOPT_VIEW_INTERNAL_H
 #define PTXOPT_VIEW_INTERNAL_H
 
@@ -13,6 +13,10 @@ char view_state_char(SassState state);
 unsigned view_live(const View *view, uint32_t row);
 /* True if the assembler added the row to keep a register in local memory. */
 bool view_is_spill(const View *view, uint32_t row);
+
+/* compare.c */
+/* The character that stands for a change. */
+char view_change_char(ViewChange change);
 
 /* values.c */
 void view_find_values(Arena *arena, View *view);

@@ -210,6 +210,30 @@ static json_t *side_json(const View *view)
     return side;
 }
 
+/* Adds the changes of each row to the sides, and a sentence about all of them. */
+static void set_changes(const View *before, const View *view, json_t *data, json_t *sides)
+{
+    Arena *scratch = arena_new();
+    const ViewChanges *changes = view_compare(scratch, before, view);
+    const View *const views[2] = {before, view};
+    Buf sentence = {0};
+    for (unsigned s = 0; s < 2; s++) {
+        json_t *partners = json_array();
+        Buf kinds = {0};
+        for (uint32_t row = 0; row < views[s]->source.code->count; row++) {
+            buf_putc(&kinds, view_change_char((ViewChange)changes->kinds[s][row]));
+            json_array_append_new(partners, row_json(changes->partners[s][row]));
+        }
+        json_object_set_new(json_array_get(sides, s), "changes", json_text(buf_text(&kinds)));
+        json_object_set_new(json_array_get(sides, s), "partners", partners);
+        buf_free(&kinds);
+    }
+    view_print_changes(changes, &sentence);
+    json_object_set_new(data, "changes", json_text(buf_text(&sentence)));
+    buf_free(&sentence);
+    arena_free(scratch);
+}
+
 /* Prints JSON that stands in a script element, where no '<' may begin a tag. */
 static void print_data(json_t *data, Buf *out)
 {
@@ -233,6 +257,8 @@ void view_print_page(const View *before, const View *view, Buf *out)
     if (before)
         json_array_append_new(sides, side_json(before));
     json_array_append_new(sides, side_json(view));
+    if (before)
+        set_changes(before, view, data, sides);
     json_object_set_new(data, "sides", sides);
     json_object_set_new(data, "limits", limits_json());
     for (size_t i = 0; i < COUNT_OF(page); i++) {

@@ -44,11 +44,12 @@ static bool draws_all(const View *view, const ViewStyle *style)
     return !style->width || columns + TEXT_WIDTH <= style->width;
 }
 
-static void print_digits(const View *view, Buf *out)
+/* The numbers of the registers above their columns, 'indent' columns further to the right. */
+static void print_digits(const View *view, unsigned indent, Buf *out)
 {
     const uint32_t count = view->source.code->ranges->counts[FILE_GENERAL];
     for (unsigned power = count > 100 ? 100 : count > 10 ? 10 : 1; power; power /= 10) {
-        buf_puts(out, "              ");
+        buf_printf(out, "%*s", (int)indent + 14, "");
         for (uint32_t reg = 0; reg < count; reg++)
             buf_putc(out, (char)('0' + reg / power % 10));
         if (power == 1 && view->source.code->ranges->counts[FILE_PREDICATE])
@@ -105,30 +106,90 @@ static void print_place(const View *view, uint32_t row, Buf *out)
     arena_free(scratch);
 }
 
-static void print_row(const View *view, const ViewStyle *style, bool all, uint32_t row, Buf *out)
+/* How the rows are printed. */
+typedef struct RowTable {
+    const View *view;
+    const ViewStyle *style;
+    bool all;                   /* a column for each register */
+    const View *before;         /* NULL: there is nothing to compare with */
+    const ViewChanges *changes; /* since then */
+    uint32_t next;              /* the first row before that has not been printed */
+} RowTable;
+
+static void print_change(const RowTable *table, ViewChange change, Buf *out)
+{
+    static const char *const colors[CHANGE_COUNT] = {
+        "", COLOR_BOTH, COLOR_WRITTEN, COLOR_WRITTEN, COLOR_FRAME, COLOR_FRAME};
+    const char text[] = {view_change_char(change), 0};
+    if (table->before)
+        put_colored(table->style, colors[change], text, out);
+}
+
+/* The instruction, with where it jumps to. */
+static void print_instruction(const View *view, uint32_t row, Buf *out)
 {
     const SassInstruction *inst = &view->source.code->instructions[row];
-    unsigned depth;
-    char mark = loop_mark(view, row, &depth), live[16];
-    const bool framed = row >= view->frame[0] && row <= view->frame[1];
-    snprintf(live, sizeof live, "%4u%c", view_live(view, row), row == view->peak ? '<' : framed ? '-' : ' ');
-    buf_printf(out, "%6x ", inst->address);
-    put_colored(style, framed ? COLOR_FRAME : "", live, out);
-    buf_puts(out, "  ");
-    if (all)
-        print_registers(view, style, row, out);
-    else
-        print_bar(view, style, row, out);
-    buf_printf(out, "  %c%-*s", mark, depth > 8 ? 8 : (int)depth, "");
     buf_puts(out, inst->text ? inst->text : inst->mnemonic);
     if (inst->target != MACHINE_NONE)
         buf_printf(out, " -> %x", view->source.code->instructions[inst->target].address);
+}
+
+static void print_row(const RowTable *table, uint32_t row, Buf *out)
+{
+    const View *view = table->view;
+    unsigned depth;
+    char mark = loop_mark(view, row, &depth), live[16];
+    const bool framed = row >= view->frame[0] && row <= view->frame[1];
+    if (table->before)
+        print_change(table, (ViewChange)table->changes->kinds[1][row], out);
+    snprintf(live, sizeof live, "%4u%c", view_live(view, row), row == view->peak ? '<' : framed ? '-' : ' ');
+    buf_printf(out, "%6x ", view->source.code->instructions[row].address);
+    put_colored(table->style, framed ? COLOR_FRAME : "", live, out);
+    buf_puts(out, "  ");
+    if (table->all)
+        print_registers(view, table->style, row, out);
+    else
+        print_bar(view, table->style, row, out);
+    buf_printf(out, "  %c%-*s", mark, depth > 8 ? 8 : (int)depth, "");
+    print_instruction(view, row, out);
     if (view_is_spill(view, row))
         buf_puts(out, "  spill");
     print_place(view, row, out);
     if (view->source.executions)
         buf_printf(out, "  %.0fx", view_executions(view, row));
     buf_putc(out, '\n');
+}
+
+/* Rows that are gone, up to where this row was, in columns of the picture that follows. */
+static void print_gone(RowTable *table, uint32_t end, Buf *out)
+{
+    const uint32_t *counts = table->view->source.code->ranges->counts;
+    const uint32_t predicates = counts[FILE_PREDICATE];
+    const unsigned columns = table->all ? counts[FILE_GENERAL] + predicates + (predicates ? 2 : 0) : BAR_WIDTH;
+    for (; table->next < end; table->next++) {
+        const uint32_t row = table->next;
+        if (table->changes->partners[0][row] != MACHINE_NONE)
+            continue;
+        print_change(table, (ViewChange)table->changes->kinds[0][row], out);
+        buf_printf(out, "%6x %4u %*s", table->before->source.code->instructions[row].address,
+                   view_live(table->before, row), (int)columns + 5, "");
+        print_instruction(table->before, row, out);
+        buf_putc(out, '\n');
+    }
+}
+
+static void print_rows(RowTable *table, Buf *out)
+{
+    const SassInstruction *insts = table->view->source.code->instructions;
+    for (uint32_t row = 0; row < table->view->source.code->count; row++) {
+        if (row && insts[row].block != insts[row - 1].block && insts[row].address == 0)
+            buf_putc(out, '\n');
+        if (table->before && table->changes->kinds[1][row] == CHANGE_NONE)
+            print_gone(table, table->changes->partners[1][row], out);
+        print_row(table, row, out);
+    }
+    if (table->before)
+        print_gone(table, table->before->source.code->count, out);
 }
 
 static void print_sums(const View *view, Buf *out)
@@ -167,23 +228,35 @@ static void print_values(const View *view, Buf *out)
         buf_printf(out, "  and %u more\n", view->value_count - MOST_VALUES);
 }
 
-void view_print_text(const View *view, const ViewStyle *style, Buf *out)
+static void print_before(const RowTable *table, Buf *out)
 {
-    const bool all = draws_all(view, style);
+    buf_printf(out, "before: %u instructions\n", table->before->source.code->count);
+    print_sums(table->before, out);
+    buf_puts(out, "  ");
+    view_print_changes(table->changes, out);
+    buf_putc(out, '\n');
+}
+
+void view_print_text(const View *before, const View *view, const ViewStyle *style, Buf *out)
+{
+    Arena *scratch = arena_new();
+    RowTable table = {.view = view, .style = style, .all = draws_all(view, style), .before = before};
+    if (before)
+        table.changes = view_compare(scratch, before, view);
     buf_printf(out, "%s for %s, %u instructions: ", view->source.kernel, view->source.arch, view->source.code->count);
     view_print_advice(view, out);
     buf_putc(out, '\n');
     print_sums(view, out);
+    if (before)
+        print_before(&table, out);
     print_values(view, out);
     buf_putc(out, '\n');
-    if (all) {
+    if (before)
+        buf_puts(out, "m moved, + repeated, * new, & merged into another like it, - removed\n");
+    if (table.all) {
         buf_puts(out, "^ written, v read, x both, : keeps a value; < the peak, - too many for one more block\n");
-        print_digits(view, out);
+        print_digits(view, before ? 1 : 0, out);
     }
-    for (uint32_t row = 0; row < view->source.code->count; row++) {
-        if (row && view->source.code->instructions[row].block != view->source.code->instructions[row - 1].block &&
-            view->source.code->instructions[row].address == 0)
-            buf_putc(out, '\n');
-        print_row(view, style, all, row, out);
-    }
+    print_rows(&table, out);
+    arena_free(scratch);
 }

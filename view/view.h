@@ -83,13 +83,37 @@ double view_executions(const View *view, uint32_t row);
 /* One sentence about what to do, without a line end. */
 void view_print_advice(const View *view, Buf *out);
 
+/* The effect of a change of a kernel on an instruction of its machine code. */
+typedef enum ViewChange {
+    CHANGE_NONE,    /* it is in both, in the same order */
+    CHANGE_MOVED,   /* it is in both, but elsewhere */
+    CHANGE_AGAIN,   /* after only: one more of a kind that was there; a replica's, or computed again */
+    CHANGE_NEW,     /* after only: there was none of its kind */
+    CHANGE_MERGED,  /* before only: another of its kind is still there */
+    CHANGE_REMOVED, /* before only: none of its kind is left */
+    CHANGE_COUNT
+} ViewChange;
+
+/* [0]: before, [1]: after. */
+typedef struct ViewChanges {
+    uint8_t *kinds[2];     /* ViewChange, by row */
+    uint32_t *partners[2]; /* by row: the row of the other side; MACHINE_NONE */
+    uint32_t counts[CHANGE_COUNT];
+} ViewChanges;
+
+/* The changes from one form of a kernel to another; in the arena. */
+const ViewChanges *view_compare(Arena *arena, const View *before, const View *after);
+/* "104 instructions as before, 3 moved, 12 repeated", without a line end. */
+void view_print_changes(const ViewChanges *changes, Buf *out);
+
 typedef struct ViewStyle {
     unsigned width; /* columns of the terminal; 0: any */
     bool colored;
 } ViewStyle;
 
-/* The picture as text: advice, sums, values, and a row for each instruction. */
-void view_print_text(const View *view, const ViewStyle *style, Buf *out);
+/* The picture as text: advice, sums, values, and a row for each instruction; and, unless 'before' is NULL, the changes
+ * since then. */
+void view_print_text(const View *before, const View *view, const ViewStyle *style, Buf *out);
 /* The picture as one HTML file, which needs no other; 'before' may be NULL. */
 void view_print_page(const View *before, const View *view, Buf *out);
 

@@ -96,6 +96,28 @@ refuses "no assembler" 1 "no assembler" -assembler none "$kernel"
 PTXOPT_NVDISASM=/nope refuses "no nvdisasm" 1 "/nope cannot be run" "$kernel"
 refuses "a folder that is not there" 1 "nowhere" -o "$work/nowhere/page.html" "$kernel"
 
+# Before and after: two files, or a file and a run.
+"$PTXOPT" -q -block 16,16 -coarsen 2 -o "$work/x2.ptx" "$kernel"
+"$PTXOPT" view -q -before "$kernel" -block 16,16 "$work/x2.ptx" >"$work/two.txt"
+"$PTXOPT" view -q -block 16,16 "$kernel" -- -coarsen 2 >"$work/run.txt"
+result "a run is the file that it writes" "$(diff "$work/two.txt" "$work/run.txt" | head -n 3)"
+result "each side has its own block" "$(grep -q ' blocks of 128 threads' "$work/two.txt" &&
+    grep -q ' blocks of 256 threads' "$work/two.txt" || grep 'blocks of' "$work/two.txt")"
+# Every row is counted: those after, and those that are gone.
+pattern='^  ([0-9]+) instructions as before, ([0-9]+) moved, ([0-9]+) repeated, ([0-9]+) new, ([0-9]+) merged, '
+pattern+='([0-9]+) removed$'
+sum="$(sed -nE "s/$pattern/\1 \2 \3 \4 \5 \6/p" "$work/two.txt")"
+marks="$(for mark in ' ' m '[+]' '[*]' '&' -; do
+    grep -cE "^$mark +[0-9a-f]+ +[0-9]+[ <-] " "$work/two.txt"
+done | xargs)"
+result "each change is marked" "$([ -n "$sum" ] && [ "$sum" = "$marks" ] || echo "$sum, but the rows have $marks")"
+"$PTXOPT" view -q -before "$kernel" "$kernel" >"$work/out"
+result "nothing changes" "$(grep -q '^  200 instructions as before$' "$work/out" || sed -n 4,6p "$work/out")"
+refuses "an unknown option of the run" 2 "unknown option '-foo'" "$kernel" -- -foo
+refuses "a run that writes" 2 "-o after '--'" "$kernel" -- -o x.ptx
+refuses "a run and a file" 2 "exclude one another" -before "$kernel" "$kernel" -- -coarsen 2
+refuses "help after the options" 2 "go before '--'" "$kernel" -- -help
+
 # Files with device code in them: a fat binary, an object and an archive with kernels of two architectures and PTX, as
 # fatbinary lays them out; its entries are tested by tests/unit/test_images.c.
 "$PTXAS" -arch=sm_75 -o "$work/k75.cubin" corpus/matmul_naive/matmul_naive.sm_75.ptx
@@ -147,6 +169,7 @@ says "PTX for another architecture" "matmul_naive for sm_120" -arch sm_120 -entr
 refuses "several architectures" 1 "-arch sm_XX picks one; it has 'sm_75', 'sm_90'" -entry matmul_naive "$work/lib.a"
 refuses "several kernels in an object" 1 "-entry KERNEL picks one; it has" "$work/object.o"
 refuses "a similar name" 1 "did you mean 'matmul_naive'?" -entry matmul_naiv "$work/object.o"
+refuses "a run of machine code" 1 "machine code cannot be changed" "$work/k.cubin" -- -coarsen 2
 refuses "no device code" 1 "there is no device code in it" "$work/empty.o"
 head -c 2000 "$work/one.fatbin" >"$work/short.fatbin"
 refuses "a fat binary that ends early" 1 "the fat binary in it is damaged" "$work/short.fatbin"
@@ -166,6 +189,8 @@ data = json.loads(re.search(r'id="data">(.*?)</script>', open(sys.argv[1]).read(
 sides = data["sides"]
 if len(sides) != 2 or [r[:4] for r in sides[0]["rows"]] != [r[:4] for r in sides[1]["rows"]]:
     print("not the same rows twice")
+if any(s["changes"].strip() or s["partners"] != list(range(len(s["rows"]))) for s in sides):
+    print("the same rows are not partners")
 END
 )"
 exit "$failed"

@@ -1,0 +1,121 @@
+#include "cli/view_change.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef VEC(char *) Words;
+
+static void add_word(Arena *arena, Words *words, const char *word)
+{
+    VEC_PUSH(arena, *words, arena_strndup(arena, word, strlen(word)));
+}
+
+static void add_option(Arena *arena, Words *words, const char *name, const char *value)
+{
+    add_word(arena, words, name);
+    add_word(arena, words, value);
+}
+
+/* The command line of the run: what the picture's own options say of the launch, then the user's, which win. */
+static Words command_words(Arena *arena, const ViewOptions *options, const ViewSide *before)
+{
+    Words words = {0};
+    add_word(arena, &words, "ptxopt");
+    add_option(arena, &words, "-arch", before->source.arch);
+    if (options->block[0])
+        add_option(arena, &words, "-block",
+                   arena_printf(arena, "%u,%u,%u", options->block[0], options->block[1], options->block[2]));
+    if (options->dynamic_shared)
+        add_option(arena, &words, "-dynamic-shared", arena_printf(arena, "%" PRIu64, options->dynamic_shared));
+    if (options->launch)
+        add_option(arena, &words, "-launch", options->launch);
+    if (options->output.quiet)
+        add_word(arena, &words, "-q");
+    for (int i = 0; i < options->change_count; i++)
+        add_word(arena, &words, options->changes[i]);
+    add_word(arena, &words, options->input);
+    return words;
+}
+
+/* The picture is all that is written. */
+static const char *find_output(const Options *options)
+{
+    static const struct {
+        OptionId id;
+        const char *name;
+    } outputs[] = {{OPTION_OUTPUT, "-o"},
+                   {OPTION_CUBIN, "-cubin"},
+                   {OPTION_LAUNCH_OUT, "-launch-out"},
+                   {OPTION_KNOBS_OUT, "-knobs-out"},
+                   {OPTION_REPORT, "-report"}};
+    for (size_t i = 0; i < COUNT_OF(outputs); i++)
+        if (option_given(options, outputs[i].id))
+            return outputs[i].name;
+    return NULL;
+}
+
+/* The options of the run; false after a message. */
+static bool read_changes(Arena *arena, const ViewOptions *options, const ViewSide *before, Options *changes)
+{
+    const Words words = command_words(arena, options, before);
+    const char *error = NULL;
+    OptionsOutcome outcome = options_parse(arena, (int)words.count, words.data, changes, &error);
+    const char *output = outcome == OPTIONS_RUN ? find_output(changes) : NULL;
+    if (output)
+        error = arena_printf(arena, "%s after '--': the picture is all that is written", output);
+    else if (outcome == OPTIONS_HELP || outcome == OPTIONS_VERSION)
+        error = "-help and -version go before '--'";
+    if (error)
+        fprintf(stderr, "ptxopt: error: view: %s\n", error);
+    return !error;
+}
+
+/* The options of the assembler that the PTX is for, as a list that ends with NULL. */
+static const char *const *knob_list(Arena *arena, const char *knobs)
+{
+    VEC(const char *) list = {0};
+    for (const char *at = knobs ? knobs : ""; *at; at += strspn(at, " ")) {
+        const size_t length = strcspn(at, " ");
+        VEC_PUSH(arena, list, arena_strndup(arena, at, length));
+        at += length;
+    }
+    VEC_PUSH(arena, list, NULL);
+    return list.data;
+}
+
+/* The options as a name of the changed file: "k.ptx -coarsen 2". */
+static const char *changed_name(Arena *arena, const ViewOptions *options)
+{
+    const char *name = options->input;
+    for (int i = 0; i < options->change_count; i++)
+        name = arena_printf(arena, "%s %s", name, options->changes[i]);
+    return name;
+}
+
+bool view_side_change(ViewSide *side, Arena *arena, const ViewOptions *options, const ViewSide *before,
+                      ExitStatus *status)
+{
+    Options *changes = ARENA_NEW(arena, Options);
+    Products products = {0};
+    *status = EXIT_INPUT;
+    if (!before->source.map) {
+        fprintf(stderr, "ptxopt: error: %s: machine code cannot be changed; give the PTX\n", options->input);
+        return false;
+    }
+    if (!read_changes(arena, options, before, changes)) {
+        *status = EXIT_USAGE;
+        return false;
+    }
+    const Source *original = before->run.source;
+    Source *input = source_from_memory(arena, original->path, original->text, original->size);
+    *status = run_source(arena, changes, input, stderr, &products);
+    bool done = false;
+    if (products.ptx) {
+        const char *name = changed_name(arena, options);
+        Source *source = source_from_memory(arena, name, products.ptx, products.ptx_length);
+        done = view_side_read_text(side, arena, options, source, knob_list(arena, products.knobs));
+        *status = done ? EXIT_DONE : EXIT_INPUT;
+    }
+    products_free(&products);
+    return done;
+}

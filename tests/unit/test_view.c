@@ -1,0 +1,216 @@
+/* The comparison of two forms of a kernel that pictures show: lists of instructions, given as words. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "view/view.h"
+
+/* A picture that has nothing but instructions, one for each line of the text. */
+static View *view_of(Arena *arena, const char *lines)
+{
+    VEC(SassInstruction) list = {0};
+    for (const char *at = lines; *at; at += strspn(at, "\n")) {
+        const size_t length = strcspn(at, "\n");
+        VEC_PUSH(arena, list, ((SassInstruction){.text = arena_strndup(arena, at, length)}));
+        at += length;
+    }
+    SassCode *code = ARENA_NEW(arena, SassCode);
+    View *view = ARENA_NEW(arena, View);
+    *code = (SassCode){.instructions = list.data, .count = (uint32_t)list.count};
+    view->source.code = code;
+    return view;
+}
+
+/* The letters of the changes before, '/', and those after. */
+static const char *letters(Arena *arena, const ViewChanges *changes, const View *before, const View *after)
+{
+    static const char drawn[] = {[CHANGE_NONE] = '=',  [CHANGE_MOVED] = 'm',  [CHANGE_AGAIN] = '+',
+                                 [CHANGE_NEW] = '*',   [CHANGE_MERGED] = '&', [CHANGE_REMOVED] = '-'};
+    Buf text = {0};
+    for (uint32_t row = 0; row < before->source.code->count; row++)
+        buf_putc(&text, drawn[changes->kinds[0][row]]);
+    buf_putc(&text, '/');
+    for (uint32_t row = 0; row < after->source.code->count; row++)
+        buf_putc(&text, drawn[changes->kinds[1][row]]);
+    const char *result = arena_strndup(arena, buf_text(&text), text.length);
+    buf_free(&text);
+    return result;
+}
+
+static void check(const char *one, const char *other, const char *wanted, const char *sentence)
+{
+    Arena *arena = arena_new();
+    const View *before = view_of(arena, one), *after = view_of(arena, other);
+    const ViewChanges *changes = view_compare(arena, before, after);
+    Buf text = {0};
+    assert_string_equal(letters(arena, changes, before, after), wanted);
+    view_print_changes(changes, &text);
+    assert_string_equal(buf_text(&text), sentence);
+    buf_free(&text);
+    arena_free(arena);
+}
+
+static void test_same(void **state)
+{
+    (void)state;
+    check("", "", "/", "0 instructions as before");
+    check("EXIT\n", "EXIT\n", "=/=", "1 instruction as before");
+    /* The allocation of registers, their reuse and labels say nothing about the instruction. */
+    check("@P0 FADD R1, R2, R3\nLDG.E R4, desc[UR4][R2.64+0x8]\n@P1 BRA `(.L_x_1)\n",
+          "@P6 FADD R31, R2.reuse, R3\nLDG.E R5, desc[UR14][R12.64+0x8]\n@P0 BRA `(.L_x_22)\n", "===/===",
+          "3 instructions as before");
+    /* Everything else does. */
+    check("FADD R1, R2, R3\n", "FADD R1, R2, -R3\n", "-/*", "0 instructions as before, 1 new, 1 removed");
+    check("LDG.E R4, [R2+0x8]\n", "LDG.E R4, [R2+0x10]\n", "-/*", "0 instructions as before, 1 new, 1 removed");
+    check("@P0 EXIT\n", "@!P0 EXIT\n", "-/*", "0 instructions as before, 1 new, 1 removed");
+    check("MOV R1, RZ\n", "MOV R1, UR4\n", "-/*", "0 instructions as before, 1 new, 1 removed");
+    check("S2R R1, SR_TID.X\n", "S2R R1, SR_TID.Y\n", "-/*", "0 instructions as before, 1 new, 1 removed");
+}
+
+static void test_changes(void **state)
+{
+    (void)state;
+    check("A\nB\nC\nD\n", "A\nC\nD\nB\n", "=m==/===m", "3 instructions as before, 1 moved");
+    check("A\nB\n", "A\nA\nB\n", "==/=+=", "2 instructions as before, 1 repeated");
+    check("A\nA\nB\n", "A\nB\n", "=&=/==", "2 instructions as before, 1 merged");
+    check("A\nB\nC\n", "A\nX\nC\n", "=-=/=*=", "2 instructions as before, 1 new, 1 removed");
+    check("A\n", "", "-/", "0 instructions as before, 1 removed");
+    check("", "A\nA\n", "/**", "0 instructions as before, 2 new");
+    /* Two left over on one side, one on the other: the first moved. */
+    check("X\nA\nB\nC\nD\n", "A\nB\nC\nD\nX\nX\n", "m====/====m+", "4 instructions as before, 1 moved, 1 repeated");
+}
+
+/* Without instructions that both have once: a longest common subsequence. */
+static void test_subsequence(void **state)
+{
+    (void)state;
+    check("D\nx\nD\n1\ny\n", "p\nD\nq\nD\n1\nr\n", "=-==-/*=*==*",
+          "3 instructions as before, 3 new, 2 removed");
+    check("y\n1\nD\nx\nD\nz\n", "p\n1\nq\nD\nD\nr\n", "-==-=-/*=*==*",
+          "3 instructions as before, 3 new, 3 removed");
+    check("A\nB\nA\nB\nA\n", "B\nB\nA\nA\n", "m=&==/==m=", "3 instructions as before, 1 moved, 1 merged");
+}
+
+static bool same_text(const View *one, uint32_t a, const View *other, uint32_t b)
+{
+    return strcmp(one->source.code->instructions[a].text, other->source.code->instructions[b].text) == 0;
+}
+
+/* The greatest number of instructions that can be aligned. */
+static uint32_t longest(const View *one, const View *other)
+{
+    enum { MOST = 40 };
+    uint32_t lengths[MOST + 1][MOST + 1] = {{0}};
+    const uint32_t height = one->source.code->count, width = other->source.code->count;
+    for (uint32_t i = 1; i <= height; i++)
+        for (uint32_t j = 1; j <= width; j++) {
+            lengths[i][j] = lengths[i - 1][j] > lengths[i][j - 1] ? lengths[i - 1][j] : lengths[i][j - 1];
+            if (same_text(one, i - 1, other, j - 1))
+                lengths[i][j] = lengths[i - 1][j - 1] + 1;
+        }
+    return lengths[height][width];
+}
+
+/* The rules of every comparison: partners name each other and are equal; those that stay are in order; the kinds follow
+ * from what the other side has. */
+static void check_rules(const View *before, const View *after, const ViewChanges *changes)
+{
+    const View *const sides[2] = {before, after};
+    uint32_t last = 0, kept = 0;
+    for (unsigned s = 0; s < 2; s++)
+        for (uint32_t row = 0; row < sides[s]->source.code->count; row++) {
+            const uint32_t partner = changes->partners[s][row];
+            const ViewChange kind = (ViewChange)changes->kinds[s][row];
+            bool there = false;
+            for (uint32_t other = 0; other < sides[!s]->source.code->count; other++)
+                there |= same_text(sides[s], row, sides[!s], other);
+            if (partner == MACHINE_NONE) {
+                assert_int_equal(kind, s ? there ? CHANGE_AGAIN : CHANGE_NEW
+                                         : there ? CHANGE_MERGED : CHANGE_REMOVED);
+                continue;
+            }
+            assert_int_equal(changes->partners[!s][partner], row);
+            assert_true(same_text(sides[s], row, sides[!s], partner));
+            assert_int_equal(kind, changes->kinds[!s][partner]);
+            if (kind != CHANGE_NONE || s)
+                continue;
+            assert_true(!kept || partner > last);
+            last = partner;
+            kept++;
+        }
+    assert_int_equal(kept, changes->counts[CHANGE_NONE]);
+}
+
+static View *random_view(Arena *arena, uint32_t *random, unsigned kinds)
+{
+    Buf text = {0};
+    *random = *random * 1664525 + 1013904223;
+    for (unsigned i = 0, count = (*random >> 16) % 40; i < count; i++) {
+        *random = *random * 1664525 + 1013904223;
+        buf_printf(&text, "K%u\n", (*random >> 16) % kinds);
+    }
+    View *view = view_of(arena, buf_text(&text));
+    buf_free(&text);
+    return view;
+}
+
+static void test_random(void **state)
+{
+    (void)state;
+    uint32_t random = 7, kept = 0, most = 0;
+    for (unsigned round = 0; round < 3000; round++) {
+        Arena *arena = arena_new();
+        const unsigned kinds = 1 + round % 30;
+        const View *before = random_view(arena, &random, kinds), *after = random_view(arena, &random, kinds);
+        const ViewChanges *changes = view_compare(arena, before, after);
+        check_rules(before, after, changes);
+        if (kinds == 1)
+            assert_int_equal(changes->counts[CHANGE_NONE], longest(before, after));
+        kept += changes->counts[CHANGE_NONE];
+        most += longest(before, after);
+        arena_free(arena);
+    }
+    assert_true(kept <= most && kept > 0.92 * most);
+}
+
+/* A long kernel, whose second half becomes the first; and one that has nothing but one instruction. */
+static void test_long(void **state)
+{
+    (void)state;
+    enum { HALF = 30000 };
+    Arena *arena = arena_new();
+    Buf one = {0}, other = {0};
+    for (unsigned i = 0; i < 2 * HALF; i++) {
+        buf_printf(&one, "K%u\n", i);
+        buf_printf(&other, "K%u\n", (i + HALF) % (2 * HALF));
+    }
+    const View *before = view_of(arena, buf_text(&one)), *after = view_of(arena, buf_text(&other));
+    const ViewChanges *changes = view_compare(arena, before, after);
+    assert_int_equal(changes->counts[CHANGE_NONE], HALF);
+    assert_int_equal(changes->counts[CHANGE_MOVED], HALF);
+    buf_clear(&one);
+    buf_clear(&other);
+    for (unsigned i = 0; i < 2 * HALF; i++)
+        buf_puts(i % 2 ? &one : &other, "A\nB\n");
+    buf_puts(&one, "A\n");
+    before = view_of(arena, buf_text(&one));
+    after = view_of(arena, buf_text(&other));
+    changes = view_compare(arena, before, after);
+    assert_int_equal(changes->counts[CHANGE_NONE], 2 * HALF);
+    buf_free(&one);
+    buf_free(&other);
+    arena_free(arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_same), cmocka_unit_test(test_changes),
+                                       cmocka_unit_test(test_subsequence), cmocka_unit_test(test_random),
+                                       cmocka_unit_test(test_long)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
