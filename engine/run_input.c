@@ -21,7 +21,8 @@ static bool changes_memory(const Options *options)
 static bool wants_bodies(const Options *options)
 {
     bool wanted = options->coarsen.count || options->jams.count || options->registers.count ||
-                  options->blocks.count || options->canonical || changes_memory(options) || options->report;
+                  options->blocks.count || options->canonical || changes_memory(options) ||
+                  options->fixes_defects || options->report;
     for (unsigned i = 0; i < pass_count; i++)
         wanted |= options->passes.dumped[i];
     return wanted;

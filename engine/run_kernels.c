@@ -7,6 +7,7 @@
 #include "engine/choose/memory.h"
 #include "engine/directive.h"
 #include "engine/kernel_estimate.h"
+#include "engine/report/defects.h"
 #include "engine/report/refusal_words.h"
 #include "engine/report/verdicts.h"
 #include "engine/run_steps.h"
@@ -381,6 +382,24 @@ static void run_kernel(Run *run, KernelReport *kernel)
     if (result->coarsening == OUTCOME_DONE)
         kernel->condition_count = contract_conditions(&result->contract, kernel->conditions);
     warn_refusals(run, kernel);
+    if (run->assembler)
+        defects_warn(&run->diag, result,
+                     arena_printf(run->arena, "%s %s", assembler_name(run->assembler),
+                                  assembler_version(run->assembler)));
+}
+
+/* The assembler and the target that the code is for. */
+static DefectRequest find_defects(const Run *run)
+{
+    const Options *options = run->options;
+    /* A driver may assemble PTX for a newer device than its target, unless it was made for one. */
+    DefectRequest request = {.fixes = options->fixes_defects, .or_newer = options->fixes_defects && !options->arch};
+    Arch arch;
+    if (arch_parse(run->arch, &arch))
+        request.arch = arch.number;
+    if (run->assembler)
+        request.version = defect_version(assembler_version(run->assembler));
+    return request;
 }
 
 void run_kernels(Run *run)
@@ -394,6 +413,7 @@ void run_kernels(Run *run)
         .sm = run->sm,
         .judge = run->assembler ? &run->judge.judge : NULL,
         .level = run->options->level,
+        .defects = find_defects(run),
         .passes = run->options->passes,
     };
     run->pipeline.passes.dump_out = run->messages;

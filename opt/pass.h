@@ -7,6 +7,7 @@
 #include "analysis/analysis.h"
 #include "opt/block_size.h"
 #include "opt/coarsen/coarsen.h"
+#include "opt/defects/defects.h"
 #include "opt/jam/unroll_jam.h"
 #include "opt/judge.h"
 #include "opt/memory/stage.h"
@@ -48,9 +49,11 @@ typedef struct PassContext {
     const UnrollJam *jam;
     const CoarsenRequest *coarsening;
     const StageRequest *staging;
+    const DefectRequest *defect_request; /* NULL: nothing is looked for */
     LaunchContract contract; /* set by coarsening */
     Unadapted unadapted;     /* set by the check pass */
     ReuseList reuse;         /* what load_reuse and forward did; in the arena */
+    DefectList defects;      /* what fix_defects found; in the arena */
     VectorList vectors;      /* what row_vectors and vectors did; in the arena */
     Refusal refusal;         /* set by coarsening and unroll-and-jam that were refused */
     Legality legality;       /* set by coarsening */

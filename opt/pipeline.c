@@ -1,7 +1,7 @@
 /* The pipeline, on one screen: pipeline_run at the end of this file.
  *
  *     statements -> body -> SSA -> unroll and jam -> coarsen -> clean up -> reuse
- *     -> stage -> bounds or the register search -> check -> body out of SSA
+ *     -> stage -> what the assembler gets wrong -> bounds or the register search -> check -> body out of SSA
  *
  * Before coarsening, calls are inlined that it could not leave as they are. */
 #include "opt/pipeline.h"
@@ -75,10 +75,19 @@ bool kernel_is_jammed(const KernelResult *result)
     return false;
 }
 
+bool kernel_is_repaired(const KernelResult *result)
+{
+    for (size_t i = 0; i < result->defects.items.count; i++)
+        if (result->defects.items.data[i].is_fixed)
+            return true;
+    return false;
+}
+
 bool kernel_is_changed(const KernelResult *result)
 {
     return result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE ||
-           result->staging == OUTCOME_DONE || result->vectors == OUTCOME_DONE || kernel_is_jammed(result);
+           result->staging == OUTCOME_DONE || result->vectors == OUTCOME_DONE || kernel_is_jammed(result) ||
+           kernel_is_repaired(result);
 }
 
 static void unroll_jam(PassContext *context, const KernelRequest *request, KernelResult *result)
@@ -181,7 +190,7 @@ static void reduce_registers(PassContext *context, const KernelRequest *request,
     wanted.dynamic_shared = launch_change_shared(&wanted.change, request->dynamic_shared);
     wanted.launch_threads = launch_threads(request->launch_block, &wanted.change);
     wanted.effort = search_effort(request, options);
-    wanted.is_original = !request->coarsen;
+    wanted.is_original = !kernel_is_changed(result);
     registers_reduce(context, &wanted, &result->reduction);
     result->registers = result->reduction.changed ? OUTCOME_DONE : OUTCOME_UNCHANGED;
 }
@@ -230,8 +239,8 @@ static bool is_wanted(const Function *kernel, const KernelRequest *request, cons
                       const BlockSize *block)
 {
     bool is_declared = kernel->tuning.reqntid_count || kernel->tuning.maxntid_count;
-    bool is_requested =
-        request->coarsen || request->jam_count || request->staging.wanted || request->vectors || request->reduce;
+    bool is_requested = request->coarsen || request->jam_count || request->staging.wanted || request->vectors ||
+                        request->reduce || options->defects.fixes;
     return is_requested || (block_size_total(block) && !is_declared) || options->passes.dumped[PASS_SSA];
 }
 
@@ -352,6 +361,7 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     context.judge = options->judge;
     context.block = block;
     context.coarsening = &request->coarsening;
+    context.defect_request = &options->defects;
     if (request->coarsen)
         pass_run(&context, PASS_INLINE);
     pass_run(&context, PASS_SSA);
@@ -368,6 +378,9 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         stage_loops(&context, request, result);
     if (request->vectors)
         make_vectors(&context, result);
+    if (pass_run(&context, PASS_FIX_DEFECTS))
+        pass_run(&context, PASS_CLEANUP);
+    result->defects = context.defects;
     /* From here on the launch is the contract's, and what the code computes is settled. */
     if (request->reduce)
         result->registers_refusal.reason = search_refusal(options);

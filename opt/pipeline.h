@@ -28,6 +28,7 @@ typedef struct PipelineOptions {
     const Judge *judge;     /* NULL: no assembler; the register search is then refused */
     bool no_figures;        /* the result's figures before and after are not wanted */
     unsigned level;         /* -O0..-O3 */
+    DefectRequest defects;
     PassOptions passes;
 } PipelineOptions;
 
@@ -56,6 +57,7 @@ typedef struct KernelResult {
     VectorList vector_list;  /* the accesses and loops that this is about; also if it turned out not to pay */
     Refusal vectors_refusal; /* vectors refused */
     bool vectors_are_slower; /* the form with them is predicted to take longer, and was dropped */
+    DefectList defects;      /* code that the assembler is known to get wrong, where the kernel has a body form */
     Outcome registers;
     RegistersResult reduction;
     Refusal registers_refusal; /* registers refused */
@@ -68,6 +70,8 @@ DemandObjection kernel_objection(const KernelResult *result, const SmLimits *sm,
                                  const Figures *before, const Figures *after);
 /* True if iterations of some loop were put side by side. */
 bool kernel_is_jammed(const KernelResult *result);
+/* True if code that the assembler gets wrong was rewritten. */
+bool kernel_is_repaired(const KernelResult *result);
 /* True if the kernel's code is changed: its result has a body until it is installed. */
 bool kernel_is_changed(const KernelResult *result);
 /* The form that a result with a body is printed as. */

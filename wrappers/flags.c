@@ -132,7 +132,7 @@ static const char *reserved(const Options *options)
 
 void flags_check(Arena *arena, Flags *flags)
 {
-    static const char *const defaults[] = {"-target-regs", "auto", "-O1", "-q"};
+    static const char *const defaults[] = {"-target-regs", "auto", "-O1", "-fix-defects", "-q"};
     flags->is_default = flags->words.count == 0;
     for (size_t i = 0; flags->is_default && i < COUNT_OF(defaults); i++)
         words_add(arena, &flags->words, defaults[i]);

@@ -8,6 +8,7 @@
 #include "engine/report/refusal_words.h"
 #include "engine/report/trial_words.h"
 #include "engine/report/verdicts.h"
+#include "engine/report/defects.h"
 #include "engine/report/vectors.h"
 #include "options/options.h"
 
@@ -355,6 +356,7 @@ static json_t *kernel_json(const Report *report, const KernelReport *kernel)
     json_object_set_new(value, "unroll_jam", jams_json(report, kernel));
     json_object_set_new(value, "memory", staging_json(report, kernel));
     json_object_set_new(value, "vectors", vectors_json(report, kernel));
+    json_object_set_new(value, "defects", defects_json(report, kernel));
     json_object_set_new(value, "registers", registers_json(report, kernel));
     json_object_set_new(value, "cost", cost_comparison_json(kernel));
     json_object_set_new(value, "before", standing_json(&kernel->before));

@@ -9,6 +9,7 @@
 #include "engine/report/summary.h"
 #include "engine/report/trial_words.h"
 #include "engine/report/verdicts.h"
+#include "engine/report/defects.h"
 #include "engine/report/vectors.h"
 #include "options/options.h"
 
@@ -393,6 +394,7 @@ static void print_kernel(Buf *out, const Report *report, const KernelReport *ker
     print_jams(out, report, kernel);
     staging_print(report, kernel, out);
     vectors_print(report, kernel, out);
+    defects_print(report, kernel, out);
     print_registers(out, report, kernel);
     print_costs(out, report, kernel, explained);
     print_figures(out, kernel);

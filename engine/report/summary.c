@@ -135,6 +135,16 @@ static void print_vectors(Buf *out, const KernelReport *kernel)
     }
 }
 
+static void print_repairs(Buf *out, const KernelReport *kernel)
+{
+    const DefectList *list = &kernel->result.defects;
+    if (!kernel_is_repaired(&kernel->result))
+        return;
+    separate(out, kernel);
+    buf_printf(out, "%zu place%s rewritten that the assembler gets wrong", list->items.count,
+               plural(list->items.count));
+}
+
 /* Finds the figures of the whole files, or else those that the register search found. */
 static bool find_figures(const KernelReport *kernel, const Figures **before, const Figures **after)
 {
@@ -229,6 +239,7 @@ static void print_kernel(Buf *out, const KernelReport *kernel)
     print_jams(out, kernel);
     print_staging(out, kernel);
     print_vectors(out, kernel);
+    print_repairs(out, kernel);
     if (is_changed(result) || result->registers == OUTCOME_UNCHANGED)
         print_figures(out, kernel);
     print_search(out, kernel);

@@ -48,6 +48,7 @@ def optimize(
     stride: Union[Literal["block", "unit"], int, None] = None,
     uj: Union[str, Mapping[str, int], Sequence[str], None] = None,
     memory: Optional[str] = None,
+    fix_defects: bool = False,
     keep_original: bool = False,
     target_regs: Optional[_ByKernel[Union[int, str]]] = None,
     spill: bool = False,
@@ -98,6 +99,7 @@ def optimize(
     uj              unroll and jam: {"LABEL": N} puts N iterations of the loop side by side; "source" or "auto"
     memory          "stage": what the threads of a block read in loops goes through shared memory; "vectors": a thread's
                     neighbouring accesses become one; "stage,vectors"; "auto": where that is predicted to pay ("off")
+    fix_defects     True: code that the assembler is known to get wrong is written in another way
     keep_original   True: the original of a coarsened kernel is added, as KERNEL__ptxopt_original
 
     Registers
@@ -134,7 +136,7 @@ def optimize(
         ("auto", auto), ("coarsen", _by_kernel("coarsen", coarsen, several=True)), ("coarsen-level", _one(coarsen_level)),
         ("coarsen-grid", _one(coarsen_grid)), ("coarsen-guards", _one(coarsen_guards)),
         ("coarsen-growth", _one(coarsen_growth)), ("stride", _one(stride)), ("uj", _by_kernel("uj", uj, several=True)),
-        ("memory", _one(memory)),
+        ("memory", _one(memory)), ("fix-defects", fix_defects),
         ("keep-original", keep_original), ("target-regs", _by_kernel("target_regs", target_regs, several=True)),
         ("spill", spill), ("knobs", knobs), ("entry", _joined(entry)), ("block", _by_kernel("block", block)),
         ("dynamic-shared", _by_kernel("dynamic_shared", dynamic_shared)), ("arch", _one(arch)),

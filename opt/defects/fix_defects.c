@@ -1,0 +1,175 @@
+/* The fix_defects pass: code that the assembler is known to get wrong (defects.def), found and, if asked for, written
+ * in another way. With -z as ~z + 1:
+ *
+ *     max(max(x, -z), y)      becomes    max(max(x, ~z + 1), y)         also min; 32 bits
+ *     (x << 8) - (x >> 56)    becomes    (x << 8) + ~(x >> 56) + 1      any amounts with the sum 64, either order
+ *     (x << 8) + (x >> 56)    becomes    (x << 8) - ~(x >> 56) - 1      if the right shift is signed
+ *
+ * ptxas, which sees through many spellings of -z, does not see through this one. Guarded instructions are left alone,
+ * as ptxas leaves them. */
+#include "opt/passes.h"
+
+typedef struct Finding {
+    PassContext *context;
+    const Values *values;
+    bool changed;
+} Finding;
+
+/* The instruction that computes the value, through copies. */
+static Inst *origin(const Finding *finding, RegId reg)
+{
+    Inst *inst = value_inst(finding->values, reg);
+    for (RegId copied; inst && (copied = computation_copied(finding->values->body, inst)) != REG_NONE;)
+        inst = value_inst(finding->values, copied);
+    return inst;
+}
+
+static RegId origin_reg(const Finding *finding, RegId reg)
+{
+    const Inst *inst = value_inst(finding->values, reg);
+    for (RegId copied; inst && (copied = computation_copied(finding->values->body, inst)) != REG_NONE;) {
+        reg = copied;
+        inst = value_inst(finding->values, reg);
+    }
+    return reg;
+}
+
+/* The value of which the register is the negative, however that is written; REG_NONE: it is none. */
+static RegId negated(const Finding *finding, RegId reg, unsigned bits)
+{
+    const Inst *inst = origin(finding, reg);
+    const Body *body = finding->values->body;
+    const uint64_t ones = bits == 64 ? UINT64_MAX : UINT32_MAX;
+    Computation c;
+    if (computation_matches(body, inst, COMPUTE_NEG, bits, "r", &c) && !c.saturates)
+        return c.sources[0].reg;
+    if (computation_matches(body, inst, COMPUTE_SUB, bits, "ir", &c) && !c.sources[0].constant)
+        return c.sources[1].reg;
+    if (computation_matches(body, inst, COMPUTE_MUL, bits, "ri", &c) && (c.sources[1].constant & ones) == ones)
+        return c.sources[0].reg;
+    return REG_NONE;
+}
+
+/* Notes the instruction; true if it is to be rewritten. */
+static bool note(Finding *finding, DefectId id, const Inst *inst)
+{
+    PassContext *context = finding->context;
+    const bool fixes = context->defect_request->fixes;
+    VEC_PUSH(context->arena, context->defects.items, ((DefectNote){id, inst->span, fixes}));
+    finding->changed |= fixes;
+    return fixes;
+}
+
+/* A new register with ~value, computed before the instruction. */
+static RegId put_complement(Finding *finding, Inst *before, RegId value, bool is_wide)
+{
+    Body *body = finding->context->body;
+    const RegId reg = body_clone_reg(body, value);
+    inst_insert_before(before, inst_build(body, is_wide ? "not.b64" : "not.b32", "dr", reg, value));
+    return reg;
+}
+
+static bool is_bound(const Body *body, const Inst *inst, ComputeOp op, Computation *c)
+{
+    return computation_matches(body, inst, op, 32, "xx", c) && c->is_signed && !c->clips;
+}
+
+/* A max (min) with a negated second operand, whose result another max (min) reads. */
+static void find_negated_bound(Finding *finding, Inst *inst, ComputeOp op)
+{
+    Body *body = finding->context->body;
+    Computation inner, outer;
+    if (!is_bound(body, inst, op, &inner) || inner.sources[1].reg == REG_NONE)
+        return;
+    const RegId value = negated(finding, inner.sources[1].reg, 32);
+    bool is_inner = false;
+    const ValueUse *uses = value_uses(finding->values, inner.result);
+    for (uint32_t i = 0; i < value_use_count(finding->values, inner.result); i++)
+        is_inner |= uses[i].inst && is_bound(body, uses[i].inst, op, &outer);
+    if (value == REG_NONE || !is_inner || !note(finding, DEFECT_NEGATED_BOUND, inst))
+        return;
+    const RegId complement = put_complement(finding, inst, value, false), sum = body_clone_reg(body, value);
+    inst_insert_before(inst, inst_build(body, "add.s32", "dri", sum, complement, (int64_t)1));
+    inst_replace_operand(body, inst, (unsigned)(inner.sources[1].operand - inst->operands), sum);
+}
+
+/* A shift by a constant of a 64-bit value; REG_NONE: it is none. */
+typedef struct Shift {
+    RegId value;
+    uint64_t amount;
+    bool is_left, is_signed;
+} Shift;
+
+static Shift shift_of(const Finding *finding, RegId reg)
+{
+    const Inst *inst = origin(finding, reg);
+    Computation c;
+    Shift shift = {.value = REG_NONE};
+    shift.is_left = computation_matches(finding->values->body, inst, COMPUTE_SHIFT_LEFT, 64, "ri", &c);
+    if (!shift.is_left && !computation_matches(finding->values->body, inst, COMPUTE_SHIFT_RIGHT, 64, "ri", &c))
+        return shift;
+    shift.value = origin_reg(finding, c.sources[0].reg);
+    shift.amount = c.sources[1].constant;
+    shift.is_signed = !shift.is_left && c.is_signed;
+    return shift;
+}
+
+/* True if the two are shifts of one value in opposite directions, by 64 together. */
+static bool is_rotation(const Shift *a, const Shift *b)
+{
+    return a->value != REG_NONE && a->value == b->value && a->is_left != b->is_left && a->amount && b->amount &&
+           a->amount + b->amount == 64;
+}
+
+/* Computes from - what as from + ~what + 1, or from + what as from - ~what - 1, in place of the instruction. */
+static void rewrite_sum(Finding *finding, Inst *inst, RegId result, RegId from, RegId what, bool subtracts)
+{
+    Body *body = finding->context->body;
+    const char *spelling = subtracts ? "add.s64" : "sub.s64";
+    const RegId complement = put_complement(finding, inst, what, true), partial = body_clone_reg(body, from);
+    inst_insert_before(inst, inst_build(body, spelling, "drr", partial, from, complement));
+    inst_insert_before(inst, inst_build(body, spelling, "dri", result, partial, (int64_t)1));
+    inst_remove(inst);
+}
+
+static void find_rotation(Finding *finding, Inst *inst)
+{
+    Body *body = finding->context->body;
+    Computation c;
+    const bool adds = computation_matches(body, inst, COMPUTE_ADD, 64, "rr", &c);
+    if (!adds && !computation_matches(body, inst, COMPUTE_SUB, 64, "rr", &c))
+        return;
+    for (unsigned i = 0; i < 2; i++) {
+        const RegId from = c.sources[!i].reg, what = c.sources[i].reg;
+        const RegId subtracted = adds ? negated(finding, what, 64) : i ? what : REG_NONE;
+        const bool subtracts = subtracted != REG_NONE;
+        const RegId term = subtracts ? subtracted : what;
+        const Shift one = shift_of(finding, from), other = shift_of(finding, term);
+        /* An unsigned sum is a rotation. */
+        const bool is_wrong = subtracts || (adds && (one.is_signed || other.is_signed));
+        if (!is_wrong || !is_rotation(&one, &other))
+            continue;
+        if (note(finding, DEFECT_SHIFTS_AS_ROTATION, inst))
+            rewrite_sum(finding, inst, c.result, from, term, subtracts);
+        return;
+    }
+}
+
+bool pass_fix_defects(PassContext *context)
+{
+    const DefectRequest *request = context->defect_request;
+    if (!request)
+        return false;
+    Finding finding = {.context = context, .values = analyses_values(context->analyses)};
+    for (size_t b = 0; b < context->body->blocks.count; b++)
+        for (Inst *inst = context->body->blocks.data[b]->first, *next; inst; inst = next) {
+            next = inst->next;
+            if (defect_applies(DEFECT_NEGATED_BOUND, request)) {
+                find_negated_bound(&finding, inst, COMPUTE_MAX);
+                find_negated_bound(&finding, inst, COMPUTE_MIN);
+            }
+            if (defect_applies(DEFECT_SHIFTS_AS_ROTATION, request))
+                find_rotation(&finding, inst);
+        }
+    return finding.changed;
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Known defects of ptxas (opt/defects/defects.def): whether the installed one still has them, as the table says, and
+# whether it assembles what -fix-defects makes of the code. PTXOPT_PTXAS_VERSIONS lists more programs to ask.
+set -uo pipefail
+. tests/suites/result.bash
+. tests/suites/programs.bash
+
+ptxas="$(nvidia_program PTXOPT_PTXAS ptxas)"
+nvdisasm="$(nvidia_program PTXOPT_NVDISASM nvdisasm)"
+if [ -z "$ptxas" ] || [ -z "$nvdisasm" ]; then
+    echo "no ptxas or no nvdisasm"
+    exit 77
+fi
+unset PTXOPT_FLAGS
+work="$TEST_TMP/work"
+mkdir -p "$work"
+
+# $1: the code, which leaves its result in %d or %r.
+kernel() {
+    cat <<END
+.version 7.8
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+.reg .b64 %p, %x, %d, %e<4>;
+.reg .b32 %a, %b, %c, %r, %s<4>;
+ld.param.u64 %p, [p];
+ld.global.u64 %x, [%p];
+ld.global.u32 %a, [%p+8];
+ld.global.u32 %b, [%p+12];
+ld.global.u32 %c, [%p+16];
+mov.u64 %d, 0;
+mov.u32 %r, 0;
+$1
+st.global.u64 [%p+24], %d;
+st.global.u32 [%p+32], %r;
+ret;
+}
+END
+}
+
+# The instructions of the kernel. $1: ptxas; $2: architecture; $3: PTX.
+code() {
+    "$1" -arch="$2" "$3" -o "$work/k.cubin" 2>"$work/errors" || return 1
+    "$nvdisasm" "$work/k.cubin" 2>/dev/null | sed -nE 's|^ +/\*[0-9a-f]{4}\*/ +(.*) ;.*|\1|p'
+}
+
+# True if the code on standard input is wrong: a bound without a negation, a sum of shifts without a sum.
+is_wrong_bound() {
+    ! grep -qE '(, |\()-R|LOP|VIADD'
+}
+is_wrong_sum() {
+    ! grep -qE 'IADD|LEA|IMAD.X'
+}
+
+# $1: name; $2: the test of the code; $3: the code itself; $4: architectures.
+try() {
+    local name="$1" test="$2" program arch version says is
+    kernel "$3" >"$work/$name.ptx"
+    "$PTXOPT" -q -fix-defects -assembler none -o "$work/$name.fixed.ptx" "$work/$name.ptx"
+    while read -r program; do
+        version="$("$program" --version | sed -nE 's/.* V([0-9.]+)$/\1/p')"
+        for arch in $4; do
+            code "$program" "$arch" "$work/$name.ptx" >"$work/code" || continue
+            is="$($test <"$work/code" && echo wrong || echo right)"
+            PTXOPT_PTXAS="$program" "$PTXOPT" -assembler ptxas -arch "$arch" -target-regs auto -block 64 -o /dev/null \
+                "$work/$name.ptx" 2>"$work/said"
+            says="$(grep -q 'is known to assemble this wrongly' "$work/said" && echo wrong || echo right)"
+            result "$name: $version on $arch is $is" "$([ "$is" = "$says" ] ||
+                echo "the table says $says: $(tr '\n' ';' <"$work/code")")"
+            code "$program" "$arch" "$work/$name.fixed.ptx" >"$work/code"
+            result "$name: $version on $arch, rewritten" "$($test <"$work/code" && cat "$work/code")"
+        done
+    done < <(printf '%s\n' "$ptxas" ${PTXOPT_PTXAS_VERSIONS:-})
+}
+
+bound='neg.s32 %s1, %a; max.s32 %s2, %b, %s1; max.s32 %r, %s2, %c;'
+all="sm_75 sm_90 sm_100 sm_103 sm_120"
+try bound is_wrong_bound "$bound" "$all"
+try bound-min is_wrong_bound "${bound//max/min}" sm_90
+try bound-swapped is_wrong_bound 'neg.s32 %s1, %a; max.s32 %s2, %b, %s1; max.s32 %r, %c, %s2;' sm_90
+try bound-product is_wrong_bound 'mul.lo.s32 %s1, %a, -1; max.s32 %s2, %b, %s1; max.s32 %r, %s2, %c;' sm_90
+try shifts is_wrong_sum 'shl.b64 %e1, %x, 8; shr.u64 %e2, %x, 56; sub.s64 %d, %e1, %e2;' "$all"
+try shifts-reversed is_wrong_sum 'shl.b64 %e1, %x, 8; shr.u64 %e2, %x, 56; sub.s64 %d, %e2, %e1;' sm_90
+try shifts-signed is_wrong_sum 'shl.b64 %e1, %x, 8; shr.s64 %e2, %x, 56; sub.s64 %d, %e1, %e2;' sm_90
+try shifts-added is_wrong_sum 'shl.b64 %e1, %x, 8; shr.s64 %e2, %x, 56; add.s64 %d, %e1, %e2;' sm_90
+try shifts-negated is_wrong_sum 'shl.b64 %e1, %x, 8; shr.u64 %e2, %x, 56; neg.s64 %e2, %e2; add.s64 %d, %e1, %e2;' sm_90
+exit $failed

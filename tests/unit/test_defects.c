@@ -1,0 +1,191 @@
+/* Code that the assembler is known to get wrong: it is found in all its spellings, what looks like it is not, and what
+ * it becomes computes the same. */
+#include "parsed.h"
+
+#include "executed.h"
+
+#include "opt/opt.h"
+#include "opt/passes.h"
+
+/* A kernel with this code. %x is a 64-bit value and %a, %b, %c are 32-bit ones that differ between threads; what the
+ * code leaves in %d and %r is stored. */
+static Module *kernel_of(const char *code)
+{
+    Buf text = {0};
+    buf_puts(&text, SM_90 ".visible .entry k(.param .u64 out, .param .u64 in, .param .u32 n)\n{\n"
+                          "\t.reg .b64 %o, %i, %x, %d, %e<9>;\n"
+                          "\t.reg .b32 %t, %a, %b, %c, %r, %s<9>;\n\t.reg .pred %p;\n"
+                          "\tld.param.u64 %o, [out];\n\tld.param.u64 %i, [in];\n\tmov.u32 %t, %tid.x;\n"
+                          "\tmad.wide.u32 %o, %t, 40, %o;\n\tmad.wide.u32 %i, %t, 4, %i;\n\tld.global.u32 %a, [%i];\n"
+                          "\tld.global.u32 %b, [%i+4];\n\tld.global.u32 %c, [%i+8];\n"
+                          "\tmul.lo.s32 %a, %a, 2654435761;\n\tmul.lo.s32 %b, %b, 40503;\n"
+                          "\tmul.lo.s32 %c, %c, 69069069;\n"
+                          "\tmov.b64 %x, {%a, %c};\n\tmov.u64 %d, 0;\n\tmov.u32 %r, 0;\n");
+    buf_puts(&text, code);
+    buf_puts(&text, "\tst.global.u64 [%o], %d;\n\tst.global.u32 [%o+8], %r;\n\tret;\n}\n");
+    Module *module = module_from(buf_text(&text));
+    buf_free(&text);
+    return module;
+}
+
+static KernelResult repair(Arena *arena, Function *kernel, unsigned version, unsigned arch, bool fixes)
+{
+    KernelRequest request = {.reduce = false};
+    PipelineOptions options = {.defects = {.fixes = fixes, .version = version, .arch = arch}};
+    KernelResult result;
+    for (unsigned i = 0; i < pass_count; i++)
+        options.passes.enabled[i] = true;
+    if (!fixes) /* a kernel that nothing is to be done to is not looked at */
+        request.vectors = true;
+    pipeline_run(arena, kernel, &request, &options, &result);
+    return result;
+}
+
+/* The code has that many defects for ptxas 13.0 on sm_90, and without them it computes the same. */
+static void expect(const char *code, unsigned count, DefectId id)
+{
+    Module *original = kernel_of(code), *changed = kernel_of(code);
+    Function *kernel = module_find_function(changed, "k");
+    KernelResult result = repair(changed->arena, kernel, 1300, 90, true);
+    assert_int_equal(result.defects.items.count, count);
+    for (unsigned i = 0; i < count; i++) {
+        assert_int_equal(result.defects.items.data[i].id, id);
+        assert_true(result.defects.items.data[i].is_fixed);
+        assert_true(result.defects.items.data[i].span.end > 0);
+    }
+    assert_int_equal(result.body != NULL, count > 0);
+    if (result.body) {
+        function_set_body(kernel, result.body); /* which takes it over */
+        result.body = NULL;
+        expect_executed_alike(original, changed, 5);
+        function_set_body(kernel, NULL);
+    }
+    kernel_discard(&result);
+    release(original);
+    release(changed);
+}
+
+static void bounds_with_a_negation(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "neg.s32 %s1, %a; max.s32 %s2, %b, %s1; max.s32 %r, %s2, %c;",
+        "neg.s32 %s1, %a; max.s32 %s2, %b, %s1; max.s32 %r, %c, %s2;",
+        "neg.s32 %s1, %a; min.s32 %s2, %b, %s1; min.s32 %r, %s2, %c;",
+        "sub.s32 %s1, 0, %a; max.s32 %s2, %b, %s1; max.s32 %r, %s2, %c;",
+        "mul.lo.s32 %s1, %a, -1; max.s32 %s2, %b, %s1; max.s32 %r, %s2, %c;",
+        "neg.s32 %s1, %a; mov.b32 %s3, %s1; max.s32 %s2, %b, %s3; max.s32 %r, %s2, %c;",
+        "neg.s32 %s1, %a; neg.s32 %s3, %c; max.s32 %s2, %s3, %s1; max.s32 %r, %s2, %b;",
+        "neg.s32 %s1, %a; max.s32 %s2, %a, %s1; max.s32 %r, %s2, 7;",
+    };
+    static const char *const right[] = {
+        "neg.s32 %s1, %a; max.s32 %s2, %s1, %b; max.s32 %r, %s2, %c;", /* the first operand */
+        "neg.s32 %s1, %a; max.s32 %r, %b, %s1;",                       /* one alone */
+        "neg.s32 %s1, %a; max.s32 %s2, %b, %s1; min.s32 %r, %s2, %c;", /* one of each */
+        "neg.s32 %s1, %a; max.u32 %s2, %b, %s1; max.u32 %r, %s2, %c;",
+        "sub.s32 %s1, 5, %a; max.s32 %s2, %b, %s1; max.s32 %r, %s2, %c;",
+        "mul.lo.s32 %s1, %a, -2; max.s32 %s2, %b, %s1; max.s32 %r, %s2, %c;",
+        "not.b32 %s1, %a; max.s32 %s2, %b, %s1; max.s32 %r, %s2, %c;",
+        "not.b32 %s1, %a; add.s32 %s1, %s1, 1; max.s32 %s2, %b, %s1; max.s32 %r, %s2, %c;",
+        "neg.s32 %s1, %a; max.s32 %s2, %b, %s1; add.s32 %r, %s2, %c;",
+    };
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
+        expect(wrong[i], 1, DEFECT_NEGATED_BOUND);
+    for (size_t i = 0; i < COUNT_OF(right); i++)
+        expect(right[i], 0, DEFECT_NEGATED_BOUND);
+}
+
+static void sums_of_shifts(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "shl.b64 %e1, %x, 8; shr.u64 %e2, %x, 56; sub.s64 %d, %e1, %e2;",
+        "shl.b64 %e1, %x, 8; shr.u64 %e2, %x, 56; sub.u64 %d, %e2, %e1;",
+        "shl.b64 %e1, %x, 8; shr.s64 %e2, %x, 56; sub.s64 %d, %e1, %e2;",
+        "shl.b64 %e1, %x, 32; shr.u64 %e2, %x, 32; sub.s64 %d, %e1, %e2;",
+        "shl.b64 %e1, %x, 1; shr.u64 %e2, %x, 63; sub.s64 %d, %e1, %e2;",
+        "shl.b64 %e1, %x, 63; shr.u64 %e2, %x, 1; sub.s64 %d, %e1, %e2;",
+        "shl.b64 %e1, %x, 8; shr.s64 %e2, %x, 56; add.s64 %d, %e1, %e2;",
+        "shl.b64 %e1, %x, 8; shr.s64 %e2, %x, 56; add.s64 %d, %e2, %e1;",
+        "shl.b64 %e1, %x, 8; shr.u64 %e2, %x, 56; neg.s64 %e2, %e2; add.s64 %d, %e1, %e2;",
+        "shl.b64 %e1, %x, 8; neg.s64 %e1, %e1; shr.u64 %e2, %x, 56; add.s64 %d, %e1, %e2;",
+        "mov.b64 %e3, %x; shl.b64 %e1, %e3, 8; shr.u64 %e2, %x, 56; sub.s64 %d, %e1, %e2;",
+    };
+    static const char *const right[] = {
+        "shl.b64 %e1, %x, 8; shr.u64 %e2, %x, 56; add.s64 %d, %e1, %e2;", /* a rotation */
+        "shl.b64 %e1, %x, 8; shr.u64 %e2, %x, 56; or.b64 %d, %e1, %e2;",
+        "shl.b64 %e1, %x, 8; shr.u64 %e2, %x, 57; sub.s64 %d, %e1, %e2;",
+        "shl.b64 %e1, %x, 8; shl.b64 %e2, %x, 56; sub.s64 %d, %e1, %e2;",
+        "cvt.u64.u32 %e3, %b; shl.b64 %e1, %x, 8; shr.u64 %e2, %e3, 56; sub.s64 %d, %e1, %e2;",
+        "shl.b32 %s1, %a, 8; shr.u32 %s2, %a, 24; sub.s32 %r, %s1, %s2;",
+        "shl.b64 %e1, %x, 64; shr.u64 %e2, %x, 0; sub.s64 %d, %e1, %e2;",
+    };
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
+        expect(wrong[i], 1, DEFECT_SHIFTS_AS_ROTATION);
+    for (size_t i = 0; i < COUNT_OF(right); i++)
+        expect(right[i], 0, DEFECT_SHIFTS_AS_ROTATION);
+}
+
+static unsigned found(const char *code, unsigned version, unsigned arch)
+{
+    Module *module = kernel_of(code);
+    KernelResult result = repair(module->arena, module_find_function(module, "k"), version, arch, false);
+    const unsigned count = (unsigned)result.defects.items.count;
+    assert_true(!count || !result.defects.items.data[0].is_fixed);
+    assert_false(kernel_is_repaired(&result));
+    kernel_discard(&result);
+    release(module);
+    return count;
+}
+
+static void versions_and_targets(void **state)
+{
+    (void)state;
+    const char *bound = "neg.s32 %s1, %a; max.s32 %s2, %b, %s1; max.s32 %r, %s2, %c;";
+    const char *sum = "shl.b64 %e1, %x, 8; shr.u64 %e2, %x, 56; sub.s64 %d, %e1, %e2;";
+    static const struct { unsigned version, arch, bounds, sums; } cases[] = {
+        {1205, 90, 0, 1}, {1206, 90, 1, 1}, {1302, 90, 1, 1},  {1303, 90, 1, 0},  {1304, 90, 0, 0},
+        {1300, 80, 0, 1}, {1300, 75, 0, 1}, {1300, 100, 1, 1}, {1300, 103, 1, 1}, {1300, 120, 0, 1},
+        {0, 90, 1, 1},    {0, 80, 0, 1},    {1300, 0, 0, 0},   {1101, 90, 0, 0},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        assert_int_equal(found(bound, cases[i].version, cases[i].arch), cases[i].bounds);
+        assert_int_equal(found(sum, cases[i].version, cases[i].arch), cases[i].sums);
+    }
+}
+
+/* PTX may be assembled for a newer device than its target, but not for an older one. */
+static void newer_targets(void **state)
+{
+    (void)state;
+    static const struct { unsigned arch; bool or_newer, applies; } cases[] = {
+        {75, false, false}, {75, true, true},    {90, true, true},   {100, true, true},
+        {103, true, true},  {110, true, false},  {120, true, false}, {0, true, false},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const DefectRequest request = {.version = 1300, .arch = cases[i].arch, .or_newer = cases[i].or_newer};
+        assert_int_equal(defect_applies(DEFECT_NEGATED_BOUND, &request), cases[i].applies);
+    }
+}
+
+static void versions_are_read(void **state)
+{
+    (void)state;
+    assert_int_equal(defect_version("13.0.88"), 1300);
+    assert_int_equal(defect_version("12.6"), 1206);
+    assert_int_equal(defect_version("unknown"), 0);
+    assert_int_equal(defect_version("13"), 0);
+    assert_int_equal(defect_version(""), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bounds_with_a_negation),
+        cmocka_unit_test(sums_of_shifts),
+        cmocka_unit_test(versions_and_targets),
+        cmocka_unit_test(newer_targets),
+        cmocka_unit_test(versions_are_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
