@@ -92,8 +92,10 @@ static void print_text(const CostOptions *options, const CostBasis *basis, const
                basis->device.name, options->machine ? "" : "assumed for ", after->run.arch, launch->grid[0],
                launch->grid[1], launch->grid[2], launch->block[0], launch->block[1], launch->block[2]);
     cost_print_text(basis, options->before ? &before->cost : NULL, &after->cost, true, out);
-    if (options->before)
+    if (options->before) {
         cost_print_verdict(basis->arena, &before->cost, &after->cost, out);
+        cost_print_interval(&before->cost, &after->cost, out);
+    }
     if (after->accesses)
         accesses_print_text(after->run.module, after->accesses, out);
     if (options->listing)

@@ -175,6 +175,7 @@ const char *resource_name(Resource resource);
 /* The predicted time of a launch. */
 typedef struct Time {
     bool known;          /* false: the kernel cannot be launched like this */
+    bool on_fitted_device; /* the model's constants were fitted to times measured there */
     double cycles;
     double microseconds; /* at the device's clock */
     double demand[RESOURCE_COUNT]; /* cycles for which each resource alone would be busy */
@@ -192,5 +193,38 @@ typedef struct Time {
 /* 'registers' is the count of one thread, 'shared' the bytes of one block. */
 Time time_predict(const Profile *profile, const SmLimits *sm, const Device *device, unsigned registers,
                   uint64_t shared);
+
+/* Changes that the model predicts with different errors. A form belongs to the first that applies. */
+typedef enum ChangeKind {
+    CHANGE_LOSS,    /* the form is predicted to be slower */
+    CHANGE_UNEVEN,  /* threads make different numbers of trips, by an estimate */
+    CHANGE_FP64,    /* the FP64 units are the busiest, before or after */
+    CHANGE_DRAM,    /* DRAM is the busiest before */
+    CHANGE_WAVE,    /* all blocks of the form run at once */
+    CHANGE_WARPS,   /* an SM holds fewer warps */
+    CHANGE_TRAFFIC, /* more or fewer global sectors */
+    CHANGE_CODE,    /* none of these */
+    CHANGE_KIND_COUNT
+} ChangeKind;
+
+/* "all blocks run at once" ... */
+const char *change_kind_name(ChangeKind kind);
+
+/* The range of a speedup, as factors of the input's speed. */
+typedef struct Interval {
+    ChangeKind kind;
+    double low, high; /* nine of ten measured speedups are between them */
+    double cautious;  /* most are above this: all but an eighth by counts, all but a fifth by estimates */
+} Interval;
+
+/* A form's work and the time that is predicted for it. */
+typedef struct TimedWork {
+    const Profile *profile;
+    const Time *time;
+} TimedWork;
+
+/* The interval of the speedup that is predicted for a form over another. cost/intervals.def says how far measured
+ * speedups are from predicted ones. */
+Interval interval_of(const TimedWork *before, const TimedWork *after);
 
 #endif

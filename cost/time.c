@@ -105,6 +105,7 @@ Time time_predict(const Profile *profile, const SmLimits *sm, const Device *devi
     time.busiest = busiest_share(profile, device);
     demands(profile, device, &traffic, time.busiest, &time);
     time.known = true;
+    time.on_fitted_device = device->is_fitted;
     time.resident_blocks = (unsigned)resident;
     time.resident_warps = (unsigned)resident * (unsigned)divide_up(threads, WARP_THREADS);
     time.waves = most_blocks / resident;

@@ -254,6 +254,7 @@ bool read_launches(Run *run)
                                   .launch_count = options->launches.count,
                                   .progress = &run->progress,
                                   .judge = run->assembler ? &run->judge : NULL,
+                                  .risk = options->risk,
                                   .launch_decides = options->keep_original,
                                   .stride_given = option_given(options, OPTION_STRIDE),
                                   .guards_given = option_given(options, OPTION_COARSEN_GUARDS),

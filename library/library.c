@@ -344,6 +344,11 @@ int ptxopt_result_kernel(const ptxopt_result *result, size_t index, ptxopt_kerne
         .before = figures_of(&from->before),
         .after = figures_of(&from->after),
     };
+    if (from->has_cost) {
+        const Interval interval = cost_interval(&from->cost_before, &from->cost_after);
+        all.predicted_low = interval.low;
+        all.predicted_high = interval.high;
+    }
     for (unsigned i = 0; i < 3 && all.coarsened; i++)
         all.factor[i] = made->contract.shape.threads[i];
     memset(kernel, 0, size);

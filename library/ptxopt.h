@@ -129,6 +129,7 @@ typedef struct ptxopt_kernel {
     double predicted_speedup; /* 0: not known */
     const char *refusal; /* why it is not coarsened, or its registers are not reduced, although requested; or NULL */
     ptxopt_figures before, after;
+    double predicted_low, predicted_high; /* nine of ten such changes have speedups between them; 0: not known */
 } ptxopt_kernel;
 
 /* The kernels that the options select, in their order in the module; none if there is no report. */

@@ -103,10 +103,20 @@ Verdict spills_judge(const Figures *form, const Figures *than)
     return figures_spills(form) > figures_spills(than) ? VERDICT_MORE_SPILLS : VERDICT_TAKE;
 }
 
-bool promise_suffices(const Promise *promise, double alone)
+static bool promise_gains(const Promise *promise, double alone)
 {
     const bool is_doubtful = promise->is_uneven || promise->is_narrow;
     return promise->speedup >= alone * threshold(is_doubtful ? THRESHOLD_COARSEN_DOUBTFUL : THRESHOLD_COARSEN_GAIN);
+}
+
+bool promise_suffices(const Promise *promise, double alone)
+{
+    return promise_gains(promise, alone) && promise->sure >= alone;
+}
+
+bool promise_is_unsure(const Promise *promise, double alone)
+{
+    return promise_gains(promise, alone) && promise->sure < alone;
 }
 
 double promise_worth(const Promise *promise)

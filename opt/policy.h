@@ -69,17 +69,28 @@ bool policy_accepts(const Policy *policy, const Prediction *form, const Predicti
 Verdict speedup_judge(double speedup, Threshold least);
 Verdict spills_judge(const Figures *form, const Figures *than);
 
+/* How likely a form may turn out to be slower. */
+typedef enum Risk {
+    RISK_NORMAL, /* one form of its kind in eight; in five, if its time is estimated */
+    RISK_LOW,    /* one in twenty */
+    RISK_HIGH,   /* what is predicted is taken for granted */
+} Risk;
+
 /* The predicted speedup of a coarsened form, and what makes it doubtful. */
 typedef struct Promise {
     double speedup;
+    double sure;      /* the speedup to rely on, at the risk that the user takes */
     bool is_uneven;   /* threads make different numbers of trips */
     bool is_narrow;   /* its blocks have less than a warp */
     bool is_product;  /* threads and blocks are merged, and each has to pay for itself */
     bool fits_seldom; /* many launches run the original */
 } Promise;
 
-/* True if the form is worth taking, where the input gains 'alone' from another number of registers. */
+/* True if the form is worth taking, where the input gains 'alone' from another number of registers: it is predicted to
+ * gain, and can be relied on not to lose. */
 bool promise_suffices(const Promise *promise, double alone);
+/* True if that is only because it cannot be relied on. */
+bool promise_is_unsure(const Promise *promise, double alone);
 /* The speedup to rank forms by. */
 double promise_worth(const Promise *promise);
 /* True if a form of this worth is about as fast as the best one. */

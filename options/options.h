@@ -108,6 +108,7 @@ typedef struct Options {
     const char *input_name; /* what the input was compiled from; or NULL */
     bool missing_ok; /* options for kernels that the module does not have are ignored */
     unsigned level;
+    Risk risk;
     double search;  /* -search: seconds that the search for a form of one kernel may take; negative: not given */
     Interrupt *interrupt; /* the user's wish to end a search; NULL: an interrupt ends the process */
     PassOptions passes;

@@ -233,6 +233,17 @@ void options_read_guards(Reader *reader, const char *text)
         options_fail(reader, "-coarsen-guards %s: expected 'auto', 'sequential', 'fast' or 'predicated'", text);
 }
 
+void options_read_risk(Reader *reader, const char *text)
+{
+    static const char *const words[] = {[RISK_NORMAL] = "normal", [RISK_LOW] = "low", [RISK_HIGH] = "high"};
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (strcmp(text, words[i]) == 0) {
+            reader->options->risk = (Risk)i;
+            return;
+        }
+    options_fail(reader, "-risk %s: expected 'low', 'normal' or 'high'", text);
+}
+
 void options_read_search(Reader *reader, const char *text)
 {
     char *end;

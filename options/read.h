@@ -24,6 +24,7 @@ void options_read_number(Reader *reader, OptionId id, const char *text, unsigned
 /* Each reads the value of one option into reader->options, or fails. */
 void options_read_arch(Reader *reader, const char *text);
 void options_read_report_format(Reader *reader, const char *text);
+void options_read_risk(Reader *reader, const char *text);
 void options_read_level(Reader *reader, const char *text);
 void options_read_memory(Reader *reader, const char *text);
 void options_read_xptxas(Reader *reader, const char *word);

@@ -7,7 +7,7 @@
 
 static const Device devices[] = {
 #define DEVICE(name_, sm_, sms_, mhz_, fp32_, integer_, special_, fp64_, tensor_, alu_, sfu_, shared_, l1_, l2_,       \
-               dram_, l1_kib_, l1_bytes_, l2_mib_, l2_bytes_, dram_bytes_)                                             \
+               dram_, l1_kib_, l1_bytes_, l2_mib_, l2_bytes_, dram_bytes_, fitted_)                                    \
     {.name = name_,                                                                                                    \
      .architecture = sm_,                                                                                              \
      .multiprocessors = sms_,                                                                                          \
@@ -31,7 +31,8 @@ static const Device devices[] = {
      .l2_bytes = l2_bytes_,                                                                                            \
      .dram_bytes = dram_bytes_,                                                                                        \
      .blocks_per_cycle = 0.8,                                                                                          \
-     .launch_cycles = 500},
+     .launch_cycles = 500,                                                                                             \
+     .is_fitted = fitted_},
 #include "target/devices.def"
 #undef DEVICE
 };
@@ -62,6 +63,12 @@ static const Field fields[] = {
 #undef FIELD
 };
 
+/* True if products that differ in the member only are alike to the model. */
+static bool is_of_product(const char *name)
+{
+    return strcmp(name, "multiprocessors") == 0 || strcmp(name, "clock_mhz") == 0;
+}
+
 /* Sets one member of a machine file; false if there is none of that name or the value is not a positive number. */
 static bool set_field(Device *device, const char *name, const json_t *value)
 {
@@ -69,6 +76,7 @@ static bool set_field(Device *device, const char *name, const json_t *value)
         if (strcmp(fields[i].name, name) == 0) {
             double number = json_number_value(value);
             memcpy((char *)device + fields[i].offset, &number, sizeof number);
+            device->is_fitted &= is_of_product(name);
             return json_is_number(value) && (number > 0 || (number == 0 && strcmp(name, "launch_cycles") == 0));
         }
     return false;

@@ -110,6 +110,7 @@ typedef struct Device {
     double dram_bytes;           /* of the device */
     double blocks_per_cycle;     /* the blocks that the device can start per cycle */
     double launch_cycles;        /* from the launch until every SM works, and from the last block to the end */
+    bool is_fitted;              /* the model's constants were fitted to times measured on this product */
 } Device;
 
 /* The device of the architecture, or of the nearest one below (the first in the table if there is none). */

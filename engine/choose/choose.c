@@ -33,12 +33,6 @@ static void set_bases(Choice *choice, const ChoiceContext *context, const BlockS
         choice->bases.of[i].basis.stop = context->judge ? context->judge->interrupted : NULL;
 }
 
-static bool is_worthwhile(const Choice *choice, const Candidate *candidate)
-{
-    const Promise promise = candidate_promise(choice, candidate);
-    return promise_suffices(&promise, choice->plain_speedup);
-}
-
 /* The fastest form by machine code, among those that PTX instructions rank first of the forms that merge threads,
  * blocks, or both. */
 static Candidate *fastest(Choice *choice)
@@ -54,7 +48,7 @@ static Candidate *fastest(Choice *choice)
             continue;
         candidate_confirm(choice, candidate);
         *count += candidate->is_confirmed;
-        if (candidate->is_confirmed && (!best || candidate_worth(candidate) > candidate_worth(best)))
+        if (candidate->is_confirmed && (!best || candidate_is_better(choice, candidate, best)))
             best = candidate;
     }
     const bool is_unconfirmed = !best && is_over(choice) && choice->candidate_count > 0;
@@ -95,7 +89,7 @@ static Candidate *next_searched(const Choice *choice)
     for (unsigned i = 0; i < choice->candidate_count; i++) {
         Candidate *candidate = &choice->candidates[i];
         const bool is_open = candidate->is_confirmed && !candidate->is_searched;
-        if (is_open && (!next || candidate_worth(candidate) > candidate_worth(next)))
+        if (is_open && (!next || candidate_is_better(choice, candidate, next)))
             next = candidate;
     }
     return next;
@@ -129,7 +123,7 @@ static Candidate *fastest_with_boundary(Choice *choice, Candidate *best)
         choice->plain_speedup = verdict.cost.speedup;
     for (unsigned i = 0; i < MOST_SEARCHED && !is_over(choice) && (candidate = next_searched(choice)) != NULL; i++) {
         candidate_search(choice, candidate);
-        if (candidate_worth(candidate) > candidate_worth(best))
+        if (candidate_is_better(choice, candidate, best))
             best = candidate;
     }
     return best;
@@ -144,7 +138,7 @@ static const Candidate *thriftiest(const Choice *choice, const Candidate *best)
         const Candidate *candidate = &choice->candidates[i];
         unsigned merged = shape_replicas(&candidate->trial->shape), least = shape_replicas(&found->trial->shape);
         bool is_alike = promise_is_alike(candidate_worth(candidate), candidate_worth(best));
-        if (!candidate->is_confirmed || !is_alike || !is_worthwhile(choice, candidate))
+        if (!candidate->is_confirmed || !is_alike || !candidate_suffices(choice, candidate))
             continue;
         if (merged < least || (merged == least && candidate_worth(candidate) > candidate_worth(found)))
             found = candidate;
@@ -159,6 +153,7 @@ static FactorChoice stay(const Choice *choice, FactorOutcome outcome)
                           .outcome = outcome,
                           .is_counted = launch_of(choice) != NULL,
                           .plain_speedup = choice->plain_speedup,
+                          .risk = choice->risk,
                           .trials = choice->trials,
                           .trial_count = choice->trial_count};
 }
@@ -200,7 +195,7 @@ static FactorChoice decide_without(const Choice *choice, bool is_any_sound)
 
 static FactorChoice decide(const Choice *choice, const Candidate *best)
 {
-    const bool is_taken = is_worthwhile(choice, best);
+    const bool is_taken = candidate_suffices(choice, best);
     FactorChoice made = stay(choice, is_taken ? FACTOR_CHOSEN : FACTOR_NO_GAIN);
     made.best = best->trial;
     made.promise = candidate_promise(choice, best);
@@ -209,6 +204,7 @@ static FactorChoice decide(const Choice *choice, const Candidate *best)
         return made;
     made.request = trial_request(choice, best->trial);
     made.speedup = best->trial->speedup;
+    made.interval = best->trial->verdict.cost.interval;
     return made;
 }
 
@@ -277,6 +273,7 @@ FactorChoice choose_factor(Arena *arena, Function *kernel, const KernelRequest *
                      .judge = context->judge,
                      .progress = context->progress,
                      .launch_decides = context->launch_decides,
+                     .risk = context->risk,
                      .plain_speedup = 1};
     Refusal refusal = {.reason = REFUSAL_NO_FIGURES};
     bool is_known = false;

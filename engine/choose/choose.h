@@ -12,6 +12,7 @@ typedef struct ChoiceContext {
     size_t launch_count;
     struct Progress *progress;    /* NULL: not shown */
     struct AssemblerJudge *judge; /* for machine instructions; NULL: PTX instructions decide */
+    Risk risk;
     bool launch_decides; /* the original stays beside the form, and each launch runs one of them */
     bool threads_only, blocks_only; /* nothing else is merged; neither: both are tried, and products of both */
     bool stride_given; /* only the request's stride is tried */

@@ -30,6 +30,7 @@ typedef struct Choice {
     Bases rough; /* estimated, to decide which forms are counted */
     Bases bases; /* counted if there is a launch, to rank forms */
     Bases exact; /* by machine instructions, to confirm the best; set up on first use */
+    Risk risk;
     bool launch_decides; /* the original stays beside the form */
     bool is_block_known; /* otherwise, several sizes are assumed */
     bool reads_block_index[3]; /* along x, y, z; if not, merged blocks would repeat the same work */
@@ -79,6 +80,10 @@ void forms_weigh(Choice *choice);
 /* Compares a weighed form with the input again, now by the machine instructions that both execute. */
 void candidate_confirm(Choice *choice, Candidate *candidate);
 Promise candidate_promise(const Choice *choice, const Candidate *candidate);
+/* True if it is worth taking. */
+bool candidate_suffices(const Choice *choice, const Candidate *candidate);
+/* True if the first is the better choice: it is worth taking, and faster. */
+bool candidate_is_better(const Choice *choice, const Candidate *a, const Candidate *b);
 /* The speedup to rank candidates by. */
 double candidate_worth(const Candidate *candidate);
 MeasuredForm candidate_form(const Candidate *candidate, const Figures *figures);

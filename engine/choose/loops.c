@@ -16,6 +16,8 @@ typedef struct JamChoice {
     const PipelineOptions *options;
     AssemblerJudge *judge;
     CostBasis basis;
+    Risk risk;
+    bool is_unsure;        /* a form is predicted to gain, but may well lose */
     UnrollJam *jams;       /* those of the request, then those that were chosen */
     unsigned jam_count;
     FormCost best;         /* the cost with these */
@@ -107,7 +109,9 @@ static void loop_try(JamChoice *choice, const char *label)
         if (!factor_try(choice, trial, &cost))
             break;
         const bool gains = speedup_judge(trial->speedup, THRESHOLD_JAM_GAIN) == VERDICT_TAKE;
-        if (gains && (!best || is_better(trial, &cost, best, &best_cost))) {
+        const bool is_sure = sure_speedup(&trial->verdict.cost, choice->risk) >= 1;
+        choice->is_unsure |= gains && !is_sure;
+        if (gains && is_sure && (!best || is_better(trial, &cost, best, &best_cost))) {
             best = trial;
             best_cost = cost;
         }
@@ -139,6 +143,7 @@ static LoopsChoice decide(const JamChoice *choice, bool has_loops, const FormCos
                         .outcome = !has_loops      ? LOOPS_NONE
                                    : is_any_chosen ? LOOPS_CHOSEN
                                                    : LOOPS_NO_GAIN,
+                        .is_unsure = choice->is_unsure,
                         .is_counted = choice->basis.launch != NULL,
                         .cycles = choice->best.time.cycles,
                         .trials = choice->trials,
@@ -182,7 +187,8 @@ LoopsChoice choose_jams(Arena *arena, Function *kernel, const KernelRequest *req
                         .options = options,
                         .judge = context->judge,
                         .basis = cost_basis(arena, options->sm, &context->device, launch, block.threads,
-                                            request->dynamic_shared)};
+                                            request->dynamic_shared),
+                        .risk = context->risk};
     choice.basis.stop = context->judge ? context->judge->interrupted : NULL;
     return choose(&choice, labels, count < MOST_LOOPS ? count : MOST_LOOPS);
 }

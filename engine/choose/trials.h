@@ -87,7 +87,9 @@ typedef struct FactorChoice {
     Promise promise;          /* of 'best' */
     double plain_speedup;     /* of another number of registers alone; 1: none */
     double loops_alone;       /* FACTOR_LOOPS_ALONE: how many times as fast these are */
+    Risk risk;                /* that was taken */
     double speedup;           /* predicted; 0: nothing was chosen */
+    Interval interval;        /* of the speedup */
     unsigned pays_from;       /* threads of the original launch for each SM; launches of fewer run the original */
     CoarsenTrial *trials;
     unsigned trial_count;
@@ -117,6 +119,7 @@ typedef struct LoopsChoice {
     unsigned jam_count;
     unsigned given; /* those of the request */
     LoopsOutcome outcome;
+    bool is_unsure;   /* LOOPS_NO_GAIN: a form is predicted to gain, but too likely to lose */
     TrialVerdict without;
     CostVerdict gain; /* LOOPS_CHOSEN */
     bool is_counted;  /* times are of a launch that was counted, not estimated */

@@ -70,7 +70,20 @@ Promise candidate_promise(const Choice *choice, const Candidate *candidate)
 {
     Promise promise = promise_to_rank(candidate);
     promise.is_uneven = choice->bases.of[0].before.profile->uneven;
+    promise.sure = sure_speedup(&candidate->trial->verdict.cost, choice->risk);
     return promise;
+}
+
+bool candidate_suffices(const Choice *choice, const Candidate *candidate)
+{
+    const Promise promise = candidate_promise(choice, candidate);
+    return promise_suffices(&promise, choice->plain_speedup);
+}
+
+bool candidate_is_better(const Choice *choice, const Candidate *a, const Candidate *b)
+{
+    const bool suffices = candidate_suffices(choice, a);
+    return suffices == candidate_suffices(choice, b) ? candidate_worth(a) > candidate_worth(b) : suffices;
 }
 
 double candidate_worth(const Candidate *candidate)

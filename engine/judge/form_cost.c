@@ -108,20 +108,37 @@ static bool loses_warps(const FormCost *before, const FormCost *after)
     return warps > 1 && (!(executed > 0) || warps >= profile_executed(after->profile) / executed);
 }
 
+Interval cost_interval(const FormCost *before, const FormCost *after)
+{
+    const TimedWork x = {before->profile, &before->time}, y = {after->profile, &after->time};
+    return interval_of(&x, &y);
+}
+
 CostVerdict cost_verdict(const FormCost *before, const FormCost *after)
 {
     const Time *x = &before->time, *y = &after->time;
     const double speedup = cost_speedup(before, after);
+    const Interval interval = cost_interval(before, after);
     const bool is_faster = speedup >= 1;
     const Resource resource = cause_of(before, after, is_faster);
     if (!is_faster && resource == RESOURCE_LATENCY && loses_warps(before, after))
-        return (CostVerdict){speedup, CAUSE_WARPS, resource, x->resident_warps, y->resident_warps};
+        return (CostVerdict){speedup, CAUSE_WARPS, resource, x->resident_warps, y->resident_warps, interval};
     if (!is_faster && y->busiest > threshold(THRESHOLD_CROWDED) * x->busiest)
-        return (CostVerdict){speedup, CAUSE_CROWDING, resource, x->busiest, y->busiest};
+        return (CostVerdict){speedup, CAUSE_CROWDING, resource, x->busiest, y->busiest, interval};
     if (resource == RESOURCE_COUNT)
-        return (CostVerdict){.speedup = speedup};
+        return (CostVerdict){.speedup = speedup, .interval = interval};
     const Use use = resource_use(before, after, resource);
-    return (CostVerdict){speedup, use.before > 0 ? CAUSE_RESOURCE : CAUSE_NONE, resource, use.before, use.after};
+    const CostCause cause = use.before > 0 ? CAUSE_RESOURCE : CAUSE_NONE;
+    return (CostVerdict){speedup, cause, resource, use.before, use.after, interval};
+}
+
+double sure_speedup(const CostVerdict *verdict, Risk risk)
+{
+    switch (risk) {
+    case RISK_LOW: return verdict->interval.low;
+    case RISK_NORMAL: return verdict->interval.cautious;
+    default: return verdict->speedup;
+    }
 }
 
 double cost_sectors(const FormCost *before, const FormCost *after)

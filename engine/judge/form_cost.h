@@ -55,11 +55,15 @@ typedef struct CostVerdict {
     CostCause cause;
     Resource resource;
     double before, after; /* the figures of the cause */
+    Interval interval;    /* of the speedup */
 } CostVerdict;
 
 /* Both costs are known. */
+Interval cost_interval(const FormCost *before, const FormCost *after);
 CostVerdict cost_verdict(const FormCost *before, const FormCost *after);
 double cost_speedup(const FormCost *before, const FormCost *after);
+/* The speedup to rely on at a risk. */
+double sure_speedup(const CostVerdict *verdict, Risk risk);
 /* The ratio of the global sectors after to those before; a value above THRESHOLD_SECTORS_WARNING is worth a warning. */
 double cost_sectors(const FormCost *before, const FormCost *after);
 

@@ -38,6 +38,11 @@ void cost_verdict_print(const CostVerdict *verdict, Buf *out)
     }
 }
 
+void interval_print(const Interval *interval, Buf *out)
+{
+    buf_printf(out, "%.2fx to %.2fx", interval->low, interval->high);
+}
+
 const char *cost_comparison_text(Arena *arena, const FormCost *before, const FormCost *after)
 {
     const CostVerdict verdict = cost_verdict(before, after);
@@ -219,6 +224,24 @@ void cost_print_verdict(Arena *arena, const FormCost *before, const FormCost *af
         buf_printf(out, "  note: %s\n", warning);
 }
 
+json_t *interval_json(const Interval *interval)
+{
+    json_t *object = json_object();
+    set(object, "low", interval->low);
+    set(object, "cautious", interval->cautious);
+    set(object, "high", interval->high);
+    json_object_set_new(object, "kind", json_string(change_kind_name(interval->kind)));
+    return object;
+}
+
+void cost_print_interval(const FormCost *before, const FormCost *after, Buf *out)
+{
+    const Interval interval = cost_interval(before, after);
+    buf_printf(out, "  nine in ten such changes (%s) are ", change_kind_name(interval.kind));
+    interval_print(&interval, out);
+    buf_putc(out, '\n');
+}
+
 void cost_set_verdict(Arena *arena, const FormCost *before, const FormCost *after, json_t *object)
 {
     json_t *warnings = json_array();
@@ -226,6 +249,8 @@ void cost_set_verdict(Arena *arena, const FormCost *before, const FormCost *afte
     for (unsigned i = 0; (warning = cost_warning(arena, before, after, i)) != NULL; i++)
         json_array_append_new(warnings, json_string(warning));
     set(object, "speedup", cost_speedup(before, after));
+    const Interval interval = cost_interval(before, after);
+    json_object_set_new(object, "interval", interval_json(&interval));
     json_object_set_new(object, "verdict", json_string(cost_comparison_text(arena, before, after)));
     json_object_set_new(object, "warnings", warnings);
 }

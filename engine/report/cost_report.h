@@ -8,6 +8,8 @@
 
 /* Appends "1.31x faster: 0.50 times the shared memory accesses", or "0.82x: 16 warps on an SM instead of 32". */
 void cost_verdict_print(const CostVerdict *verdict, Buf *out);
+/* Appends "0.85x to 1.30x". */
+void interval_print(const Interval *interval, Buf *out);
 /* The verdict on two costs, in the arena. */
 const char *cost_comparison_text(Arena *arena, const FormCost *before, const FormCost *after);
 /* A warning about the form after, such as lost warps, blocks below a warp or multiplied sectors; NULL if there is none.
@@ -20,7 +22,10 @@ void cost_print_text(const CostBasis *basis, const FormCost *before, const FormC
 json_t *cost_json(const FormCost *cost);
 /* The verdict and the warnings, a line each. */
 void cost_print_verdict(Arena *arena, const FormCost *before, const FormCost *after, Buf *out);
-/* Sets "speedup", "verdict" and "warnings". */
+json_t *interval_json(const Interval *interval);
+/* The range of the speedup, in a line. Measured forms that it is learned from are coarsened. */
+void cost_print_interval(const FormCost *before, const FormCost *after, Buf *out);
+/* Sets "speedup", "interval", "verdict" and "warnings". */
 void cost_set_verdict(Arena *arena, const FormCost *before, const FormCost *after, json_t *object);
 
 #endif

@@ -158,13 +158,22 @@ static json_t *loops_choice_json(const LoopsChoice *choice)
     return buf_json(&words);
 }
 
+/* Sets "speedup" and "interval", both null if nothing was compared. */
+static void set_speedup(json_t *trial, double speedup, const TrialVerdict *verdict)
+{
+    const bool is_known = speedup > 0;
+    json_object_set_new(trial, "speedup", is_known ? json_real(speedup) : json_null());
+    json_object_set_new(trial, "interval",
+                        is_known && verdict->cost.speedup > 0 ? interval_json(&verdict->cost.interval) : json_null());
+}
+
 static json_t *coarsen_trial_json(const CoarsenTrial *trial)
 {
     json_t *one = json_object();
     set_shape(one, &trial->shape);
     json_object_set_new(one, "stride", json_stride(&trial->stride));
     json_object_set_new(one, "guards", json_text(guard_form_name(trial->guards)));
-    json_object_set_new(one, "speedup", trial->speedup > 0 ? json_real(trial->speedup) : json_null());
+    set_speedup(one, trial->speedup, &trial->verdict);
     json_object_set_new(one, "chosen", json_boolean(trial->chosen));
     json_object_set_new(one, "verdict", verdict_json(&trial->verdict));
     return one;
@@ -175,7 +184,7 @@ static json_t *jam_trial_json(const JamTrial *trial)
     json_t *one = json_object();
     json_object_set_new(one, "loop", json_text(trial->jam.loop));
     json_object_set_new(one, "factor", json_integer(trial->jam.factor));
-    json_object_set_new(one, "speedup", trial->speedup > 0 ? json_real(trial->speedup) : json_null());
+    set_speedup(one, trial->speedup, &trial->verdict);
     json_object_set_new(one, "chosen", json_boolean(trial->chosen));
     json_object_set_new(one, "verdict", verdict_json(&trial->verdict));
     return one;

@@ -378,6 +378,8 @@ static void print_costs(Buf *out, const Report *report, const KernelReport *kern
     buf_puts(out, ":\n");
     cost_print_text(&kernel->basis, &kernel->cost_before, &kernel->cost_after, !explained->costs, out);
     cost_print_verdict(kernel->basis.arena, &kernel->cost_before, &kernel->cost_after, out);
+    if (kernel->result.coarsening == OUTCOME_DONE)
+        cost_print_interval(&kernel->cost_before, &kernel->cost_after, out);
     if (kernel->advice)
         buf_printf(out, "  note: %s\n", kernel->advice);
     explained->costs = true;

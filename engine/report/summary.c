@@ -1,4 +1,5 @@
 #include "engine/report/summary.h"
+#include "engine/report/cost_report.h"
 #include "engine/report/refusal_words.h"
 #include "engine/report/trial_words.h"
 #include "engine/report/verdicts.h"
@@ -203,14 +204,27 @@ static bool is_changed(const KernelResult *result)
     return kernel_is_changed(result);
 }
 
+static void print_interval(const Interval *interval, Buf *out)
+{
+    buf_puts(out, " (");
+    interval_print(interval, out);
+    buf_putc(out, ')');
+}
+
 static void print_gain(Buf *out, const KernelReport *kernel)
 {
-    if (kernel->has_cost)
+    const bool is_coarsened = kernel->result.coarsening == OUTCOME_DONE;
+    if (kernel->has_cost) {
+        const Interval interval = cost_interval(&kernel->cost_before, &kernel->cost_after);
         buf_printf(out, ", predicted %.2fx", cost_speedup(&kernel->cost_before, &kernel->cost_after));
-    else if (kernel->result.coarsening == OUTCOME_DONE && kernel->choice.speedup > 0)
+        if (is_coarsened)
+            print_interval(&interval, out);
+    } else if (is_coarsened && kernel->choice.speedup > 0) {
         buf_printf(out, ", estimated %.2fx in large launches", kernel->choice.speedup);
-    else if (is_changed(&kernel->result) && !kernel->has_basis)
+        print_interval(&kernel->choice.interval, out);
+    } else if (is_changed(&kernel->result) && !kernel->has_basis) {
         buf_puts(out, ", gain unknown without a block size (-block)");
+    }
 }
 
 void pays_print(const FactorChoice *choice, Buf *out)

@@ -116,6 +116,15 @@ static void taken_print(const FactorChoice *choice, Buf *out)
     trial_verdict_print(&choice->best->verdict, out);
 }
 
+/* The form is predicted to gain, but may well lose. */
+static void unsure_print(const FactorChoice *choice, Buf *out)
+{
+    const char *share = choice->risk == RISK_LOW ? "twenty" : choice->is_counted ? "eight" : "five";
+    buf_printf(out, "; but one such change in %s (%s) comes out at %.2fx or below (-risk %s allows that)", share,
+               change_kind_name(choice->best->verdict.cost.interval.kind), choice->promise.sure,
+               choice->risk == RISK_LOW ? "normal or high" : "high");
+}
+
 static void no_gain_print(const FactorChoice *choice, Buf *out)
 {
     const char *doubt = choice->promise.is_uneven   ? ", while threads make different numbers of trips"
@@ -124,6 +133,8 @@ static void no_gain_print(const FactorChoice *choice, Buf *out)
     trial_name_print(choice->best, out);
     buf_printf(out, ", is predicted (%s%s) to be ", basis_text(choice->is_counted), doubt);
     trial_verdict_print(&choice->best->verdict, out);
+    if (promise_is_unsure(&choice->promise, choice->plain_speedup))
+        unsure_print(choice, out);
     if (choice->plain_speedup > 1)
         buf_printf(out, "; without it, another number of registers alone gives %.2fx", choice->plain_speedup);
 }
@@ -199,7 +210,8 @@ void loops_choice_print(const LoopsChoice *choice, Buf *out)
         break;
     case LOOPS_NONE: buf_puts(out, "not done: the kernel has no loop"); break;
     case LOOPS_NO_GAIN:
-        buf_puts(out, "not done: no loop's iterations side by side are predicted to be 3% faster");
+        buf_printf(out, "not done: no loop's iterations side by side are predicted to be 3%% faster%s",
+                   choice->is_unsure ? " and sure not to be slower (-risk)" : "");
         break;
     case LOOPS_CHOSEN: loops_chosen_print(choice, out); break;
     }

@@ -17,7 +17,7 @@ from importlib import metadata as _metadata
 from ._contract import Contract, LaunchError
 from ._errors import Diagnostic, Error, OptionError, Warning
 from ._optimize import optimize, version
-from ._report import (Assembler, Coarsening, Figures, KernelReport, Occupancy, Registers, Report, State)
+from ._report import (Assembler, Coarsening, Figures, Interval, KernelReport, Occupancy, Registers, Report, State)
 from ._result import Result
 
 try:
@@ -25,6 +25,6 @@ try:
 except _metadata.PackageNotFoundError:  # a source tree on sys.path
     __version__ = "0"
 
-__all__ = ["Assembler", "Coarsening", "Contract", "Diagnostic", "Error", "Figures", "KernelReport", "LaunchError",
-           "Occupancy", "OptionError", "Registers", "Report", "Result", "State", "Warning", "__version__", "optimize",
-           "version"]
+__all__ = ["Assembler", "Coarsening", "Contract", "Diagnostic", "Error", "Figures", "Interval", "KernelReport",
+           "LaunchError", "Occupancy", "OptionError", "Registers", "Report", "Result", "State", "Warning", "__version__",
+           "optimize", "version"]

@@ -64,6 +64,7 @@ def optimize(
     O1: bool = False,
     O2: bool = False,
     O3: bool = False,
+    risk: Optional[Literal["low", "normal", "high"]] = None,
     search: Optional[float] = None,
     p: Union[str, Sequence[str], None] = None,
     launch: Union[_Path, Sequence[_Path], None] = None,
@@ -122,6 +123,8 @@ def optimize(
     Xptxas          words for ptxas, which then is the assembler
     missing_ok      True: options for kernels that the module does not have are ignored
     O0, O1, O2, O3  how many forms are tried (O2)
+    risk            how sure a form chosen by "auto" must be: the predicted time decides ("high"), or changes of its
+                    kind may seldom ("normal") or hardly ever ("low") have turned out slower
     search          seconds that looking for a form with fewer registers may take
     p               passes to switch on and off: "-schedule,-sink"
     canonical       True: unchanged code is printed from its parsed form, too
@@ -141,8 +144,8 @@ def optimize(
         ("spill", spill), ("knobs", knobs), ("entry", _joined(entry)), ("block", _by_kernel("block", block)),
         ("dynamic-shared", _by_kernel("dynamic_shared", dynamic_shared)), ("arch", _one(arch)),
         ("assembler", _one(assembler)), ("Xptxas", _several(Xptxas)), ("missing-ok", missing_ok), ("O0", O0), ("O1", O1),
-        ("O2", O2), ("O3", O3), ("search", _one(search)), ("p", _joined(p)), ("launch", _several(launch)),
-        ("machine", _several(machine)), ("verify", _several(verify)), ("canonical", canonical), ("Werror", Werror),
+        ("O2", O2), ("O3", O3), ("risk", _one(risk)), ("search", _one(search)), ("p", _joined(p)),
+        ("launch", _several(launch)), ("machine", _several(machine)), ("verify", _several(verify)), ("canonical", canonical), ("Werror", Werror),
         ("q", q), ("v", v)]
     result = _run(text, name, cubin, settings)
     for diagnostic in result.diagnostics if warn else ():

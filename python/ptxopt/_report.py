@@ -115,6 +115,19 @@ class Registers(_Part):
 
 
 @dataclass(frozen=True)
+class Interval(_Part):
+    """How sure a predicted speedup is."""
+
+    low: float
+    """Nine of ten changes of this kind have speedups between low and high,"""
+    high: float
+    cautious: float
+    """and most have more than this: all but an eighth by counts, all but a fifth by estimates."""
+    kind: str
+    """The kind of change, in words."""
+
+
+@dataclass(frozen=True)
 class KernelReport(_Part):
     """The changes to one kernel."""
 
@@ -126,6 +139,8 @@ class KernelReport(_Part):
     after: State
     speedup: Optional[float]
     """As predicted; None: not known."""
+    interval: Optional[Interval] = None
+    """Of the speedup."""
 
 
 @dataclass(frozen=True)
@@ -159,15 +174,19 @@ def _state(raw: Mapping[str, Any]) -> State:
                            occupancy["limited_by"]) if occupancy else None)
 
 
+def _interval(raw: Optional[Mapping[str, Any]]) -> Optional[Interval]:
+    return Interval(raw, raw["low"], raw["high"], raw["cautious"], raw["kind"]) if raw else None
+
+
 def _kernel(raw: Mapping[str, Any]) -> KernelReport:
-    coarsening, registers = raw["coarsening"], raw["registers"]
+    coarsening, registers, cost = raw["coarsening"], raw["registers"], raw.get("cost") or {}
     return KernelReport(
         raw, raw["kernel"], raw["line"],
         Coarsening(coarsening, coarsening["outcome"], tuple(coarsening.get("factor") or (1, 1, 1)),
                    coarsening.get("reason"), coarsening.get("line") or 0, coarsening.get("column") or 0),
         Registers(registers, registers["outcome"], registers.get("asked"), bool(registers.get("reached")),
                   registers.get("reason") or registers.get("explanation")),
-        _state(raw["before"]), _state(raw["after"]), (raw.get("cost") or {}).get("speedup"))
+        _state(raw["before"]), _state(raw["after"]), cost.get("speedup"), _interval(cost.get("interval")))
 
 
 def read(raw: Mapping[str, Any]) -> Report:

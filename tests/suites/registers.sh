@@ -103,7 +103,7 @@ strsm -coarsen 2 -target-regs auto || problem="exit status $?"
 grep -q 'with 8 threads per block (in the launch)' "$folder/report" || problem="${problem:+$problem, }other blocks"
 result "free registers: coarsened, half as many threads" "$problem"
 problem=
-strsm -coarsen auto || problem="exit status $?"
+strsm -coarsen auto -risk high || problem="exit status $?"
 grep -q 'coarsening: auto: x2' "$folder/report" || problem="${problem:+$problem, }not coarsened"
 result "factor and boundary: strsm alone is coarsened" "$problem"
 problem=

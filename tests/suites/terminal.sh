@@ -31,8 +31,9 @@ cp /dev/null "$tmp/errors"
 launch='launch it with blocks of 128 threads instead of 256'
 show -- -assembler none -coarsen 2 -block 256 -o "$tmp/o.ptx" "$kernel"
 wrong="$([ "$status" -eq 0 ] || echo "status $status")"
-shows "line for vectoradd" "^vectoradd: coarsened x2, predicted 1\.[0-9]*x; $launch"
-shows "line for vectoradd_exact" "^vectoradd_exact: coarsened x2, predicted 1\.[0-9]*x; $launch"
+gain='predicted 1\.[0-9]*x \([0-9.]*x to [0-9.]*x\)'
+shows "line for vectoradd" "^vectoradd: coarsened x2, $gain; $launch"
+shows "line for vectoradd_exact" "^vectoradd_exact: coarsened x2, $gain; $launch"
 [ "$(grep -c "$launch" "$tmp/shown")" -eq 2 ] || wrong="$wrong, says it twice"
 result "a line for each kernel on a terminal" "$wrong"
 for quiet in -q -Werror; do

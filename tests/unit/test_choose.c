@@ -119,7 +119,7 @@ static const char shared_work[] = "mov.u32 %r2, 0;\n"
 static const ChoiceContext *context(void)
 {
     static ChoiceContext context;
-    context = (ChoiceContext){.device = *device_for(90)};
+    context = (ChoiceContext){.device = *device_for(90), .risk = RISK_HIGH};
     return &context;
 }
 
@@ -354,6 +354,33 @@ static void test_unknown_block(void **state)
     setup_free(setup);
 }
 
+/* True if a form is taken at a risk if the speedup to rely on at that risk is no loss, and the words say so. */
+static void test_risk(void **state)
+{
+    (void)state;
+    static const char some_work[] = "mad.lo.u32 %r2, %r1, 5, 7; add.u32 %r2, %r2, %r1";
+    unsigned refused = 0;
+    for (Risk risk = RISK_NORMAL; risk <= RISK_HIGH; risk++)
+        for (unsigned work = 0; work < 2; work++) {
+            Setup *setup = setup_new("", work ? shared_work : some_work, 256, &(Script){.registers = {16, 20}});
+            ChoiceContext risky = *context();
+            risky.risk = risk;
+            choose(setup, &risky);
+            check_choice(setup);
+            const FactorChoice *choice = &setup->report.choice;
+            assert_int_equal(choice->risk, risk);
+            if (choice->outcome == FACTOR_CHOSEN)
+                assert_true(sure_speedup(&choice->best->verdict.cost, risk) >= 1);
+            else if (choice->best && promise_is_unsure(&choice->promise, choice->plain_speedup)) {
+                expect_words(choice, risk == RISK_LOW ? "one such change in twenty" : "one such change in five");
+                refused++;
+            }
+            assert_true(risk != RISK_HIGH || !choice->best || !promise_is_unsure(&choice->promise, 1));
+            setup_free(setup);
+        }
+    assert_true(refused > 0);
+}
+
 static void test_launch(void **state)
 {
     (void)state;
@@ -431,6 +458,7 @@ int main(void)
         cmocka_unit_test(test_shared_work),     cmocka_unit_test(test_merged_blocks), cmocka_unit_test(test_copy),
         cmocka_unit_test(test_products),      cmocka_unit_test(test_outranked_products), cmocka_unit_test(test_spills),
         cmocka_unit_test(test_lost_warps),      cmocka_unit_test(test_small_blocks),  cmocka_unit_test(test_launch),
+        cmocka_unit_test(test_risk),
         cmocka_unit_test(test_block_of_module), cmocka_unit_test(test_unknown_block),
         cmocka_unit_test(test_nothing_to_weigh), cmocka_unit_test(test_outputs),
     };

@@ -256,6 +256,26 @@ static void test_search_time(void **state)
     assert_true(search_seconds("-search 0 k.ptx") == 0);
 }
 
+static Risk risk_of(const char *text)
+{
+    Line line = line_read(text);
+    assert_int_equal(line.outcome, OPTIONS_RUN);
+    const Risk risk = line.options.risk;
+    line_free(&line);
+    return risk;
+}
+
+static void test_risk(void **state)
+{
+    (void)state;
+    assert_int_equal(risk_of("k.ptx"), RISK_NORMAL);
+    assert_int_equal(risk_of("-risk normal k.ptx"), RISK_NORMAL);
+    assert_int_equal(risk_of("-risk low k.ptx"), RISK_LOW);
+    assert_int_equal(risk_of("-risk=high k.ptx"), RISK_HIGH);
+    check_wrong("-risk none k.ptx", "-risk none: expected 'low', 'normal' or 'high'");
+    check_wrong("-risk", "-risk");
+}
+
 static void test_report(void **state)
 {
     (void)state;
@@ -579,6 +599,7 @@ int main(void)
         cmocka_unit_test(test_stride),
         cmocka_unit_test(test_registers_and_blocks),
         cmocka_unit_test(test_search_time),
+        cmocka_unit_test(test_risk),
         cmocka_unit_test(test_report),
         cmocka_unit_test(test_passes),
         cmocka_unit_test(test_rest),
