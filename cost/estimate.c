@@ -59,15 +59,18 @@ static double idle_length(const Estimate *estimate, const Profile *profile, doub
     return idle > 0 ? idle / profile->warp_instructions : 0;
 }
 
-/* If blocks have been merged, one of 'group' consecutive blocks does the work of all. */
+/* Warps of a block differ in length, and if blocks have been merged, one of 'group' consecutive blocks does the work of
+ * all. */
 static void set_lengths(Arena *arena, const Estimate *estimate, Profile *profile)
 {
     const double least = least_present(estimate);
     const size_t group = (size_t)(1 / least + 0.5), count = (size_t)estimate->blocks;
+    const double longest = estimate_longest_warp(estimate);
     profile->working_blocks = estimate->blocks * least;
-    if (group < 2)
+    if (group < 2 && longest < 1.001)
         return;
-    const double idle = idle_length(estimate, profile, least), works = (double)group - ((double)group - 1) * idle;
+    const double idle = group < 2 ? 0 : idle_length(estimate, profile, least);
+    const double works = longest * ((double)group - ((double)group - 1) * idle);
     profile->block_lengths = ARENA_ARRAY(arena, double, count + 1);
     for (size_t i = 0; i < count; i++)
         profile->block_lengths[i] = i % group ? idle : works;

@@ -103,6 +103,9 @@ void estimate_frequencies(Estimate *estimate);
 Share estimate_count_threads(Estimate *estimate, RegId condition, bool value, const Block *at);
 /* Notes which threads come to a block, after the blocks that dominate it. */
 void estimate_note_threads(Estimate *estimate, const Block *block);
+/* The instructions of the longest warp of a block over those of the mean warp, as far as conditions on the thread's
+ * index alone tell. After estimate_frequencies(). */
+double estimate_longest_warp(const Estimate *estimate);
 
 /* alike.c: whether the values are computed in the same way, perhaps for different replicas. */
 bool estimate_alike(const Estimate *estimate, RegId a, RegId b);

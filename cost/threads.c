@@ -242,3 +242,42 @@ Share estimate_count_threads(Estimate *estimate, RegId condition, bool value, co
     }
     return all.threads > 0 ? (Share){taken.threads / all.threads, taken.warps / all.warps} : (Share){0, 0};
 }
+
+static unsigned instruction_count(const Block *block)
+{
+    unsigned count = 0;
+    for (const Inst *inst = block->first; inst; inst = inst->next)
+        count++;
+    return count;
+}
+
+/* Adds the executions of a block's instructions to the work of each warp: they are those of the warps that come there,
+ * if that follows from the index of their threads, and else of all alike. */
+static void add_work(const Estimate *estimate, const Block *block, double *work, double *coming, unsigned warps)
+{
+    const double *threads = estimate->coming[block->id];
+    const double executed = instruction_count(block) * estimate->flow[block->id].warps * warps;
+    double all = 0;
+    for (unsigned w = 0; w < warps; w++)
+        coming[w] = threads ? 0 : 1;
+    for (unsigned i = 0; threads && i < block_threads(estimate); i++)
+        coming[i / WARP_THREADS] = fmax(coming[i / WARP_THREADS], threads[i]);
+    for (unsigned w = 0; w < warps; w++)
+        all += coming[w];
+    for (unsigned w = 0; w < warps && all > 0; w++)
+        work[w] += executed * coming[w] / all;
+}
+
+double estimate_longest_warp(const Estimate *estimate)
+{
+    const unsigned warps = (unsigned)estimate_warps(estimate);
+    double *work = ARENA_ARRAY(estimate->arena, double, warps), *coming = ARENA_ARRAY(estimate->arena, double, warps);
+    double all = 0, longest = 0;
+    for (size_t b = 0; b < estimate->body->blocks.count; b++)
+        add_work(estimate, estimate->body->blocks.data[b], work, coming, warps);
+    for (unsigned w = 0; w < warps; w++) {
+        all += work[w];
+        longest = fmax(longest, work[w]);
+    }
+    return all > 0 ? longest * warps / all : 1;
+}

@@ -504,6 +504,36 @@ static void rests_are_short(void **state)
     }
 }
 
+/* True if an estimate knows the longest warp of a block where the thread's index decides, as a count does. */
+static void longest_warps(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {
+        /* one warp of four makes ten trips, two execute what follows, and all the rest */
+        "setp.gt.u32 %p1, %r1, 2;\n@%p1 bra L;\nmov.u32 %r6, 0;\n"
+        "M: ld.global.u32 %r5, [%rd3];\nadd.u32 %r6, %r6, 1;\nsetp.lt.u32 %p2, %r6, 10;\n@%p2 bra M;\n"
+        "L: setp.gt.u32 %p1, %r1, 60;\n@%p1 bra N;\nst.global.u32 [%rd3], %r1;\nst.global.u32 [%rd3+4], %r1;\n"
+        "N: bar.sync 0;\n",
+        /* every warp has threads that do */
+        "and.b32 %r7, %r1, 31;\nsetp.gt.u32 %p1, %r7, 2;\n@%p1 bra L;\nst.global.u32 [%rd3], %r1;\nL: bar.sync 0;\n",
+    };
+    for (unsigned i = 0; i < COUNT_OF(bodies); i++) {
+        Test test = test_new(bodies[i]);
+        const Profile *counted = count(&test, 4, 128), *estimated = estimate(&test, 4, 128, 1);
+        for (unsigned b = 0; b < 4; b++) {
+            const double length = estimated->block_lengths ? estimated->block_lengths[b] : 1;
+            if (!(fabs(length - counted->block_lengths[b]) < 0.03 * length))
+                fail_msg("body %u: %.3f counted, %.3f estimated", i, counted->block_lengths[b], length);
+            assert_true(i > 0 || length > 1.5);
+        }
+        arena_free(test.arena);
+    }
+    /* One warp is its own longest. */
+    Test test = test_new(bodies[0]);
+    assert_null(estimate(&test, 4, 32, 1)->block_lengths);
+    arena_free(test.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -513,7 +543,8 @@ int main(void)
         cmocka_unit_test(makespans), cmocka_unit_test(paths), cmocka_unit_test(sass_paths),
         cmocka_unit_test(wavefronts),
         cmocka_unit_test(times),     cmocka_unit_test(devices),
-        cmocka_unit_test(surplus_blocks), cmocka_unit_test(forms_keep_data), cmocka_unit_test(rests_are_short),
+        cmocka_unit_test(surplus_blocks), cmocka_unit_test(forms_keep_data), cmocka_unit_test(longest_warps),
+        cmocka_unit_test(rests_are_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
