@@ -25,6 +25,21 @@ Launch *launch_by_contract(Arena *arena, const Module *module, const Launch *lau
     return launch_changed(arena, launch, &change);
 }
 
+Launch *launch_of_original(Arena *arena, const Module *module, const Launch *launch, const char **why)
+{
+    LaunchContract contract;
+    LaunchUnmet unmet;
+    const char *name = arena_printf(arena, "%s" ORIGINAL_SUFFIX, launch->kernel);
+    const Function *original = module_find_function(module, name);
+    if (!original || contract_find(module, launch->kernel, &contract) != CONTRACT_FOUND ||
+        contract_is_met(&contract, launch->block, launch->grid, &unmet))
+        return NULL;
+    *why = unmet_text(arena, &unmet);
+    Launch *made = launch_changed(arena, launch, NULL);
+    made->kernel = name;
+    return made;
+}
+
 unsigned launch_jobs(const Launch *launch)
 {
     enum { FEWEST_THREADS = 1 << 14 };

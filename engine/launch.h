@@ -10,6 +10,13 @@
 Launch *launch_by_contract(Arena *arena, const Module *module, const Launch *launch, bool *has_contract,
                            const char **error);
 
+/* A coarsened kernel's original, if it is kept beside it, has the kernel's name with this at its end. */
+#define ORIGINAL_SUFFIX "__ptxopt_original"
+
+/* The launch of the original that the module has beside a coarsened kernel, if the contract does not allow the launch,
+ * with *why set; NULL if the module has none, or the contract allows it. */
+Launch *launch_of_original(Arena *arena, const Module *module, const Launch *launch, const char **why);
+
 /* The number of cores that pay off for a launch: all that the process may use, or one for a small launch. */
 unsigned launch_jobs(const Launch *launch);
 

@@ -4,6 +4,7 @@
 
 #include "emit/emit.h"
 #include "engine/choose/pays.h"
+#include "engine/launch.h"
 #include "engine/report/summary.h"
 #include "engine/run_steps.h"
 #include "engine/spilled.h"
@@ -22,7 +23,7 @@ static void print_original(const Function *kernel, const Source *source, Buf *ou
     if (out->length && out->data[out->length - 1] != '\n')
         buf_putc(out, '\n');
     buf_write(out, begin, (size_t)(name + length - begin));
-    buf_puts(out, "__ptxopt_original");
+    buf_puts(out, ORIGINAL_SUFFIX);
     buf_write(out, name + length, (size_t)(source->text + text.end - name) - length);
     buf_putc(out, '\n');
 }
@@ -325,6 +326,9 @@ ExitStatus verify_output(Run *run, const Products *products)
         Verification *verification = &report->verifications[report->verification_count++];
         verify_launch(run->arena, input, output, options->verify.data[i], verification);
         verification_print(verification, input, run->messages);
+        if (verification->original_because && !options->quiet)
+            fprintf(run->messages, "ptxopt: note: -verify %s: the original of kernel '%s' runs: %s\n",
+                    verification->path, verification->kernel, verification->original_because);
         if (verification->weakened && verification->outcome != VERIFY_NOT_DONE && !options->quiet)
             fprintf(run->messages, "ptxopt: warning: -verify %s: the input itself is at fault: %s\n",
                     verification->path, verification->weakened);

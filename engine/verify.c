@@ -158,6 +158,8 @@ void verify_launch(Arena *arena, const Module *input, const Module *output, cons
     verifier.launch = launch_by_contract(arena, input, launch, &has_contract, &error);
     if (verifier.launch)
         verifier.launch_output = launch_by_contract(arena, output, launch, &has_contract, &error);
+    if (verifier.launch && !verifier.launch_output)
+        verifier.launch_output = launch_of_original(arena, output, launch, &result->original_because);
     if (!verifier.launch_output) {
         not_done(&verifier, error);
         return;

@@ -25,13 +25,15 @@ typedef struct Verification {
     const EmulatorFault *fault;   /* of the run that failed; NULL: none */
     bool fault_in_output;
     const char *fault_line; /* the text of its line, if it is in the output; else NULL */
+    const char *original_because; /* why this launch runs the original beside the coarsened kernel; NULL: it does not */
     const char *weakened;   /* faults of the input itself, for which the output was not checked; or NULL */
     EmulatorCounters counters[2];
 } Verification;
 
 /* Runs 'input' as the launch file says and 'output' by its launch contract and compares all buffers and variables. Both
  * are checked for races, reads of unwritten memory, undefined registers and divisions by zero, except for faults that
- * the input itself has. Results live in 'arena'; both modules must outlive them. */
+ * the input itself has. If the contract does not allow the launch, the original runs if the output has it. Results
+ * live in 'arena'; both modules must outlive them. */
 void verify_launch(Arena *arena, const Module *input, const Module *output, const char *path, Verification *result);
 
 /* Prints the verification as a diagnostic of several lines; nothing if equal. */

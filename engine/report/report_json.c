@@ -425,6 +425,7 @@ static json_t *verification_json(const Verification *verification)
     json_object_set_new(value, "fault_in",
                         verification->fault ? json_string(verification->fault_in_output ? "output" : "input")
                                             : json_null());
+    json_object_set_new(value, "original_because", json_text(verification->original_because));
     json_object_set_new(value, "not_watched", json_text(verification->weakened));
     if (verification->has_difference) {
         json_object_set_new(value, "buffer", json_text(verification->difference.buffer));

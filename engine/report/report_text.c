@@ -358,6 +358,8 @@ static void print_verification(Buf *out, const Verification *verification)
         } else {
             buf_printf(out, "  %s: never written\n", sides[side]);
         }
+    if (verification->original_because)
+        buf_printf(out, "  the original beside the coarsened kernel runs: %s\n", verification->original_because);
     if (verification->fault_line)
         buf_printf(out, "  line %u of the output: %s\n", verification->fault->position.line, verification->fault_line);
     if (verification->weakened)
