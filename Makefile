@@ -84,7 +84,7 @@ GENERATORS := $(wildcard ir/table/generator/*.c)
 SOURCES := $(filter-out $(GENERATORS),$(sort $(shell find $(FOLDERS) -name '*.c')))
 GENERATED_SOURCES := lexer/ptx_lexer.c parser/ptx_parser.c
 GENERATED_HEADERS := $(addprefix $(GEN)/,lexer/ptx_lexer.h parser/ptx_parser.h) \
-    $(addprefix $(GEN)/ir/table/,ops_enum.h ops_tables.inc ops_run.inc) $(GEN)/view/page.inc
+    $(addprefix $(GEN)/ir/table/,ops_enum.h ops_tables.inc ops_run.inc) $(addprefix $(GEN)/view/,page.inc report.inc)
 
 SOURCE_OBJECTS := $(SOURCES:%.c=$(OUT)/%.o)
 GENERATED_OBJECTS := $(GENERATED_SOURCES:%.c=$(OUT)/%.o)
@@ -166,8 +166,8 @@ TEST_OBJECTS := $(TEST_SOURCES:%.c=$(OUT)/%.o)
 EMULATED_OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard emulated/*.c)))
 TOOL_OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(wildcard tools/*.c))
 
-# The page of "ptxopt view", line by line as strings.
-$(GEN)/view/page.inc: view/page.html
+# The pages of "ptxopt view", line by line as strings.
+$(addprefix $(GEN)/view/,page.inc report.inc): $(GEN)/view/%.inc: view/%.html
 	@mkdir -p $(@D)
 	$(call step,GEN)
 	$(Q)sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n",/' $< >$@.new && mv $@.new $@

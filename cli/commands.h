@@ -86,6 +86,8 @@ OptionsOutcome cost_options_parse(Arena *arena, int argc, char *const *argv, Cos
 /* ptxopt view [options] FILE [-- OPTION...] */
 typedef struct ViewOptions {
     const char *input;
+    CommandFiles files;      /* with 'report': all of them */
+    bool report;             /* a page about a run over all kernels */
     const char *before;      /* a file with the kernel before a change; NULL: none */
     const char *kernel;      /* NULL: the only one */
     const char *arch;        /* NULL: the module's .target, or the only one of a program */

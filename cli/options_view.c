@@ -61,6 +61,20 @@ static int take_changes(int argc, char *const *argv, ViewOptions *options)
     return argc;
 }
 
+/* A page of several kernels needs a run, a place, and nothing that is of one kernel. */
+static OptionsOutcome report_complaint(const ViewOptions *options, const char **error)
+{
+    const char *file = options->output.file;
+    *error = !options->files.count ? "-report: expected a file, FILE.ptx"
+             : !options->changes   ? "-report is about a run: its options follow '--', as in 'ptxopt view -report -o "
+                                     "run.html k.ptx -- -auto'"
+             : !file || !text_ends_with(file, ".html")       ? "-report makes a page: -o FILE.html"
+             : options->before || options->kernel || options->launch || options->block[0] || options->dynamic_shared
+                 ? "-report takes -entry, -launch, -block and -dynamic-shared after '--', and no -before"
+                 : NULL;
+    return *error ? OPTIONS_WRONG : OPTIONS_RUN;
+}
+
 OptionsOutcome view_options_parse(Arena *arena, int argc, char *const *argv, ViewOptions *options, const char **error)
 {
     const CommandLine line = {"view", rows, read_option, options};
@@ -69,6 +83,9 @@ OptionsOutcome view_options_parse(Arena *arena, int argc, char *const *argv, Vie
     OptionsOutcome outcome = command_line_parse(arena, take_changes(argc, argv, options), argv, &line, &files, error);
     if (outcome != OPTIONS_RUN)
         return outcome;
+    options->files = files;
+    if (options->report)
+        return report_complaint(options, error);
     if (files.count != 1) {
         *error = "expected one file, FILE.ptx, FILE.cubin or a program (-before names another one to compare with)";
         return OPTIONS_WRONG;

@@ -17,11 +17,12 @@ static void add_option(Arena *arena, Words *words, const char *name, const char 
 }
 
 /* The command line of the run: what the picture's own options say of the launch, then the user's, which win. */
-static Words command_words(Arena *arena, const ViewOptions *options, const ViewSide *before)
+static Words command_words(Arena *arena, const ViewOptions *options, const char *arch, const char *input)
 {
     Words words = {0};
     add_word(arena, &words, "ptxopt");
-    add_option(arena, &words, "-arch", before->source.arch);
+    if (arch)
+        add_option(arena, &words, "-arch", arch);
     if (options->block[0])
         add_option(arena, &words, "-block",
                    arena_printf(arena, "%u,%u,%u", options->block[0], options->block[1], options->block[2]));
@@ -33,7 +34,7 @@ static Words command_words(Arena *arena, const ViewOptions *options, const ViewS
         add_word(arena, &words, "-q");
     for (int i = 0; i < options->change_count; i++)
         add_word(arena, &words, options->changes[i]);
-    add_word(arena, &words, options->input);
+    add_word(arena, &words, input);
     return words;
 }
 
@@ -54,10 +55,10 @@ static const char *find_output(const Options *options)
     return NULL;
 }
 
-/* The options of the run; false after a message. */
-static bool read_changes(Arena *arena, const ViewOptions *options, const ViewSide *before, Options *changes)
+bool view_changes_read(Arena *arena, const ViewOptions *options, const char *arch, const char *input,
+                       Options *changes)
 {
-    const Words words = command_words(arena, options, before);
+    const Words words = command_words(arena, options, arch, input);
     const char *error = NULL;
     OptionsOutcome outcome = options_parse(arena, (int)words.count, words.data, changes, &error);
     const char *output = outcome == OPTIONS_RUN ? find_output(changes) : NULL;
@@ -70,8 +71,7 @@ static bool read_changes(Arena *arena, const ViewOptions *options, const ViewSid
     return !error;
 }
 
-/* The options of the assembler that the PTX is for, as a list that ends with NULL. */
-static const char *const *knob_list(Arena *arena, const char *knobs)
+const char *const *view_knobs(Arena *arena, const char *knobs)
 {
     VEC(const char *) list = {0};
     for (const char *at = knobs ? knobs : ""; *at; at += strspn(at, " ")) {
@@ -102,7 +102,7 @@ bool view_side_change(ViewSide *side, Arena *arena, const ViewOptions *options, 
         fprintf(stderr, "ptxopt: error: %s: machine code cannot be changed; give the PTX\n", options->input);
         return false;
     }
-    if (!read_changes(arena, options, before, changes)) {
+    if (!view_changes_read(arena, options, before->source.arch, options->input, changes)) {
         *status = EXIT_USAGE;
         return false;
     }
@@ -113,7 +113,7 @@ bool view_side_change(ViewSide *side, Arena *arena, const ViewOptions *options, 
     if (products.ptx) {
         const char *name = changed_name(arena, options);
         Source *source = source_from_memory(arena, name, products.ptx, products.ptx_length);
-        done = view_side_read_text(side, arena, options, source, knob_list(arena, products.knobs));
+        done = view_side_read_text(side, arena, options, source, view_knobs(arena, products.knobs));
         *status = done ? EXIT_DONE : EXIT_INPUT;
     }
     products_free(&products);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/view_change.h"
+#include "cli/view_report.h"
 #include "engine/engine.h"
 
 /* The columns of the terminal; 0: standard output is none. */
@@ -75,6 +76,8 @@ int main_view(Arena *arena, int argc, char **argv)
     ViewOptions options;
     const char *error;
     OptionsOutcome outcome = view_options_parse(arena, argc, argv, &options, &error);
+    if (outcome == OPTIONS_RUN && options.report)
+        return view_report(&options);
     return outcome == OPTIONS_RUN ? (int)view_file(&options)
                                   : command_finish(outcome, "view", view_options_help(arena), error);
 }

@@ -42,6 +42,8 @@ static const char *choose_kernel(Arena *arena, const ViewOptions *options, const
         if (options->kernel && !kernel_name_matches(options->kernel, names->data[i]))
             continue;
         found = names->data[i];
+        if (options->kernel && strcmp(options->kernel, found) == 0)
+            return found;
         count++;
     }
     if (count == 1)

@@ -1,5 +1,6 @@
 /* The interface between the files of this folder; no other folder includes it. view.c calls values.c, both call rows.c;
- * text.c and page.c print what they and compare.c have found. */
+ * text.c and page.c print what they and compare.c have found;
+ * report.c calls page.c. */
 #ifndef PTXOPT_VIEW_INTERNAL_H
 #define PTXOPT_VIEW_INTERNAL_H
 
@@ -13,6 +14,17 @@ char view_state_char(SassState state);
 unsigned view_live(const View *view, uint32_t row);
 /* True if the assembler added the row to keep a register in local memory. */
 bool view_is_spill(const View *view, uint32_t row);
+
+/* page.c */
+/* The place in a page where its data belongs. */
+#define PAGE_DATA "@DATA@"
+/* The data of a kernel's page, except "limits": those of all architectures. */
+struct json_t *sides_json(const View *before, const View *view);
+struct json_t *limits_json(void);
+/* Prints the lines of a page, with the data in its place; as they are, if 'data' is NULL. */
+void print_page(const char *const *lines, size_t count, const struct json_t *data, Buf *out);
+/* A kernel's page without its data. */
+void print_template(Buf *out);
 
 /* compare.c */
 /* The character that stands for a change. */

@@ -6,13 +6,12 @@
 
 #include "engine/engine.h"
 
-/* The lines of view/page.html; one of them contains DATA. */
+/* The lines of view/page.html; one of them contains PAGE_DATA. */
 static const char *const page[] = {
 #include "view/page.inc" /* made of view/page.html */
 };
-static const char data_mark[] = "@DATA@";
 
-static json_t *limits_json(void)
+json_t *limits_json(void)
 {
     json_t *all = json_object();
     size_t count;
@@ -234,8 +233,20 @@ static void set_changes(const View *before, const View *view, json_t *data, json
     arena_free(scratch);
 }
 
+json_t *sides_json(const View *before, const View *view)
+{
+    json_t *data = json_object(), *sides = json_array();
+    if (before)
+        json_array_append_new(sides, side_json(before));
+    json_array_append_new(sides, side_json(view));
+    if (before)
+        set_changes(before, view, data, sides);
+    json_object_set_new(data, "sides", sides);
+    return data;
+}
+
 /* Prints JSON that stands in a script element, where no '<' may begin a tag. */
-static void print_data(json_t *data, Buf *out)
+static void print_data(const json_t *data, Buf *out)
 {
     char *text = json_dumps(data, JSON_COMPACT);
     require(text);
@@ -251,25 +262,29 @@ static void print_data(json_t *data, Buf *out)
     free(text);
 }
 
-void view_print_page(const View *before, const View *view, Buf *out)
+void print_page(const char *const *lines, size_t count, const json_t *data, Buf *out)
 {
-    json_t *data = json_object(), *sides = json_array();
-    if (before)
-        json_array_append_new(sides, side_json(before));
-    json_array_append_new(sides, side_json(view));
-    if (before)
-        set_changes(before, view, data, sides);
-    json_object_set_new(data, "sides", sides);
-    json_object_set_new(data, "limits", limits_json());
-    for (size_t i = 0; i < COUNT_OF(page); i++) {
-        const char *mark = strstr(page[i], data_mark);
+    for (size_t i = 0; i < count; i++) {
+        const char *mark = data ? strstr(lines[i], PAGE_DATA) : NULL;
         if (!mark) {
-            buf_puts(out, page[i]);
+            buf_puts(out, lines[i]);
             continue;
         }
-        buf_write(out, page[i], (size_t)(mark - page[i]));
+        buf_write(out, lines[i], (size_t)(mark - lines[i]));
         print_data(data, out);
-        buf_puts(out, mark + sizeof data_mark - 1);
+        buf_puts(out, mark + sizeof PAGE_DATA - 1);
     }
+}
+
+void print_template(Buf *out)
+{
+    print_page(page, COUNT_OF(page), NULL, out);
+}
+
+void view_print_page(const View *before, const View *view, Buf *out)
+{
+    json_t *data = sides_json(before, view);
+    json_object_set_new(data, "limits", limits_json());
+    print_page(page, COUNT_OF(page), data, out);
     json_decref(data);
 }

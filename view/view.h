@@ -117,4 +117,14 @@ void view_print_text(const View *before, const View *view, const ViewStyle *styl
 /* The picture as one HTML file, which needs no other; 'before' may be NULL. */
 void view_print_page(const View *before, const View *view, Buf *out);
 
+/* A kernel of a run, for a page about all of them. */
+typedef struct ViewOutcome {
+    const char *file, *kernel;
+    const View *before, *after;   /* NULL: there is no picture */
+    const struct json_t *report;  /* what the run's report says of it; docs/report.schema.json */
+} ViewOutcome;
+
+/* A page with an index of the kernels of a run, which has the pictures of all of them behind it, as one HTML file. */
+void view_print_report(const ViewOutcome *outcomes, size_t count, const char *title, Buf *out);
+
 #endif

@@ -193,4 +193,43 @@ if any(s["changes"].strip() or s["partners"] != list(range(len(s["rows"]))) for 
     print("the same rows are not partners")
 END
 )"
+
+# A page about a run: its numbers are those of the report, its pictures those of the kernels.
+"$PTXOPT" view -q -report -o "$work/report.html" "$work/hostile.ptx" corpus/saxpy/saxpy.sm_90.ptx -- -coarsen 2 \
+    -missing-ok -launch corpus/saxpy/saxpy.launch.json
+"$PTXOPT" -q -coarsen 2 -launch corpus/saxpy/saxpy.launch.json -report-format json -report "$work/saxpy.json" \
+    corpus/saxpy/saxpy.sm_90.ptx -o "$work/x2.ptx"
+ends="$(grep -o '</script>' "$work/report.html" | wc -l)"
+result "one page about a run" "$([ "$ends" -eq 2 ] || echo "$ends scripts end")"
+result "a run's page needs nothing else" "$(sed 's/<script type="application.json".*//' "$work/report.html" |
+    grep -nE '(src|href)="[^#]|https?://|@import')"
+result "a page about a run" "$(python3 - "$work/report.html" "$work/saxpy.json" <<'END'
+import json, re, sys
+text = open(sys.argv[1]).read()
+data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S).group(1))
+first, second = data["kernels"]
+wanted = json.load(open(sys.argv[2]))["kernels"][0]
+if [first["name"], second["name"]] != ["matmul_naive", "saxpy"] or not first["changed"] or "cost" in first:
+    print("not the two kernels")
+if any(abs(second["cost"][form]["microseconds"] - wanted["cost"][form]["microseconds"]) > 1e-9
+       for form in ("before", "after")) or second["speedup"] != wanted["cost"]["speedup"]:
+    print("not the report's times")
+if second["registers"] != [wanted[form]["figures"]["registers"] for form in ("before", "after")]:
+    print("not the report's registers")
+for kernel in data["kernels"]:
+    sides = kernel["page"]["sides"]
+    if [side["gap"]["allocated"] for side in sides] != kernel["registers"]:
+        print("not the registers of the pictures")
+if [side["threads"] for side in second["page"]["sides"]] != [128, 64]:
+    print("not the blocks of the launch", [side["threads"] for side in second["page"]["sides"]])
+if "@DATA@" not in data["template"] or "sm_90" not in data["limits"]:
+    print("no page for a kernel")
+END
+)"
+refuses "a report without a run" 2 "its options follow '--'" -report -o x.html "$kernel"
+refuses "a report without a page" 2 "-report makes a page" -report "$kernel" -- -auto
+refuses "a report about one kernel" 2 "takes -entry, -launch" -report -entry k -o x.html "$kernel" -- -auto
+refuses "a report about nothing" 2 "expected a file" -report -o x.html
+refuses "a report about a missing file" 1 "no.ptx" -report -o "$work/no.html" "$kernel" "$work/no.ptx" -- -coarsen 2
+result "no page of half a run" "$([ ! -e "$work/no.html" ] || echo "there is one")"
 exit "$failed"
