@@ -33,6 +33,7 @@ static ExitStatus finish(Run *run, Products *products)
 /* The steps, in order; the first that fails decides the status. */
 static ExitStatus run_steps(Run *run, Products *products)
 {
+    lower_version(run);
     if (!read_module(run))
         return EXIT_INPUT;
     if (!names_exist(run) || !choose_arch(run))

@@ -38,6 +38,9 @@ static inline bool is_kernel(const Item *item)
     return item->kind == ITEM_FUNCTION && item->function->is_entry && item->function->has_body;
 }
 
+/* lower_version.c: replaces the source by one of the older PTX version that is asked for. */
+void lower_version(Run *run);
+
 /* run_input.c: each prints an error and returns false if the run must end. */
 bool read_module(Run *run);
 bool names_exist(Run *run);

@@ -103,6 +103,7 @@ typedef struct Options {
     bool spill;      /* -target-regs N may cost spills */
     bool knobs;      /* -target-regs may try options of the assembler */
     bool does_what_pays; /* -auto: options_check turns it into the options that it stands for */
+    unsigned ptx_version; /* times 10, that the output may have at most; 0: that of the input */
     bool fixes_defects;  /* code that the assembler gets wrong is rewritten (opt/defects/) */
     bool keep_original; /* of a coarsened kernel, as NAME__ptxopt_original */
     const char *input_name; /* what the input was compiled from; or NULL */

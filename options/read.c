@@ -89,6 +89,19 @@ void options_read_level(Reader *reader, const char *text)
         options_fail(reader, "-coarsen-level %s: expected 'thread' or 'block'", text);
 }
 
+/* Before 6.0, versions differ in the meaning of what they have in common. */
+void options_read_ptx_version(Reader *reader, const char *text)
+{
+    enum { OLDEST_MAJOR = 6 };
+    char *end;
+    const unsigned long major = strtoul(text, &end, 10);
+    const bool is_version = *text >= '0' && *text <= '9' && end[0] == '.' && end[1] >= '0' && end[1] <= '9' && !end[2];
+    if (!is_version || major < OLDEST_MAJOR || major > 99)
+        options_fail(reader, "-ptx-version %s: expected a version of PTX from %u.0, such as 8.4", text, OLDEST_MAJOR);
+    else
+        reader->options->ptx_version = (unsigned)major * 10 + (unsigned)(end[1] - '0');
+}
+
 void options_read_xptxas(Reader *reader, const char *word)
 {
     Options *options = reader->options;

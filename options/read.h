@@ -27,6 +27,7 @@ void options_read_report_format(Reader *reader, const char *text);
 void options_read_risk(Reader *reader, const char *text);
 void options_read_level(Reader *reader, const char *text);
 void options_read_memory(Reader *reader, const char *text);
+void options_read_ptx_version(Reader *reader, const char *text);
 void options_read_xptxas(Reader *reader, const char *word);
 void options_read_coarsen(Reader *reader, const char *text);
 void options_read_stride(Reader *reader, const char *text);

@@ -56,6 +56,7 @@ def optimize(
     entry: Union[str, Sequence[str], None] = None,
     block: Optional[_ByKernel[_Block]] = None,
     dynamic_shared: Optional[_ByKernel[int]] = None,
+    ptx_version: Optional[str] = None,
     arch: Optional[str] = None,
     assembler: Optional[Literal["auto", "driver", "ptxas", "nvjitlink", "none"]] = None,
     Xptxas: Union[str, Sequence[str], None] = None,
@@ -118,6 +119,8 @@ def optimize(
     machine         a file with figures of the device that times are predicted for
 
     Control
+    ptx_version     "8.4": at most this version of PTX is written, and a target that it has; an error if something newer is
+                    used
     arch            "sm_90": what to assemble for (the PTX's own .target)
     assembler       "auto", "driver", "ptxas", "nvjitlink" or "none"
     Xptxas          words for ptxas, which then is the assembler
@@ -142,7 +145,8 @@ def optimize(
         ("memory", _one(memory)), ("fix-defects", fix_defects),
         ("keep-original", keep_original), ("target-regs", _by_kernel("target_regs", target_regs, several=True)),
         ("spill", spill), ("knobs", knobs), ("entry", _joined(entry)), ("block", _by_kernel("block", block)),
-        ("dynamic-shared", _by_kernel("dynamic_shared", dynamic_shared)), ("arch", _one(arch)),
+        ("dynamic-shared", _by_kernel("dynamic_shared", dynamic_shared)), ("ptx-version", _one(ptx_version)),
+        ("arch", _one(arch)),
         ("assembler", _one(assembler)), ("Xptxas", _several(Xptxas)), ("missing-ok", missing_ok), ("O0", O0), ("O1", O1),
         ("O2", O2), ("O3", O3), ("risk", _one(risk)), ("search", _one(search)), ("p", _joined(p)),
         ("launch", _several(launch)), ("machine", _several(machine)), ("verify", _several(verify)), ("canonical", canonical), ("Werror", Werror),
