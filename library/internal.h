@@ -7,4 +7,10 @@
 /* diagnostics.c: calls the function for each diagnostic that a run has printed. The text is changed. */
 void diagnostics_report(char *text, const char *name, ptxopt_diagnostic_function function, void *context);
 
+/* library.c */
+/* The status for a guarded function that did not end by itself. */
+ptxopt_status guard_status(GuardEnd end);
+/* The module's text as a source of its own, or the one that it was made from. */
+Source *module_source(Arena *arena, const ptxopt_module *module);
+
 #endif

@@ -34,7 +34,7 @@ const char *ptxopt_version(void)
     return PTXOPT_VERSION;
 }
 
-static ptxopt_status status_of(GuardEnd end)
+ptxopt_status guard_status(GuardEnd end)
 {
     return end == GUARD_NO_MEMORY ? PTXOPT_NO_MEMORY : PTXOPT_BUG;
 }
@@ -112,7 +112,7 @@ ptxopt_status ptxopt_options_set(ptxopt_options *options, const char *name, cons
     if (end == GUARD_DONE)
         return PTXOPT_USAGE;
     options->error = end == GUARD_NO_MEMORY ? "out of memory" : "an error in ptxopt";
-    return status_of(end);
+    return guard_status(end);
 }
 
 const char *ptxopt_options_error(const ptxopt_options *options)
@@ -140,7 +140,7 @@ ptxopt_status ptxopt_options_python_folder(ptxopt_options *options, const char *
     if (end == GUARD_DONE)
         return PTXOPT_DONE;
     options->options = before;
-    return status_of(end);
+    return guard_status(end);
 }
 
 void ptxopt_options_want_cubin(ptxopt_options *options, int wanted)
@@ -179,6 +179,13 @@ void ptxopt_module_free(ptxopt_module *module)
     free(module);
 }
 
+Source *module_source(Arena *arena, const ptxopt_module *module)
+{
+    if (module->source)
+        return module->source;
+    return source_from_memory(arena, arena_printf(arena, "%s", module->name), module->text, module->length);
+}
+
 typedef struct Running {
     const ptxopt_module *module;
     const ptxopt_options *options;
@@ -202,10 +209,7 @@ static void run(void *context)
     }
     if (is_library)
         options->launch_out = ""; /* made, but not written */
-    const ptxopt_module *module = running->module;
-    Source *source = module->source ? module->source
-                                    : source_from_memory(result->arena, arena_printf(result->arena, "%s", module->name),
-                                                         module->text, module->length);
+    Source *source = module_source(result->arena, running->module);
     result->status =
         (ptxopt_status)run_source(result->arena, options, source, running->messages, &result->products);
 }
@@ -222,7 +226,7 @@ static void run_guarded(Running *running)
     char *message = NULL;
     GuardEnd end = guard_run(run, clean_result, running, &message);
     if (end != GUARD_DONE)
-        running->result->status = status_of(end);
+        running->result->status = guard_status(end);
     if (end == GUARD_NO_MEMORY)
         fprintf(running->messages, "ptxopt: error: out of memory\n");
     else if (end == GUARD_BUG)

@@ -138,6 +138,91 @@ size_t ptxopt_result_kernel_count(const ptxopt_result *result);
  * kernel of that index. */
 int ptxopt_result_kernel(const ptxopt_result *result, size_t index, ptxopt_kernel *kernel, size_t size);
 
+/* Executions: kernels in an emulator, which needs no GPU. Each instruction that the emulator knows computes what the
+ * PTX ISA says, and every access is checked (docs/emulator.md).
+ *
+ *     float a[256] = {0}; int n = 256; void *pa = a;
+ *     ptxopt_memory memory = {"a", a, sizeof a};
+ *     const void *arguments[] = {&pa, &n};
+ *     ptxopt_launch launch = {.grid = {1}, .block = {256}, .arguments = arguments, .argument_count = 2,
+ *                             .memories = &memory, .memory_count = 1};
+ *     ptxopt_execution *execution = ptxopt_execute(module, &launch, sizeof launch);
+ *     if (ptxopt_execution_status(execution) != PTXOPT_DONE)
+ *         puts(ptxopt_execution_message(execution));
+ *     ptxopt_execution_free(execution); */
+
+/* Memory of the caller that a kernel may access, at the address that it has: a pointer to it is a parameter's value. */
+typedef struct ptxopt_memory {
+    const char *name; /* in messages; NULL: none */
+    void *bytes;
+    size_t size;
+} ptxopt_memory;
+
+/* Checks beside those of bounds, alignment, barriers and waiting for ever. */
+typedef enum ptxopt_check {
+    PTXOPT_CHECK_RACES = 1,     /* two unordered accesses to a byte, one of them a write */
+    PTXOPT_CHECK_REGISTERS = 2, /* reads of registers that were never written */
+    PTXOPT_CHECK_DIVISION = 4,  /* integer divisions by zero, whose results are unspecified */
+    PTXOPT_COUNT_MEMORY = 8     /* counters of sectors, lines and bank conflicts */
+} ptxopt_check;
+
+/* A launch, as for cuLaunchKernel. Members that do not matter are zero. */
+typedef struct ptxopt_launch {
+    const char *kernel;           /* as the module or C++ names it; NULL: the only one of the module */
+    unsigned grid[3], block[3];   /* blocks, and threads of each; 0 counts as 1. Those of the original, if the kernel is
+                                   * coarsened: its contract is applied */
+    size_t dynamic_shared;        /* bytes of each block */
+    const void *const *arguments; /* for each parameter, a pointer to its value */
+    size_t argument_count;
+    const ptxopt_memory *memories; /* all memory that the kernel may access, besides the module's own variables */
+    size_t memory_count;
+    unsigned checks; /* ptxopt_check, added */
+    unsigned cores;  /* that may be used if that cannot change the results; 0: one */
+} ptxopt_launch;
+
+typedef struct ptxopt_execution ptxopt_execution;
+
+/* Runs the kernel to its end, in this thread, with variables of the module at their initial values. 'size' is
+ * sizeof(ptxopt_launch) of the caller's header. NULL only without memory; check the status first. */
+ptxopt_execution *ptxopt_execute(const ptxopt_module *module, const ptxopt_launch *launch, size_t size);
+/* NULL is allowed. */
+void ptxopt_execution_free(ptxopt_execution *execution);
+
+/* PTXOPT_DONE; PTXOPT_INPUT: the PTX is wrong; PTXOPT_USAGE: the launch does not fit it; PTXOPT_DIFFERENT: the kernel
+ * did something forbidden, and memory is as it then was; PTXOPT_UNVERIFIED: it has an instruction that is not
+ * supported, and nothing ran; or PTXOPT_NO_MEMORY, PTXOPT_BUG. */
+ptxopt_status ptxopt_execution_status(const ptxopt_execution *execution);
+/* The error, with its place; NULL if there is none. */
+const char *ptxopt_execution_message(const ptxopt_execution *execution);
+/* The text that the kernel printed by vprintf. */
+const char *ptxopt_execution_output(const ptxopt_execution *execution);
+/* The counters as JSON (docs/formats.md, "Counters"); NULL if nothing ran. */
+const char *ptxopt_execution_counters(const ptxopt_execution *execution);
+
+/* The place of a fault. */
+typedef struct ptxopt_fault {
+    const char *kind;                        /* "out of bounds", "race" ...; NULL: none */
+    const char *kernel, *function;           /* NULL: unknown */
+    const char *source;                      /* "k.cu:12"; NULL: unknown */
+    unsigned line, column;                   /* in the PTX, from 1; 0: unknown */
+    int has_thread;
+    unsigned block[3], thread[3];            /* of the first thread */
+} ptxopt_fault;
+
+/* Fills the first 'size' bytes of *fault: sizeof(ptxopt_fault) of the caller's header. */
+void ptxopt_execution_fault(const ptxopt_execution *execution, ptxopt_fault *fault, size_t size);
+
+/* A parameter of a kernel. */
+typedef struct ptxopt_parameter {
+    char type[8]; /* "u64", "f32"; of one element, if it has more bytes */
+    size_t size;  /* bytes */
+} ptxopt_parameter;
+
+/* Describes the parameters of a kernel (NULL: the only one), the first 'count' of them. Returns how many there are, or
+ * -1 if the PTX is wrong or has no such kernel. */
+int ptxopt_module_parameters(const ptxopt_module *module, const char *kernel, ptxopt_parameter *parameters,
+                             size_t count);
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,6 +9,8 @@
 A coarsened kernel must be launched by its contract: result.launch(kernel, block) gives the block for it, and
 result.launch_grid(kernel, grid, block, shared) all that a contract may change.
 
+    ptxopt.run(ptx, grid, block, [x, y, n])    # a kernel in the emulator, on NumPy arrays in place: no GPU
+
 optimize() raises OptionError for a wrong option and Error, with line, column and reason, for PTX that cannot be
 processed. A refusal is a Warning, and the kernel stays as it was.
 """
@@ -19,12 +21,13 @@ from ._errors import Diagnostic, Error, OptionError, Warning
 from ._optimize import optimize, version
 from ._report import (Assembler, Coarsening, Figures, Interval, KernelReport, Occupancy, Registers, Report, State)
 from ._result import Result
+from ._run import Execution, Fault, run
 
 try:
     __version__ = _metadata.version("ptxopt")
 except _metadata.PackageNotFoundError:  # a source tree on sys.path
     __version__ = "0"
 
-__all__ = ["Assembler", "Coarsening", "Contract", "Diagnostic", "Error", "Figures", "Interval", "KernelReport",
-           "LaunchError", "Occupancy", "OptionError", "Registers", "Report", "Result", "State", "Warning", "__version__",
-           "optimize", "version"]
+__all__ = ["Assembler", "Coarsening", "Contract", "Diagnostic", "Error", "Execution", "Fault", "Figures", "Interval",
+           "KernelReport", "LaunchError", "Occupancy", "OptionError", "Registers", "Report", "Result", "State",
+           "Warning", "__version__", "optimize", "run", "version"]

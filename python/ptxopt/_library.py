@@ -18,6 +18,35 @@ class DiagnosticStruct(ctypes.Structure):
                 ("column", ctypes.c_uint), ("message", ctypes.c_char_p), ("text", ctypes.c_char_p)]
 
 
+class Memory(ctypes.Structure):
+    """ptxopt_memory."""
+
+    _fields_ = [("name", ctypes.c_char_p), ("bytes", ctypes.c_void_p), ("size", ctypes.c_size_t)]
+
+
+class Launch(ctypes.Structure):
+    """ptxopt_launch."""
+
+    _fields_ = [("kernel", ctypes.c_char_p), ("grid", ctypes.c_uint * 3), ("block", ctypes.c_uint * 3),
+                ("dynamic_shared", ctypes.c_size_t), ("arguments", ctypes.POINTER(ctypes.c_void_p)),
+                ("argument_count", ctypes.c_size_t), ("memories", ctypes.POINTER(Memory)),
+                ("memory_count", ctypes.c_size_t), ("checks", ctypes.c_uint), ("cores", ctypes.c_uint)]
+
+
+class Fault(ctypes.Structure):
+    """ptxopt_fault."""
+
+    _fields_ = [("kind", ctypes.c_char_p), ("kernel", ctypes.c_char_p), ("function", ctypes.c_char_p),
+                ("source", ctypes.c_char_p), ("line", ctypes.c_uint), ("column", ctypes.c_uint),
+                ("has_thread", ctypes.c_int), ("block", ctypes.c_uint * 3), ("thread", ctypes.c_uint * 3)]
+
+
+class Parameter(ctypes.Structure):
+    """ptxopt_parameter."""
+
+    _fields_ = [("type", ctypes.c_char * 8), ("size", ctypes.c_size_t)]
+
+
 CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(DiagnosticStruct))
 
 _POINTER, _TEXT, _INT = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
@@ -41,6 +70,14 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "ptxopt_result_contract": (_TEXT, [_POINTER]),
     "ptxopt_result_assembler_options": (_TEXT, [_POINTER]),
     "ptxopt_result_report": (_TEXT, [_POINTER]),
+    "ptxopt_execute": (_POINTER, [_POINTER, ctypes.POINTER(Launch), ctypes.c_size_t]),
+    "ptxopt_execution_free": (None, [_POINTER]),
+    "ptxopt_execution_status": (_INT, [_POINTER]),
+    "ptxopt_execution_message": (_TEXT, [_POINTER]),
+    "ptxopt_execution_output": (_TEXT, [_POINTER]),
+    "ptxopt_execution_counters": (_TEXT, [_POINTER]),
+    "ptxopt_execution_fault": (None, [_POINTER, ctypes.POINTER(Fault), ctypes.c_size_t]),
+    "ptxopt_module_parameters": (_INT, [_POINTER, _TEXT, ctypes.POINTER(Parameter), ctypes.c_size_t]),
 }
 
 

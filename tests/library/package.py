@@ -1,4 +1,6 @@
 """The Python package, as suite/python has installed it. Prints one line per check."""
+import array
+import ctypes
 import inspect
 import os
 import pathlib
@@ -189,4 +191,58 @@ for thread in threads:
 for thread in threads:
     thread.join()
 check("8 threads", len(texts) == 8 and len(set(texts)) == 1)
+
+# The emulator.
+scale = (".version 8.0\n.target sm_90\n.address_size 64\n"
+         ".visible .entry scale(.param .u64 out, .param .u64 in, .param .f32 f, .param .u32 n) {\n"
+         ".reg .b64 %o, %i, %d; .reg .b32 %t, %b, %s, %n; .reg .f32 %v, %f; .reg .pred %p;\n"
+         "ld.param.u64 %o, [out]; ld.param.u64 %i, [in]; ld.param.f32 %f, [f]; ld.param.u32 %n, [n];\n"
+         "mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; mov.u32 %s, %ntid.x; mad.lo.s32 %t, %b, %s, %t;\n"
+         "setp.ge.u32 %p, %t, %n;\n@%p ret;\n"
+         "mul.wide.u32 %d, %t, 4; add.s64 %o, %o, %d; add.s64 %i, %i, %d;\n"
+         "ld.global.f32 %v, [%i];\nmul.f32 %v, %v, %f;\nst.global.f32 [%o], %v;\nret;\n}\n")
+source, target = array.array("f", range(100)), array.array("f", [0] * 100)
+execution = ptxopt.run(scale, 2, 64, [target, source, 2.5, 100], memory=True, check=["races", "registers"])
+check("a kernel runs on arrays", list(target) == [2.5 * x for x in source])
+check("it is counted", execution.counters["warp_instructions"] > 0 and execution.counters["load_sectors"] > 0 and
+      execution.output == "", execution)
+ptxopt.run(scale, (2, 1), (64, 1, 1), [source, source, 2, ctypes.c_uint(100)], cores=2)
+check("in place", list(source) == [2 * x for x in range(100)])
+whole = bytearray(800)
+ptxopt.run(scale, 1, 100, [memoryview(whole)[400:], whole, 1.0, 100])
+check("views of one buffer", whole == bytes(800))
+try:
+    ptxopt.run(scale, 2, 64, [target, array.array("f", range(80)), 2.5, 100], name="k.ptx")
+    check("a fault", False)
+except ptxopt.Fault as fault:
+    check("a fault", (fault.kind, fault.status, fault.line, fault.block, fault.thread, fault.kernel) ==
+          ("out of bounds", "different", 11, (1, 0, 0), (16, 0, 0), "scale") and "k.ptx:11" in str(fault), fault)
+
+
+def stops(name, exception, text, *arguments, **options):
+    try:
+        ptxopt.run(*arguments, **options)
+        check(name, False)
+    except exception as error:
+        check(name, text in str(error), error)
+
+
+stops("too few arguments", ptxopt.Error, "has 4 parameters, and there are 1", scale, 1, 1, [1])
+stops("no such kernel to run", ptxopt.Error, "did you mean 'scale'?", scale, 1, 1, [], kernel="scales")
+stops("a number that does not fit", TypeError, "argument 3 has 8 bytes", scale, 1, 1, [None, None, 1.0, bytes(8)])
+stops("a read-only buffer", TypeError, "read-only", scale, 1, 1, [memoryview(bytes(4)), target, 1.0, 1])
+stops("a null pointer", ptxopt.Fault, "out of bounds", scale, 1, 1, [None, source, 1.0, 1])
+stops("a wrong grid", ValueError, "grid=0", scale, 0, 1, [])
+stops("four extents", ValueError, "block=", scale, 1, (1, 1, 1, 1), [])
+stops("a wrong check", ValueError, "'races'", scale, 1, 1, [], check="race")
+stops("PTX that is wrong, to run", ptxopt.Error, "error:", "junk", 1, 1, [])
+try:
+    import numpy
+except ImportError:
+    print("skip NumPy: not installed")
+else:
+    x, y = numpy.arange(100, dtype=numpy.float32), numpy.zeros((10, 10), dtype=numpy.float32)
+    ptxopt.run(scale, 2, 64, [y, x, numpy.float32(0.5), numpy.uint32(100)])
+    check("NumPy's arrays and numbers", (y.ravel() == x / 2).all())
+    stops("an array that is not contiguous", TypeError, "not contiguous", scale, 1, 1, [y[:, ::2], x, 1.0, 1])
 sys.exit(failed)
