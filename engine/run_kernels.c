@@ -203,10 +203,21 @@ static bool is_coarsened_already(Run *run, const KernelReport *report)
            module_find_variable(run->module, contract_symbol_name(run->module, report->result.kernel->name));
 }
 
+static bool chooses(const KernelReport *kernel)
+{
+    return kernel->is_auto || kernel->is_jam_auto || kernel->is_memory_auto;
+}
+
 static bool is_searched(const Run *run, const KernelReport *kernel)
 {
-    return run->assembler &&
-           (kernel->is_auto || kernel->is_jam_auto || kernel->is_memory_auto || kernel->request.reduce);
+    return run->assembler && (chooses(kernel) || kernel->request.reduce);
+}
+
+/* True if the user limits the time of all that is searched for the kernel; else only that of fewer registers is
+ * limited. */
+static bool is_limited(const Run *run, const KernelReport *kernel)
+{
+    return chooses(kernel) && option_given(run->options, OPTION_SEARCH);
 }
 
 static bool is_interrupted(const Run *run)
@@ -221,7 +232,7 @@ static void search_begin(Run *run, const KernelReport *kernel)
     run->skips = is_interrupted(run);
     if (!is_searched(run, kernel))
         return;
-    assembler_judge_limit(&run->judge, HUGE_VAL);
+    assembler_judge_limit(&run->judge, is_limited(run, kernel) ? run->options->search : HUGE_VAL);
     run->judge.interrupted = interrupt ? &interrupt->seen : NULL;
     if (interrupt)
         interrupt->armed = 1;
@@ -230,7 +241,7 @@ static void search_begin(Run *run, const KernelReport *kernel)
 static void search_end(Run *run, const KernelReport *kernel)
 {
     const char *name = kernel->result.kernel->name;
-    const bool chooses = kernel->is_auto || kernel->is_jam_auto || kernel->is_memory_auto;
+    const char *what = chooses(kernel) ? "a form of" : "fewer registers in";
     assembler_judge_settle(&run->judge);
     if (!is_searched(run, kernel))
         return;
@@ -238,10 +249,10 @@ static void search_end(Run *run, const KernelReport *kernel)
         run->skipped += run->skips;
     if (is_interrupted(run) && !run->skips)
         diag_note(&run->diag, kernel->result.kernel->span, "the search for %s kernel '%s' was interrupted; the best "
-                  "form until then is used", chooses ? "a form of" : "fewer registers in", name);
-    else if (run->judge.ended && !is_interrupted(run) && kernel->request.reduce)
-        diag_note(&run->diag, kernel->result.kernel->span, "the search for fewer registers in kernel '%s' reached its "
-                  "time limit (-search); the best form until then is used", name);
+                  "form until then is used", what, name);
+    else if (run->judge.ended && !is_interrupted(run))
+        diag_note(&run->diag, kernel->result.kernel->span, "the search for %s kernel '%s' reached its time limit "
+                  "(-search); the best form until then is used", what, name);
 }
 
 static unsigned count_kernels(const Run *run)
@@ -366,7 +377,7 @@ static void run_kernel(Run *run, KernelReport *kernel)
     /* The reported figures are those of the whole files. */
     PipelineOptions pipeline = run->pipeline;
     pipeline.no_figures = true;
-    if (run->assembler)
+    if (run->assembler && !is_limited(run, kernel))
         assembler_judge_limit(&run->judge, options_search_seconds(run->options));
     progress_phase(&run->progress, kernel->request.reduce ? "fewer registers" : "assembling",
                    kernel->request.reduce ? options_search_seconds(run->options) : HUGE_VAL);

@@ -128,7 +128,7 @@ def optimize(
     O0, O1, O2, O3  how many forms are tried (O2)
     risk            how sure a form chosen by "auto" must be: the predicted time decides ("high"), or changes of its
                     kind may seldom ("normal") or hardly ever ("low") have turned out slower
-    search          seconds that looking for a form with fewer registers may take
+    search          seconds that looking for a form of a kernel, or for fewer registers, may take
     p               passes to switch on and off: "-schedule,-sink"
     canonical       True: unchanged code is printed from its parsed form, too
     Werror          True: warnings are errors
