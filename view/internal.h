@@ -1,6 +1,5 @@
-/* The interface between the files of this folder; no other folder includes it. view.c calls values.c, both call rows.c;
- * text.c and page.c print what they and compare.c have found;
- * report.c calls page.c. */
+/* The interface between the files of this folder; no other folder includes it. view.c calls values.c, which calls
+ * flow.c; all call rows.c. text.c and page.c print what they and compare.c have found; report.c calls page.c. */
 #ifndef PTXOPT_VIEW_INTERNAL_H
 #define PTXOPT_VIEW_INTERNAL_H
 
@@ -29,6 +28,13 @@ void print_template(Buf *out);
 /* compare.c */
 /* The character that stands for a change. */
 char view_change_char(ViewChange change);
+
+/* flow.c */
+typedef struct ViewFlow ViewFlow;
+ViewFlow *view_flow_new(Arena *arena, const View *view);
+/* The row whose result a register has before a row, whichever way control came there; MACHINE_NONE if there are
+ * several, or if it may be written by a call, or is not known. */
+uint32_t view_reaching_write(ViewFlow *flow, SassFile file, uint32_t reg, uint32_t row);
 
 /* values.c */
 void view_find_values(Arena *arena, View *view);

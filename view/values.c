@@ -1,8 +1,8 @@
 /* The values that are live at the peak without being used in the frame around it, and what it costs to do without each
  * (section 5.2 of the paper).
  *
- * Ranges are followed in the order of the text: where code jumps around, the instruction that wrote a value may be
- * another one than the last above. */
+ * Ranges are followed in the order of the text, but a value is only read or computed again if, along all branches, it
+ * comes from that one instruction. */
 #include "view/internal.h"
 
 #include <stdlib.h>
@@ -68,43 +68,60 @@ static bool is_arithmetic(const SassInstruction *inst)
            inst->class == MACHINE_FP64 || inst->class == MACHINE_SFU || inst->class == MACHINE_MOVE;
 }
 
-/* True if no register of the file that the instruction at 'from' reads is written before 'to', or free there. */
-static bool keeps_operands_of(const View *view, SassFile file, uint32_t from, uint32_t to)
+/* True if the register holds nothing that is needed at some row after 'from', up to 'to'. */
+static bool is_free_between(const View *view, SassFile file, uint32_t reg, uint32_t from, uint32_t to)
+{
+    for (uint32_t row = from + 1; row <= to; row++)
+        if (view_state(view, file, row, reg) == REGISTER_FREE)
+            return true;
+    return false;
+}
+
+/* True if the registers of the file that the instruction at 'from' reads have the same values before 'to', and are
+ * still needed there. */
+static bool keeps_operands_of(const View *view, ViewFlow *flow, SassFile file, uint32_t from, uint32_t to)
 {
     for (uint32_t reg = 0; reg < view->source.code->ranges->counts[file]; reg++) {
-        SassState state = view_state(view, file, from, reg);
-        bool kept = state != REGISTER_BOTH;
-        for (uint32_t row = from + 1; reads(state) && kept && row <= to; row++) {
-            SassState later = view_state(view, file, row, reg);
-            kept = later != REGISTER_FREE && !writes(later);
-        }
-        if (reads(state) && !kept)
+        if (!reads(view_state(view, file, from, reg)))
+            continue;
+        const uint32_t write = view_reaching_write(flow, file, reg, from);
+        if (write == MACHINE_NONE || view_reaching_write(flow, file, reg, to) != write ||
+            is_free_between(view, file, reg, from, to))
             return false;
     }
     return true;
 }
 
-static bool keeps_operands(const View *view, uint32_t from, uint32_t to)
+static bool keeps_operands(const View *view, ViewFlow *flow, uint32_t from, uint32_t to)
 {
     for (unsigned file = 0; file < SASS_FILE_COUNT; file++)
-        if (!keeps_operands_of(view, (SassFile)file, from, to))
+        if (!keeps_operands_of(view, flow, (SassFile)file, from, to))
             return false;
     return true;
 }
 
-static void find_remedy(const View *view, ViewValue *value)
+/* True if the value comes from the same instruction whenever it is at the peak, and where it is read next. */
+static bool is_only_write(const View *view, ViewFlow *flow, const ViewValue *value)
+{
+    for (uint32_t reg = value->reg; reg < value->reg + value->width; reg++)
+        if (view_reaching_write(flow, FILE_GENERAL, reg, view->peak) != value->written ||
+            view_reaching_write(flow, FILE_GENERAL, reg, value->read) != value->written)
+            return false;
+    return true;
+}
+
+static void find_remedy(const View *view, ViewFlow *flow, ViewValue *value)
 {
     const SassInstruction *by =
         value->written == MACHINE_NONE ? NULL : &view->source.code->instructions[value->written];
     const bool knows = view->source.executions != NULL;
     const double later = value->read == MACHINE_NONE ? 1 : view_executions(view, value->read);
     const double before = value->written == MACHINE_NONE ? 1 : view_executions(view, value->written);
-    const bool is_plain = by && value->read != MACHINE_NONE && !by->conditional;
+    const bool is_plain =
+        by && value->read != MACHINE_NONE && is_only_write(view, flow, value) && value->read > value->written;
     value->cost = knows ? later : 1;
-    if (is_plain && is_reload(by)) {
-        value->remedy = REMEDY_RELOAD;
-    } else if (is_plain && is_arithmetic(by) && keeps_operands(view, value->written, value->read)) {
-        value->remedy = REMEDY_RECOMPUTE;
+    if (is_plain && (is_reload(by) || is_arithmetic(by)) && keeps_operands(view, flow, value->written, value->read)) {
+        value->remedy = is_reload(by) ? REMEDY_RELOAD : REMEDY_RECOMPUTE;
     } else {
         value->remedy = REMEDY_STORE;
         value->cost = (knows ? before + later : 2) * value->width;
@@ -148,6 +165,7 @@ static bool is_stack_pointer(const ViewValue *value)
 
 void view_find_values(Arena *arena, View *view)
 {
+    ViewFlow *flow = view_flow_new(arena, view);
     VEC(ViewValue) values = {0};
     for (uint32_t reg = 0; reg < view->source.code->ranges->counts[FILE_GENERAL]; reg++) {
         if (is_used_in_frame(view, reg))
@@ -165,7 +183,7 @@ void view_find_values(Arena *arena, View *view)
         }
     }
     for (size_t i = 0; i < values.count; i++) {
-        find_remedy(view, &values.data[i]);
+        find_remedy(view, flow, &values.data[i]);
         values.data[i].name = written_name(view, values.data[i].written);
     }
     if (values.count)

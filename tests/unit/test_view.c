@@ -207,10 +207,115 @@ static void test_long(void **state)
     arena_free(arena);
 }
 
+/* Code with life ranges, as nvdisasm draws them: a line is the states of the registers, a blank, and the text. A block
+ * begins at each row of 'begins', continues with the next, and also with the one that 'back' has for it. */
+static const View *ranged_view(Arena *arena, const char *const *lines, uint32_t count, uint32_t registers,
+                               const uint32_t *begins, uint32_t block_count, const uint32_t *back)
+{
+    SassCode *code = ARENA_NEW(arena, SassCode);
+    SassRanges *ranges = ARENA_NEW(arena, SassRanges);
+    Resources *resources = ARENA_NEW(arena, Resources);
+    *code = (SassCode){.count = count, .block_count = block_count, .ranges = ranges};
+    code->instructions = ARENA_ARRAY(arena, SassInstruction, count);
+    code->blocks = ARENA_ARRAY(arena, SassBlock, block_count);
+    for (unsigned file = 0; file < SASS_FILE_COUNT; file++)
+        ranges->live[file] = ARENA_ARRAY(arena, uint16_t, count);
+    ranges->counts[FILE_GENERAL] = resources->registers = registers;
+    ranges->states[FILE_GENERAL] = arena_alloc(arena, count * registers);
+    for (uint32_t row = 0; row < count; row++) {
+        SassInstruction *inst = &code->instructions[row];
+        *inst = (SassInstruction){.address = 16 * row, .class = MACHINE_INTEGER, .target = MACHINE_NONE,
+                                  .ptx = MACHINE_NONE, .text = lines[row] + registers + 1};
+        for (uint32_t b = 0; b < block_count; b++)
+            inst->block = begins[b] <= row ? b : inst->block;
+        for (uint32_t reg = 0; reg < registers; reg++) {
+            static const char drawn[] = " :v^x";
+            const uint8_t state = (uint8_t)(strchr(drawn, lines[row][reg]) - drawn);
+            ranges->states[FILE_GENERAL][row * registers + reg] = state;
+            ranges->live[FILE_GENERAL][row] += state != REGISTER_FREE;
+        }
+    }
+    for (uint32_t b = 0; b < block_count; b++) {
+        const uint32_t end = b + 1 < block_count ? begins[b + 1] : count;
+        SassBlock *block = &code->blocks[b];
+        *block = (SassBlock){.first = begins[b], .count = end - begins[b], .callee = MACHINE_NONE};
+        block->successors = ARENA_ARRAY(arena, uint32_t, 2);
+        if (b + 1 < block_count)
+            block->successors[block->successor_count++] = b + 1;
+        if (back[b] != MACHINE_NONE)
+            block->successors[block->successor_count++] = back[b];
+    }
+    const ViewSource source = {.kernel = "k", .code = code, .resources = resources};
+    const char *error;
+    const View *made = view_make(arena, &source, &error);
+    assert_null(error);
+    return made;
+}
+
+static const ViewValue *value_of(const View *view, uint32_t reg)
+{
+    for (uint32_t v = 0; v < view->value_count; v++)
+        if (view->values[v].reg == reg)
+            return &view->values[v];
+    fail();
+    return NULL;
+}
+
+/* Register 0 waits at the peak, row 3, and is written in row 0. */
+static void check_remedy(const char *third, const char *read, const uint32_t *back, ViewRemedy wanted)
+{
+    Arena *arena = arena_new();
+    const char *lines[] = {"^     MOV R0, 0x1",  ":^    MOV R1, 0x2", third, ":::^  LDG R3",
+                           "::vv  STG [R2], R3", read, "      EXIT"};
+    static const uint32_t begins[] = {0, 2, 6};
+    const View *view = ranged_view(arena, lines, COUNT_OF(lines), 5, begins, COUNT_OF(begins), back);
+    assert_int_equal(view->peak, 3);
+    assert_int_equal(value_of(view, 0)->remedy, wanted);
+    arena_free(arena);
+}
+
+/* A value is computed again only if it is the same whichever way control came. */
+static void test_remedies(void **state)
+{
+    (void)state;
+    static const uint32_t straight[] = {MACHINE_NONE, MACHINE_NONE, MACHINE_NONE};
+    static const uint32_t loop[] = {MACHINE_NONE, 1, MACHINE_NONE};
+    check_remedy(":v^   MOV R2, 0x3", "v     STG R0", straight, REMEDY_RECOMPUTE);
+    check_remedy("^:^   MOV.2 R0, 0x3", "v     STG R0", loop, REMEDY_RECOMPUTE);
+    check_remedy(":v^   MOV R2, 0x3", "v     STG R0", loop, REMEDY_RECOMPUTE);
+    check_remedy(":v^   MOV R2, 0x3", "x     IADD R0, R0, R0", straight, REMEDY_RECOMPUTE);
+    check_remedy(":v^   MOV R2, 0x3", "x     IADD R0, R0, R0", loop, REMEDY_STORE);
+}
+
+/* The operands must be there, too: R1 still has what R0 was made of, or something else, or is not needed any more. */
+static void test_operands(void **state)
+{
+    (void)state;
+    static const char *const kept[] = {"^     MOV R0, 0x1",  "v^    IADD R1, R0, 0x1", "::^   MOV R2, 0x3",
+                                       ":::^  LDG R3",       "::vv  STG [R2], R3",     "vv    STG [R0], R1"};
+    static const uint32_t begins[] = {0}, back[] = {MACHINE_NONE};
+    const char *lines[COUNT_OF(kept)];
+    for (unsigned form = 0; form < 4; form++) {
+        Arena *arena = arena_new();
+        memcpy(lines, kept, sizeof kept);
+        if (form == 1)
+            lines[4] = "x:vv  STG [R2], R3";
+        if (form == 2)
+            lines[5] = " v    STG [R0], R1";
+        if (form == 3)
+            lines[1] = "x^    IADD R1, R0, 0x1";
+        const View *view = ranged_view(arena, lines, COUNT_OF(lines), 5, begins, 1, back);
+        /* Registers that one instruction writes are one value. */
+        assert_int_equal(value_of(view, form == 3 ? 0 : 1)->remedy, form ? REMEDY_STORE : REMEDY_RECOMPUTE);
+        arena_free(arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_same), cmocka_unit_test(test_changes),
                                        cmocka_unit_test(test_subsequence), cmocka_unit_test(test_random),
-                                       cmocka_unit_test(test_long)};
+                                       cmocka_unit_test(test_long),
+                                       cmocka_unit_test(test_remedies), cmocka_unit_test(test_operands)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
