@@ -8,7 +8,7 @@
 #include "engine/judge/machine_cost.h"
 #include "engine/progress.h"
 
-enum { MOST_STAGED = 8, WARP = 32 };
+enum { MOST_PARENTS = 16, MOST_STAGED = 8, WARP = 32 };
 
 /* Bytes of a row in a tile that are tried beside STAGE_DEPTH. */
 static const unsigned depths[] = {256, 64, 32};
@@ -33,7 +33,6 @@ typedef struct Search {
     Bases bases;           /* with the costs of the form without */
     Figures input;         /* of the kernel as it is */
     ParentVec parents;
-    size_t own;            /* the first of them: the coarsening of the request, and none */
     MemoryTrialVec trials;
     StageResult refused;   /* the first refusal to stage */
 } Search;
@@ -219,38 +218,41 @@ static void parent_add(Search *search, const KernelRequest *request, bool before
 static bool is_launchable(const CoarsenTrial *trial)
 {
     const TrialState state = trial->verdict.state;
-    return trial->sound && state != TRIAL_UNMET && state != TRIAL_DEMANDING && state != TRIAL_BROKEN;
+    return trial->sound && state != TRIAL_UNMET && state != TRIAL_DEMANDING && state != TRIAL_BROKEN &&
+           state != TRIAL_SPILLS && state != TRIAL_PART_SPILLS;
 }
 
-/* The coarsening of the request first, then none, then that of the forms that -coarsen auto made. */
-static void find_parents(Search *search, const FactorChoice *factors)
+/* Merged blocks are the same threads with either stride. */
+static bool is_repeated(const CoarsenTrial *trial)
 {
-    KernelRequest plain = *search->request;
-    plain.staging = (StageRequest){0};
-    plain.vectors = false;
-    parent_add(search, &plain, false);
-    search->own = 1;
-    if (!factors || !search->bases.of[0].basis.launch)
-        return;
-    plain.coarsen = false;
-    plain.refused = (Refusal){.reason = REFUSAL_NONE};
-    parent_add(search, &plain, false);
-    search->own = search->parents.count;
-    if (search->request->coarsen)
-        parent_add(search, search->request, true);
-    for (unsigned i = 0; i < factors->trial_count && !is_over(search); i++) {
-        const CoarsenTrial *trial = &factors->trials[i];
-        KernelRequest request = plain;
-        request.coarsen = true;
-        request.coarsening.shape = trial->shape;
-        request.coarsening.stride = trial->stride;
-        request.coarsening.guards = trial->guards;
-        request.coarsening.shrinks_grid = trial->shrinks_grid;
-        if (!is_launchable(trial))
-            continue;
-        parent_add(search, &request, false);
+    return shape_is_of_blocks(&trial->shape) && trial->stride.kind != STRIDE_BLOCK;
+}
+
+/* The fastest first, then those that merge the most. */
+static int compare_factors(const void *a, const void *b)
+{
+    const CoarsenTrial *x = *(const CoarsenTrial *const *)a, *y = *(const CoarsenTrial *const *)b;
+    const unsigned merged_x = shape_replicas(&x->shape), merged_y = shape_replicas(&y->shape);
+    const double speed_x = x->is_compared ? x->speedup : 0, speed_y = y->is_compared ? y->speedup : 0;
+    if (speed_x != speed_y)
+        return speed_x > speed_y ? -1 : 1;
+    if (merged_x != merged_y)
+        return merged_x > merged_y ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+static void parent_add_factor(Search *search, const CoarsenTrial *trial)
+{
+    KernelRequest request = search->parents.data[0].request;
+    request.refused = (Refusal){.reason = REFUSAL_NONE};
+    request.coarsen = true;
+    request.coarsening.shape = trial->shape;
+    request.coarsening.stride = trial->stride;
+    request.coarsening.guards = trial->guards;
+    request.coarsening.shrinks_grid = trial->shrinks_grid;
+    parent_add(search, &request, false);
+    if (trial->shape.threads[0] > 1 && trial->stride.kind == STRIDE_UNIT)
         parent_add(search, &request, true);
-    }
 }
 
 /* Those with the least work in staged loops first, those without such loops last. */
@@ -260,6 +262,37 @@ static int compare_parents(const void *a, const void *b)
     if (!(x->work > 0) != !(y->work > 0))
         return x->work > 0 ? -1 : 1;
     return (x->work > y->work) - (x->work < y->work);
+}
+
+/* The coarsening of the request, and none. */
+static void find_own_parents(Search *search, const FactorChoice *factors)
+{
+    KernelRequest plain = *search->request;
+    plain.staging = (StageRequest){0};
+    plain.vectors = false;
+    parent_add(search, &plain, false);
+    if (!factors || !search->bases.of[0].basis.launch)
+        return;
+    plain.coarsen = false;
+    plain.refused = (Refusal){.reason = REFUSAL_NONE};
+    parent_add(search, &plain, false);
+}
+
+/* The coarsening of forms that -coarsen auto made. */
+static void find_parents(Search *search, const FactorChoice *factors)
+{
+    const size_t own = search->parents.count;
+    if (!factors || !search->bases.of[0].basis.launch)
+        return;
+    const CoarsenTrial **trials = ARENA_ARRAY(search->arena, const CoarsenTrial *, factors->trial_count + 1);
+    unsigned count = 0;
+    for (unsigned i = 0; i < factors->trial_count; i++)
+        if (is_launchable(&factors->trials[i]) && !is_repeated(&factors->trials[i]))
+            trials[count++] = &factors->trials[i];
+    qsort(trials, count, sizeof *trials, compare_factors);
+    for (unsigned i = 0; i < count && search->parents.count < own + MOST_PARENTS && !is_over(search); i++)
+        parent_add_factor(search, trials[i]);
+    qsort(search->parents.data + own, search->parents.count - own, sizeof *search->parents.data, compare_parents);
 }
 
 /* The best of the trials by speedup, of those that stage or of all; NULL: none. */
@@ -342,11 +375,11 @@ static void refine(Search *search)
 /* The most promising forms come first, because the time may be over. */
 static void try_all(Search *search, const FactorChoice *factors)
 {
-    find_parents(search, factors);
-    const size_t own = search->own, count = search->parents.count;
-    qsort(search->parents.data + own, count - own, sizeof *search->parents.data, compare_parents);
+    find_own_parents(search, factors);
+    const size_t own = search->parents.count;
     try_staged(search, 0, own);
     try_vectors(search, own);
+    find_parents(search, factors);
     try_staged(search, own, own + MOST_STAGED / 2);
     deepen(search);
     try_staged(search, own + MOST_STAGED / 2, own + MOST_STAGED);

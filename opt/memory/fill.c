@@ -12,6 +12,7 @@ typedef struct Portion {
     RegId store;    /* the address to which the tile's offset is added, and 'offset' is, too */
     int64_t offset; /* bytes */
     RegId inside;   /* whether there is such a portion; REG_NONE: there is */
+    RegId real;     /* lines with a pad: whether it is there and not of the pad, which is zero */
 } Portion;
 
 /* A tile with the portions that all tiles of its layout have. */
@@ -28,37 +29,6 @@ typedef struct Counter {
     uint64_t constant;
 } Counter;
 
-RegId rewrite_reg(Rewrite *w, Type type, const char *base)
-{
-    return body_add_reg(w->body, type, intern(w->body->module->names, base));
-}
-
-void rewrite_once(Rewrite *w, Inst *inst)
-{
-    Inst *last = w->once->last;
-    if (last && inst_is_terminator(last))
-        inst_insert_before(last, inst);
-    else
-        inst_append(w->once, inst);
-}
-
-RegId rewrite_thread_index(Rewrite *w, Index index)
-{
-    static const char *const names[] = {"%tid.x", "%tid.y", "%tid.z"};
-    if (w->index[index] == REG_NONE) {
-        w->index[index] = rewrite_reg(w, TYPE_B32, "%tid");
-        rewrite_once(w, inst_build(w->body, "mov.u32", "ds", w->index[index], names[index]));
-    }
-    return w->index[index];
-}
-
-RegId rewrite_multiple(Rewrite *w, RegId reg, uint32_t factor, RegId addend)
-{
-    RegId result = rewrite_reg(w, TYPE_B32, "%stage");
-    rewrite_once(w, inst_build(w->body, "mad.lo.u32", "drir", result, reg, (int64_t)factor, addend));
-    return result;
-}
-
 bool tiles_match(const Tile *a, const Tile *b)
 {
     if (a->unit != b->unit || a->dim_count != b->dim_count || a->is_line != b->is_line ||
@@ -68,19 +38,6 @@ bool tiles_match(const Tile *a, const Tile *b)
         if (a->dims[d] != b->dims[d])
             return false;
     return true;
-}
-
-Inst *shared_access(Rewrite *w, bool is_store, Type type, const RegId *regs, unsigned count, RegId base,
-                    int64_t offset)
-{
-    const char *name = is_store ? "st" : "ld";
-    if (count == 1) {
-        const char *spelling = arena_printf(w->s->scratch, "%s.shared.%s", name, type_name(type));
-        return is_store ? inst_build(w->body, spelling, "ar", base, offset, regs[0])
-                        : inst_build(w->body, spelling, "da", regs[0], base, offset);
-    }
-    const char *spelling = arena_printf(w->s->scratch, "%s.shared.v%u.%s", name, count, type_name(type));
-    return inst_build_vector(w->body, spelling, is_store, regs, count, base, offset);
 }
 
 static RegId thread_number(Rewrite *w)
@@ -172,10 +129,22 @@ static void portion_set(const Rewrite *w, Portion *portion, Index index, RegId v
     portion->member = value;
 }
 
+/* Whether the element of a line is not of its pad. */
+static RegId build_real(Rewrite *w, const Tile *tile, const Portion *portion)
+{
+    RegId real = build_predicate(w, "setp.lt.u32", portion->member, tile->sizes[0] - tile->pad);
+    if (portion->inside == REG_NONE)
+        return real;
+    RegId both = rewrite_reg(w, TYPE_PRED, "%inside");
+    rewrite_once(w, inst_build(w->body, "and.pred", "drr", both, real, portion->inside));
+    return both;
+}
+
 /* The thread's portion number i of a tile with this layout. */
 static Portion portion_build(Rewrite *w, const Tile *tile, uint64_t i, unsigned turn)
 {
-    Portion portion = {.at = {{REG_NONE, REG_NONE, REG_NONE, REG_NONE}}, .member = REG_NONE, .inside = REG_NONE};
+    Portion portion = {.at = {{REG_NONE, REG_NONE, REG_NONE, REG_NONE}}, .member = REG_NONE, .inside = REG_NONE,
+                       .real = REG_NONE};
     Counter counter = counter_start(w, tile, i, turn, &portion.inside);
     portion.store = w->base;
     if (tile->is_row) {
@@ -192,6 +161,8 @@ static Portion portion_build(Rewrite *w, const Tile *tile, uint64_t i, unsigned 
     portion.store = rewrite_multiple(w, counter.reg, tile->pitches[last], portion.store);
     portion.offset = (int64_t)(counter.constant * tile->pitches[last]);
     portion_set(w, &portion, tile->dims[last], build_sum(w, counter.reg, counter.constant));
+    if (tile->pad)
+        portion.real = build_real(w, tile, &portion);
     return portion;
 }
 
@@ -223,6 +194,13 @@ static void build_load(Rewrite *w, const Member *member, const Portion *portion,
         inst_guard(w->body, load, portion->inside, false, REG_NONE);
 }
 
+static RegId build_zero(Rewrite *w, RegId like)
+{
+    RegId zero = body_clone_reg(w->body, like);
+    rewrite_once(w, inst_build(w->body, rewrite_move(w->body->regs.data[like].type), "di", zero, (int64_t)0));
+    return zero;
+}
+
 /* The same for an element of a line. */
 static void build_element(Rewrite *w, const Tile *tile, const Portion *portion, RegId *result)
 {
@@ -239,7 +217,9 @@ static void build_element(Rewrite *w, const Tile *tile, const Portion *portion, 
     inst_append(w->top, inst_build(w->body, "add.s64", "drr", address, root, way));
     Inst *load = inst_build(w->body, spelling, "da", *result, address, tile->start);
     inst_append(w->top, load);
-    if (portion->inside != REG_NONE)
+    if (portion->real != REG_NONE)
+        inst_guard(w->body, load, portion->real, false, build_zero(w, *like));
+    else if (portion->inside != REG_NONE)
         inst_guard(w->body, load, portion->inside, false, REG_NONE);
 }
 

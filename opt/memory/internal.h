@@ -48,6 +48,7 @@ typedef struct Member {
     unsigned count;  /* elements of its vector */
     Type type;       /* of an element */
     unsigned bytes;  /* of an element */
+    unsigned bits;   /* of a register for an element */
     Pattern pattern; /* of 'base' */
     RegId root;      /* a pointer that advances by a constant each round, 64 bits wide; REG_NONE: the base is not one
                       * plus a constant */
@@ -66,6 +67,8 @@ typedef struct Tile {
                                  * share elements that they read in different rounds. They vote on whether addresses
                                  * are so */
     unsigned across, step, span; /* lines: elements */
+    unsigned chunk;             /* lines: elements that a thread reads at once; across and step are multiples of it */
+    unsigned pad;               /* lines: elements after the last one, which are zero, so that chunks are whole */
     int64_t start;               /* lines: the first element, in bytes from the members' root */
     unsigned count;             /* elements of a unit: 1, 2 or 4 */
     unsigned unit;              /* bytes */
@@ -140,7 +143,7 @@ void line_find_root(const Staging *s, Member *member);
  * 'line', and the end of what they read, in bytes from the root. 0: there is none. */
 unsigned line_find(const Staging *s, const MemberVec *members, const bool *taken, size_t first,
                    size_t line[MEMBERS_MOST], int64_t *end);
-/* Makes one dimension of x and the round. */
+/* Makes one dimension of x and the round; chooses chunk and pad. */
 void line_make(Tile *tile, int64_t end);
 /* Elements between lines, so that the rows of a warp are in different banks. */
 uint32_t line_padding(const Staging *s, const Tile *tile);

@@ -27,9 +27,9 @@ static bool is_of_line(const Member *member)
     const Pattern *pattern = &member->pattern;
     const unsigned needed = 1 << INDEX_X | 1 << INDEX_ROUND;
     const int64_t across = pattern->slope[INDEX_X], step = pattern->slope[INDEX_ROUND], bytes = member->bytes;
-    return member->root != REG_NONE && (pattern->depends & needed) == needed && !(pattern->unknown & needed) &&
-           across > 0 && step > 0 && across % bytes == 0 && step % bytes == 0 && across <= ACROSS_MOST * bytes &&
-           step <= STEP_MOST * bytes;
+    return member->root != REG_NONE && member->bits >= 16 && member->bits <= 64 &&
+           (pattern->depends & needed) == needed && !(pattern->unknown & needed) && across > 0 && step > 0 &&
+           across % bytes == 0 && step % bytes == 0 && across <= ACROSS_MOST * bytes && step <= STEP_MOST * bytes;
 }
 
 /* The loads of a line that overlap or touch, from that with the lowest address on; their number, and the end of what
@@ -45,7 +45,8 @@ static unsigned find_members(const MemberVec *members, const bool *taken, size_t
         const Member *member = &members->data[i];
         bool is_in = i != first && !taken[i] && member->root == start->root && member->type == start->type &&
                      member->inst->block == start->inst->block && member->from_root >= start->from_root &&
-                     member->from_root <= *end;
+                     member->from_root <= *end && member->bits == start->bits &&
+                     (member->from_root - start->from_root) % start->bytes == 0;
         if (!is_in)
             continue;
         line[count++] = i;
@@ -76,6 +77,16 @@ static int compare_members(const void *a, const void *b)
                                         : (x->inst->id > y->inst->id) - (x->inst->id < y->inst->id);
 }
 
+/* The most elements that are neighbours at a multiple of their bytes, in all threads and rounds: line_padding() keeps
+ * rows at such places. */
+static unsigned line_chunk(const Tile *tile, unsigned bytes)
+{
+    unsigned chunk = UNIT_MEMBERS_MOST;
+    while (chunk * bytes > UNIT_MOST || tile->across % chunk || tile->step % chunk)
+        chunk /= 2;
+    return chunk;
+}
+
 void line_make(Tile *tile, int64_t end)
 {
     qsort(tile->members, tile->member_count, sizeof *tile->members, compare_members);
@@ -86,6 +97,8 @@ void line_make(Tile *tile, int64_t end)
     tile->across = (unsigned)(start->pattern.slope[INDEX_X] / start->bytes);
     tile->step = (unsigned)(start->pattern.slope[INDEX_ROUND] / start->bytes);
     tile->span = (unsigned)((end - start->from_root) / start->bytes);
+    tile->chunk = line_chunk(tile, start->bytes);
+    tile->pad = (tile->chunk - tile->span % tile->chunk) % tile->chunk;
     tile->start = start->from_root;
     tile->unit = start->bytes;
     tile->count = 1;

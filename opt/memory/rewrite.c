@@ -22,7 +22,7 @@ enum { ALIGNMENT = 16 };
 /* The tiles that are read at one register plus constants. */
 typedef struct Reader {
     const Tile *like;
-    RegId now; /* in the body */
+    ReadAddress address;
 } Reader;
 
 typedef VEC(Reader) ReaderVec;
@@ -63,11 +63,11 @@ static RegId add_counter(Rewrite *w, RegId first, uint32_t step)
 }
 
 /* The address from which this thread's elements of the tile are counted. */
-static RegId read_address(Rewrite *w, ReaderVec *readers, const Tile *tile)
+static ReadAddress read_address(Rewrite *w, ReaderVec *readers, const Tile *tile)
 {
     for (size_t i = 0; i < readers->count; i++)
         if (tiles_match(readers->data[i].like, tile))
-            return readers->data[i].now;
+            return readers->data[i].address;
     RegId first = w->base;
     for (unsigned d = 0; d < tile->dim_count; d++)
         if (tile->dims[d] != INDEX_ROUND) {
@@ -75,9 +75,9 @@ static RegId read_address(Rewrite *w, ReaderVec *readers, const Tile *tile)
             RegId index = rewrite_thread_index(w, is_line ? INDEX_X : tile->dims[d]);
             first = rewrite_multiple(w, index, is_line ? tile->across * tile->unit : tile->pitches[d], first);
         }
-    const Reader reader = {tile, add_counter(w, first, round_pitch(tile))};
+    const Reader reader = {tile, {first, add_counter(w, first, round_pitch(tile))}};
     VEC_PUSH(w->s->scratch, *readers, reader);
-    return reader.now;
+    return reader.address;
 }
 
 /* The copy of an instruction of the loop: copies are in the order of the originals. */
@@ -89,71 +89,18 @@ static Inst *copy_of(Rewrite *w, const Inst *inst)
     return copy;
 }
 
-/* The registers that the instruction writes; their number. */
-static unsigned find_results(const Inst *inst, RegId *regs)
-{
-    unsigned count = 0;
-    for (unsigned r = 0; r < inst->ref_count; r++)
-        if (ref_writes(&inst->refs[r]))
-            regs[count++] = inst->refs[r].reg;
-    return count;
-}
-
-static Inst *build_read(Rewrite *w, const Inst *like, Type type, const RegId *regs, unsigned count, RegId address,
-                        int64_t offset)
-{
-    Inst *load = shared_access(w, false, type, regs, count, address, offset);
-    load->span = like->span;
-    load->loc = like->loc;
-    return load;
-}
-
-/* Whether this many members of a line from this one on are neighbours, at places that are multiples of their bytes in
- * all threads and rounds. */
-static bool is_vector(const Tile *tile, unsigned first, unsigned count)
-{
-    const int64_t bytes = count * tile->unit, place = tile->members[first].from_root - tile->start;
-    bool is_aligned = bytes <= ALIGNMENT && place % bytes == 0 && tile->across % count == 0 && tile->step % count == 0;
-    for (unsigned d = 1; d < tile->dim_count; d++)
-        is_aligned &= tile->pitches[d] % bytes == 0;
-    for (unsigned m = 0; m < count && is_aligned; m++)
-        is_aligned = first + m < tile->member_count && tile->members[first + m].count == 1 &&
-                     tile->members[first + m].from_root == tile->members[first].from_root + m * tile->unit &&
-                     tile->members[first + m].inst->block == tile->members[first].inst->block;
-    return is_aligned;
-}
-
-/* Reads the members of a line: neighbours at once, in the place of the first of them. */
-static void replace_line(Rewrite *w, const Tile *tile, Inst *const *copies, RegId address)
-{
-    for (unsigned m = 0, joined; m < tile->member_count; m += joined) {
-        RegId regs[2 * UNIT_MEMBERS_MOST];
-        unsigned count = 0, first = m;
-        joined = is_vector(tile, m, 4) ? 4 : is_vector(tile, m, 2) ? 2 : 1;
-        for (unsigned k = m; k < m + joined; k++) {
-            count += find_results(copies[k], regs + count);
-            first = tile->members[k].inst->id < tile->members[first].inst->id ? k : first;
-        }
-        int64_t offset = tile->offset + tile->members[m].from_root - tile->start;
-        inst_insert_before(copies[first], build_read(w, copies[first], tile->members[m].type, regs, count, address,
-                                                     offset));
-        for (unsigned k = m; k < m + joined; k++)
-            inst_remove(copies[k]);
-    }
-}
-
 /* Reads the members of a tile at the place of the first of them. */
 static void replace_unit(Rewrite *w, const Tile *tile, Inst *const *copies, RegId address)
 {
     RegId regs[UNIT_MEMBERS_MOST];
     unsigned count = 0, first = 0;
     for (unsigned m = 0; m < tile->member_count; m++) {
-        count += find_results(copies[m], regs + count);
+        count += rewrite_results(copies[m], regs + count);
         if (tile->members[m].inst->id < tile->members[first].inst->id)
             first = m;
     }
-    inst_insert_before(copies[first], build_read(w, copies[first], tile->members[0].type, regs, count, address,
-                                                 tile->offset));
+    inst_insert_before(copies[first], rewrite_read(w, copies[first], tile->members[0].type, regs, count, address,
+                                                   tile->offset));
     for (unsigned m = 0; m < tile->member_count; m++)
         inst_remove(copies[m]);
 }
@@ -168,8 +115,11 @@ static void read_tiles(Rewrite *w)
             copies[i * MEMBERS_MOST + m] = copy_of(w, tiles->data[i].members[m].inst);
     for (size_t i = 0; i < tiles->count; i++) {
         const Tile *tile = &tiles->data[i];
-        RegId address = read_address(w, &readers, tile);
-        (tile->is_line ? replace_line : replace_unit)(w, tile, &copies[i * MEMBERS_MOST], address);
+        const ReadAddress address = read_address(w, &readers, tile);
+        if (tile->is_line)
+            rewrite_line(w, tile, &copies[i * MEMBERS_MOST], &address);
+        else
+            replace_unit(w, tile, &copies[i * MEMBERS_MOST], address.now);
     }
 }
 

@@ -22,27 +22,46 @@ typedef struct Rewrite {
     RegId staged, staged_wide; /* of rounds in tiles, in 32 and 64 bits */
 } Rewrite;
 
+/* The address to which a tile's offset and constants are added where a thread reads. */
+typedef struct ReadAddress {
+    RegId first; /* of round 0 */
+    RegId now;   /* of the round, in the body */
+} ReadAddress;
+
+/* windows.c */
+/* Reads the members of a line, of which 'copies' are the loads in the body. */
+void rewrite_line(Rewrite *w, const Tile *tile, Inst *const *copies, const ReadAddress *address);
+
 /* enter.c */
 /* Ends the preheader: to the setup if all threads of the block get there and there are enough rounds for a tile, else
  * to the original loop. Sets tiles, left and strides. */
 void rewrite_test(Rewrite *w);
 
-/* fill.c */
+/* build.c */
 /* Adds an instruction that depends on the thread alone. */
 void rewrite_once(Rewrite *w, Inst *inst);
 RegId rewrite_reg(Rewrite *w, Type type, const char *base);
 /* reg * factor + addend, of the thread alone. */
 RegId rewrite_multiple(Rewrite *w, RegId reg, uint32_t factor, RegId addend);
 RegId rewrite_thread_index(Rewrite *w, Index index);
-/* Whether the elements of two tiles are at the same distances. */
-bool tiles_match(const Tile *a, const Tile *b);
 /* A load or store of this many elements in shared memory. */
 Inst *shared_access(Rewrite *w, bool is_store, Type type, const RegId *regs, unsigned count, RegId base,
                     int64_t offset);
+/* "mov" for registers of the type; NULL: there is none. */
+const char *rewrite_move(Type type);
+/* The registers that the instruction writes; their number. */
+unsigned rewrite_results(const Inst *inst, RegId *regs);
+/* A load from shared memory in place of another one. */
+Inst *rewrite_read(Rewrite *w, const Inst *like, Type type, const RegId *regs, unsigned count, RegId address,
+                   int64_t offset);
+
 /* unroll.c */
 /* Puts rounds of the staged loop one after the other, if it is a single block; their number. */
 unsigned rewrite_unroll(Rewrite *w);
 
+/* fill.c */
+/* Whether the elements of two tiles are at the same distances. */
+bool tiles_match(const Tile *a, const Tile *b);
 /* Lets the threads of the block load all tiles together, in the top, between two barriers. */
 void rewrite_fill(Rewrite *w);
 

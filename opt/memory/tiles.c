@@ -22,7 +22,8 @@ enum {
 static uint32_t index_size(const Staging *s, const Tile *tile, Index index)
 {
     if (index == INDEX_LINE)
-        return (s->block.threads[0] - 1) * tile->across + (s->rounds - 1) * tile->step + tile->span;
+        return (s->block.threads[0] - 1) * tile->across + (s->rounds - 1) * tile->step + tile->span +
+               tile->pad;
     return index == INDEX_ROUND ? s->rounds : s->block.threads[index];
 }
 
@@ -48,10 +49,13 @@ static bool read_elements(const Staging *s, const Inst *inst, const Access *acce
     member->count = data->kind == OPERAND_VECTOR ? data->item_count : 1;
     member->type = inst->signature->types[0];
     member->bytes = type_bits(member->type) / 8;
+    member->bits = 0;
     for (unsigned i = 0; i < member->count; i++) {
         RegId reg = operand_plain_reg(inst, data->kind == OPERAND_VECTOR ? &data->items[i] : data);
-        if (reg == REG_NONE || s->body->regs.data[reg].vector > 1)
+        const unsigned bits = reg == REG_NONE ? 0 : type_bits(s->body->regs.data[reg].type);
+        if (!bits || s->body->regs.data[reg].vector > 1 || (member->bits && member->bits != bits))
             return false;
+        member->bits = bits;
     }
     return inst->operand_count == 2 && (member->count == 1 || member->count == 2 || member->count == 4) &&
            member->bytes && member->count * member->bytes == access->bytes && access->bytes <= UNIT_MOST;

@@ -12,24 +12,11 @@ typedef struct Unrolling {
     RegId *now;  /* by RegId of the block: its value in the current round */
 } Unrolling;
 
-/* "mov" for registers of the type; NULL: there is none. */
-static const char *move_of(Type type)
-{
-    if (type == TYPE_PRED)
-        return "mov.pred";
-    switch (type_bits(type)) {
-    case 16: return "mov.b16";
-    case 32: return "mov.b32";
-    case 64: return "mov.b64";
-    default: return NULL;
-    }
-}
-
 static bool phis_can_move(const Body *body, const Block *block)
 {
     for (size_t p = 0; p < block->phis.count; p++) {
         const Reg *reg = &body->regs.data[block->phis.data[p].dst];
-        if (reg->vector > 1 || !move_of(reg->type))
+        if (reg->vector > 1 || !rewrite_move(reg->type))
             return false;
     }
     return true;
@@ -103,7 +90,7 @@ unsigned rewrite_unroll(Rewrite *w)
     /* The last round is the block's own code, whose values are used outside. */
     for (size_t p = 0; p < phi_count; p++) {
         Phi *phi = &block->phis.data[p];
-        Inst *move = inst_build(body, move_of(body->regs.data[phi->dst].type), "dr", phi->dst, u.now[phi->dst]);
+        Inst *move = inst_build(body, rewrite_move(body->regs.data[phi->dst].type), "dr", phi->dst, u.now[phi->dst]);
         inst_insert_before(u.first, move);
         phi->dst = firsts[p];
     }
