@@ -1,50 +1,18 @@
 /* -memory auto: see memory.h. */
 #include "engine/choose/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "engine/choose/bases.h"
+#include "engine/choose/memory_search.h"
 #include "engine/judge/machine_cost.h"
 #include "engine/progress.h"
 
-enum { MOST_PARENTS = 16, MOST_STAGED = 8, WARP = 32 };
+enum { MOST_STAGED = 8 };
 
 /* Bytes of a row in a tile that are tried beside STAGE_DEPTH. */
 static const unsigned depths[] = {256, 64, 32};
 
-/* A coarsening that staging is tried with. */
-typedef struct Parent {
-    KernelRequest request;
-    bool before_vectors;
-    double work; /* instructions of a round in staged loops, for each thread of the original; 0: nothing is staged */
-} Parent;
-
-typedef VEC(Parent) ParentVec;
-typedef VEC(MemoryTrial) MemoryTrialVec;
-
-typedef struct Search {
-    Arena *arena;
-    Function *kernel;
-    const KernelRequest *request;
-    PipelineOptions quiet; /* without an assembler or dumps */
-    const PipelineOptions *options;
-    const ChoiceContext *context;
-    Bases bases;           /* with the costs of the form without */
-    Figures input;         /* of the kernel as it is */
-    ParentVec parents;
-    MemoryTrialVec trials;
-    StageResult refused;   /* the first refusal to stage */
-} Search;
-
-/* True if the time is over, or the user wants the search to end. */
-static bool is_over(const Search *search)
-{
-    const Judge *judge = search->options->judge;
-    return judge->is_over && judge->is_over(judge->context);
-}
-
-static KernelRequest trial_request(const Search *search, const MemoryTrial *trial)
+static KernelRequest trial_request(const MemorySearch *search, const MemoryTrial *trial)
 {
     KernelRequest request = *search->request;
     request.coarsen = trial->coarsens;
@@ -57,16 +25,8 @@ static KernelRequest trial_request(const Search *search, const MemoryTrial *tria
     return request;
 }
 
-/* Runs the passes without those that search for registers. */
-static void form_make(const Search *search, const KernelRequest *request, KernelResult *result)
-{
-    KernelRequest own = *request;
-    own.reduce = false;
-    pipeline_run(search->arena, search->kernel, &own, &search->quiet, result);
-}
-
 /* The form's cost on each basis; false, with the verdict, if one is unknown or it does not assemble. */
-static bool form_weigh(const Search *search, const KernelResult *result, Figures *figures, FormCost *costs,
+static bool form_weigh(const MemorySearch *search, const KernelResult *result, Figures *figures, FormCost *costs,
                        TrialVerdict *verdict)
 {
     const Judge *judge = search->options->judge;
@@ -87,7 +47,7 @@ static bool form_weigh(const Search *search, const KernelResult *result, Figures
 }
 
 /* Compares the costs with those of the form without; false, with the verdict, if a launch forbids the form. */
-static bool costs_compare(const Search *search, FormCost *costs, MemoryTrial *trial)
+static bool costs_compare(const MemorySearch *search, FormCost *costs, MemoryTrial *trial)
 {
     for (unsigned i = 0; i < search->bases.count; i++) {
         const Basis *basis = &search->bases.of[i];
@@ -110,7 +70,8 @@ static bool costs_compare(const Search *search, FormCost *costs, MemoryTrial *tr
 }
 
 /* The same for what the figures forbid. */
-static bool figures_allow(const Search *search, const KernelResult *result, const Figures *figures, MemoryTrial *trial)
+static bool figures_allow(const MemorySearch *search, const KernelResult *result, const Figures *figures,
+                          MemoryTrial *trial)
 {
     const DemandObjection objection =
         kernel_objection(result, search->options->sm, search->request->dynamic_shared, &search->input, figures);
@@ -134,13 +95,13 @@ static bool does_as_asked(const MemoryTrial *trial, const KernelResult *result)
 }
 
 /* Makes, assembles and compares the form. */
-static void trial_weigh(Search *search, MemoryTrial *trial)
+static void trial_weigh(MemorySearch *search, MemoryTrial *trial)
 {
     const KernelRequest request = trial_request(search, trial);
     FormCost costs[MOST_BASES];
     Figures figures = {0};
     KernelResult result;
-    form_make(search, &request, &result);
+    memory_form_make(search, &request, &result);
     trial->verdict = (TrialVerdict){.state = TRIAL_UNCHANGED};
     bool is_open = does_as_asked(trial, &result) && form_weigh(search, &result, &figures, costs, &trial->verdict) &&
                    costs_compare(search, costs, trial) && figures_allow(search, &result, &figures, trial);
@@ -159,144 +120,20 @@ static MemoryTrial staged_trial(const Parent *parent)
 }
 
 /* Adds a trial and weighs it, unless the time is over. */
-static const MemoryTrial *trial_add(Search *search, const MemoryTrial *wanted)
+static const MemoryTrial *trial_add(MemorySearch *search, const MemoryTrial *wanted)
 {
     VEC_PUSH(search->arena, search->trials, *wanted);
     MemoryTrial *trial = &search->trials.data[search->trials.count - 1];
     trial->speedup = 0;
     trial->verdict = (TrialVerdict){.state = TRIAL_NOT_REACHED};
     progress_step(search->context->progress, (unsigned)search->trials.count, 0);
-    if (!is_over(search))
+    if (!memory_is_over(search))
         trial_weigh(search, trial);
     return trial;
 }
 
-static bool requests_match(const KernelRequest *a, const KernelRequest *b)
-{
-    const CoarsenRequest *x = &a->coarsening, *y = &b->coarsening;
-    return a->coarsen == b->coarsen &&
-           (!a->coarsen || (memcmp(&x->shape, &y->shape, sizeof x->shape) == 0 && x->stride.kind == y->stride.kind &&
-                            x->guards == y->guards && x->shrinks_grid == y->shrinks_grid));
-}
-
-static double staged_work(const KernelResult *result)
-{
-    double work = 0;
-    for (size_t i = 0; i < result->staged.loops.count; i++)
-        if (result->staged.loops.data[i].done)
-            work += result->staged.loops.data[i].work;
-    const bool is_coarse = result->coarsening == OUTCOME_DONE;
-    return is_coarse ? work / shape_replicas(&result->contract.shape) : work;
-}
-
-static bool is_narrow(const BlockSize *block)
-{
-    return block_size_total(block) && block_size_total(block) < WARP;
-}
-
-/* Adds the coarsening, with the work that remains if loops are staged. */
-static void parent_add(Search *search, const KernelRequest *request, bool before_vectors)
-{
-    KernelRequest staged = *request;
-    KernelResult result;
-    for (size_t i = 0; i < search->parents.count; i++)
-        if (requests_match(&search->parents.data[i].request, request) &&
-            search->parents.data[i].before_vectors == before_vectors)
-            return;
-    staged.staging = (StageRequest){.wanted = true, .before_vectors = before_vectors};
-    form_make(search, &staged, &result);
-    const bool is_usable = !request->coarsen || (result.coarsening == OUTCOME_DONE && !is_narrow(&result.block_after));
-    const Parent parent = {.request = *request,
-                           .before_vectors = before_vectors,
-                           .work = is_usable ? staged_work(&result) : 0};
-    VEC_PUSH(search->arena, search->parents, parent);
-    if (search->parents.count == 1)
-        search->refused = result.staged;
-    kernel_discard(&result);
-}
-
-static bool is_launchable(const CoarsenTrial *trial)
-{
-    const TrialState state = trial->verdict.state;
-    return trial->sound && state != TRIAL_UNMET && state != TRIAL_DEMANDING && state != TRIAL_BROKEN &&
-           state != TRIAL_SPILLS && state != TRIAL_PART_SPILLS;
-}
-
-/* Merged blocks are the same threads with either stride. */
-static bool is_repeated(const CoarsenTrial *trial)
-{
-    return shape_is_of_blocks(&trial->shape) && trial->stride.kind != STRIDE_BLOCK;
-}
-
-/* The fastest first, then those that merge the most. */
-static int compare_factors(const void *a, const void *b)
-{
-    const CoarsenTrial *x = *(const CoarsenTrial *const *)a, *y = *(const CoarsenTrial *const *)b;
-    const unsigned merged_x = shape_replicas(&x->shape), merged_y = shape_replicas(&y->shape);
-    const double speed_x = x->is_compared ? x->speedup : 0, speed_y = y->is_compared ? y->speedup : 0;
-    if (speed_x != speed_y)
-        return speed_x > speed_y ? -1 : 1;
-    if (merged_x != merged_y)
-        return merged_x > merged_y ? -1 : 1;
-    return x < y ? -1 : x > y;
-}
-
-static void parent_add_factor(Search *search, const CoarsenTrial *trial)
-{
-    KernelRequest request = search->parents.data[0].request;
-    request.refused = (Refusal){.reason = REFUSAL_NONE};
-    request.coarsen = true;
-    request.coarsening.shape = trial->shape;
-    request.coarsening.stride = trial->stride;
-    request.coarsening.guards = trial->guards;
-    request.coarsening.shrinks_grid = trial->shrinks_grid;
-    parent_add(search, &request, false);
-    if (trial->shape.threads[0] > 1 && trial->stride.kind == STRIDE_UNIT)
-        parent_add(search, &request, true);
-}
-
-/* Those with the least work in staged loops first, those without such loops last. */
-static int compare_parents(const void *a, const void *b)
-{
-    const Parent *x = a, *y = b;
-    if (!(x->work > 0) != !(y->work > 0))
-        return x->work > 0 ? -1 : 1;
-    return (x->work > y->work) - (x->work < y->work);
-}
-
-/* The coarsening of the request, and none. */
-static void find_own_parents(Search *search, const FactorChoice *factors)
-{
-    KernelRequest plain = *search->request;
-    plain.staging = (StageRequest){0};
-    plain.vectors = false;
-    parent_add(search, &plain, false);
-    if (!factors || !search->bases.of[0].basis.launch)
-        return;
-    plain.coarsen = false;
-    plain.refused = (Refusal){.reason = REFUSAL_NONE};
-    parent_add(search, &plain, false);
-}
-
-/* The coarsening of forms that -coarsen auto made. */
-static void find_parents(Search *search, const FactorChoice *factors)
-{
-    const size_t own = search->parents.count;
-    if (!factors || !search->bases.of[0].basis.launch)
-        return;
-    const CoarsenTrial **trials = ARENA_ARRAY(search->arena, const CoarsenTrial *, factors->trial_count + 1);
-    unsigned count = 0;
-    for (unsigned i = 0; i < factors->trial_count; i++)
-        if (is_launchable(&factors->trials[i]) && !is_repeated(&factors->trials[i]))
-            trials[count++] = &factors->trials[i];
-    qsort(trials, count, sizeof *trials, compare_factors);
-    for (unsigned i = 0; i < count && search->parents.count < own + MOST_PARENTS && !is_over(search); i++)
-        parent_add_factor(search, trials[i]);
-    qsort(search->parents.data + own, search->parents.count - own, sizeof *search->parents.data, compare_parents);
-}
-
 /* The best of the trials by speedup, of those that stage or of all; NULL: none. */
-static const MemoryTrial *best_trial(const Search *search, bool staged)
+static const MemoryTrial *best_trial(const MemorySearch *search, bool staged)
 {
     const MemoryTrial *best = NULL;
     for (size_t i = 0; i < search->trials.count; i++) {
@@ -308,21 +145,21 @@ static const MemoryTrial *best_trial(const Search *search, bool staged)
     return best;
 }
 
-static bool is_tried(const Search *search, const MemoryTrial *wanted)
+static bool is_tried(const MemorySearch *search, const MemoryTrial *wanted)
 {
     const KernelRequest request = trial_request(search, wanted);
     bool is_known = false;
     for (size_t i = 0; i < search->trials.count; i++) {
         const MemoryTrial *trial = &search->trials.data[i];
         const KernelRequest other = trial_request(search, trial);
-        is_known |= trial->stages && trial->depth == wanted->depth && requests_match(&other, &request) &&
+        is_known |= trial->stages && trial->depth == wanted->depth && memory_requests_match(&other, &request) &&
                     trial->before_vectors == wanted->before_vectors;
     }
     return is_known;
 }
 
 /* Tries the best staged form with other depths: deeper tiles first, and shallow ones as long as that helps. */
-static void deepen(Search *search)
+static void deepen(MemorySearch *search)
 {
     const MemoryTrial *best = best_trial(search, true);
     if (!best)
@@ -340,7 +177,7 @@ static void deepen(Search *search)
     }
 }
 
-static void try_staged(Search *search, size_t begin, size_t end)
+static void try_staged(MemorySearch *search, size_t begin, size_t end)
 {
     for (size_t i = begin; i < end && i < search->parents.count; i++) {
         const MemoryTrial wanted = staged_trial(&search->parents.data[i]);
@@ -349,7 +186,7 @@ static void try_staged(Search *search, size_t begin, size_t end)
     }
 }
 
-static void try_vectors(Search *search, size_t end)
+static void try_vectors(MemorySearch *search, size_t end)
 {
     for (size_t i = 0; i < end; i++) {
         const KernelRequest *request = &search->parents.data[i].request;
@@ -359,7 +196,7 @@ static void try_vectors(Search *search, size_t end)
 }
 
 /* Tries the best staged form with rounds unrolled, and the best of these with vectors. */
-static void refine(Search *search)
+static void refine(MemorySearch *search)
 {
     const MemoryTrial *best = best_trial(search, true);
     if (!best)
@@ -373,13 +210,13 @@ static void refine(Search *search)
 }
 
 /* The most promising forms come first, because the time may be over. */
-static void try_all(Search *search, const FactorChoice *factors)
+static void try_all(MemorySearch *search, const FactorChoice *factors)
 {
-    find_own_parents(search, factors);
+    memory_find_own(search, factors);
     const size_t own = search->parents.count;
-    try_staged(search, 0, own);
     try_vectors(search, own);
-    find_parents(search, factors);
+    try_staged(search, 0, own);
+    memory_find_parents(search, factors);
     try_staged(search, own, own + MOST_STAGED / 2);
     deepen(search);
     try_staged(search, own + MOST_STAGED / 2, own + MOST_STAGED);
@@ -396,7 +233,7 @@ static MemoryChoice decline(const KernelRequest *request, MemoryOutcome outcome)
     return choice;
 }
 
-static bool is_any_done(const Search *search)
+static bool is_any_done(const MemorySearch *search)
 {
     for (size_t i = 0; i < search->trials.count; i++)
         if (search->trials.data[i].verdict.state != TRIAL_UNCHANGED)
@@ -404,7 +241,7 @@ static bool is_any_done(const Search *search)
     return false;
 }
 
-static MemoryChoice decide(const Search *search)
+static MemoryChoice decide(const MemorySearch *search)
 {
     const MemoryTrial *best = best_trial(search, false);
     MemoryChoice choice = decline(search->request, is_any_done(search) ? MEMORY_NO_GAIN : MEMORY_NONE);
@@ -418,7 +255,7 @@ static MemoryChoice decide(const Search *search)
     if (!best || speedup_judge(best->speedup, THRESHOLD_MEMORY_GAIN) != VERDICT_TAKE)
         return choice;
     const KernelRequest request = trial_request(search, best);
-    choice.coarsens_otherwise = !requests_match(&request, search->request);
+    choice.coarsens_otherwise = !memory_requests_match(&request, search->request);
     choice.request = request;
     choice.trials[best - choice.trials].chosen = true;
     choice.outcome = MEMORY_CHOSEN;
@@ -426,7 +263,7 @@ static MemoryChoice decide(const Search *search)
 }
 
 /* Measures the form without on every basis; false, with the verdict, if its time is unknown. */
-static bool weigh_without(Search *search, TrialVerdict *verdict)
+static bool weigh_without(MemorySearch *search, TrialVerdict *verdict)
 {
     const Judge *judge = search->options->judge;
     const FunctionForm input = {.function = search->kernel};
@@ -439,7 +276,7 @@ static bool weigh_without(Search *search, TrialVerdict *verdict)
         *verdict = (TrialVerdict){.state = TRIAL_BROKEN, .message = search->input.message};
         return false;
     }
-    form_make(search, &request, &result);
+    memory_form_make(search, &request, &result);
     const bool is_known = form_weigh(search, &result, &figures, costs, verdict);
     for (unsigned i = 0; is_known && i < search->bases.count; i++)
         search->bases.of[i].before = costs[i];
@@ -460,7 +297,7 @@ MemoryChoice choose_memory(Arena *arena, Function *kernel, const KernelRequest *
         return decline(request, MEMORY_NO_ASSEMBLER);
     if (!launch && !block_size_total(&block))
         return decline(request, MEMORY_NO_BLOCK);
-    Search search = {.arena = arena,
+    MemorySearch search = {.arena = arena,
                      .kernel = kernel,
                      .request = own,
                      .quiet = pipeline_quiet(options),

@@ -1,0 +1,164 @@
+/* The coarsening that -memory auto tries tiles with. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/choose/memory_search.h"
+
+enum { MOST_FASTEST = 6, MOST_PARENTS = 16, WARP = 32 };
+
+bool memory_is_over(const MemorySearch *search)
+{
+    const Judge *judge = search->options->judge;
+    return judge->is_over && judge->is_over(judge->context);
+}
+
+void memory_form_make(const MemorySearch *search, const KernelRequest *request, KernelResult *result)
+{
+    KernelRequest own = *request;
+    own.reduce = false;
+    pipeline_run(search->arena, search->kernel, &own, &search->quiet, result);
+}
+
+bool memory_requests_match(const KernelRequest *a, const KernelRequest *b)
+{
+    const CoarsenRequest *x = &a->coarsening, *y = &b->coarsening;
+    return a->coarsen == b->coarsen &&
+           (!a->coarsen || (memcmp(&x->shape, &y->shape, sizeof x->shape) == 0 && x->stride.kind == y->stride.kind &&
+                            x->guards == y->guards && x->shrinks_grid == y->shrinks_grid));
+}
+
+static double staged_work(const KernelResult *result)
+{
+    double work = 0;
+    for (size_t i = 0; i < result->staged.loops.count; i++)
+        if (result->staged.loops.data[i].done)
+            work += result->staged.loops.data[i].work;
+    const bool is_coarse = result->coarsening == OUTCOME_DONE;
+    return is_coarse ? work / shape_replicas(&result->contract.shape) : work;
+}
+
+static bool is_narrow(const BlockSize *block)
+{
+    return block_size_total(block) && block_size_total(block) < WARP;
+}
+
+/* Adds the coarsening, with the work that remains if loops are staged. */
+static void parent_add(MemorySearch *search, const KernelRequest *request, bool before_vectors)
+{
+    KernelRequest staged = *request;
+    KernelResult result;
+    for (size_t i = 0; i < search->parents.count; i++)
+        if (memory_requests_match(&search->parents.data[i].request, request) &&
+            search->parents.data[i].before_vectors == before_vectors)
+            return;
+    staged.staging = (StageRequest){.wanted = true, .before_vectors = before_vectors};
+    memory_form_make(search, &staged, &result);
+    const bool is_usable = !request->coarsen || (result.coarsening == OUTCOME_DONE && !is_narrow(&result.block_after));
+    const Parent parent = {.request = *request,
+                           .before_vectors = before_vectors,
+                           .work = is_usable ? staged_work(&result) : 0};
+    VEC_PUSH(search->arena, search->parents, parent);
+    if (search->parents.count == 1)
+        search->refused = result.staged;
+    kernel_discard(&result);
+}
+
+static bool is_launchable(const CoarsenTrial *trial)
+{
+    const TrialState state = trial->verdict.state;
+    return trial->sound && state != TRIAL_UNMET && state != TRIAL_DEMANDING && state != TRIAL_BROKEN &&
+           state != TRIAL_SPILLS && state != TRIAL_PART_SPILLS;
+}
+
+/* Merged blocks are the same threads with either stride, and loops in sequential copies are not merged. */
+static bool is_hopeless(const CoarsenTrial *trial)
+{
+    return (shape_is_of_blocks(&trial->shape) && trial->stride.kind != STRIDE_BLOCK) ||
+           trial->guards == GUARDS_SEQUENTIAL;
+}
+
+static int compare_speeds(const void *a, const void *b)
+{
+    const CoarsenTrial *x = *(const CoarsenTrial *const *)a, *y = *(const CoarsenTrial *const *)b;
+    const double speed_x = x->is_compared ? x->speedup : 0, speed_y = y->is_compared ? y->speedup : 0;
+    if (speed_x != speed_y)
+        return speed_x > speed_y ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/* The most threads and blocks merged along one axis. */
+static unsigned longest_side(const Shape *shape)
+{
+    unsigned most = 1;
+    for (unsigned k = 0; k < 3; k++)
+        if (shape->threads[k] * shape->blocks[k] > most)
+            most = shape->threads[k] * shape->blocks[k];
+    return most;
+}
+
+/* Those that merge the most first, and of these the squarest: a tile is shared along both sides. */
+static int compare_shapes(const void *a, const void *b)
+{
+    const CoarsenTrial *x = *(const CoarsenTrial *const *)a, *y = *(const CoarsenTrial *const *)b;
+    const unsigned merged_x = shape_replicas(&x->shape), merged_y = shape_replicas(&y->shape);
+    const unsigned side_x = longest_side(&x->shape), side_y = longest_side(&y->shape);
+    if (merged_x != merged_y)
+        return merged_x > merged_y ? -1 : 1;
+    if (side_x != side_y)
+        return side_x < side_y ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+static void parent_add_factor(MemorySearch *search, const CoarsenTrial *trial)
+{
+    KernelRequest request = search->parents.data[0].request;
+    request.refused = (Refusal){.reason = REFUSAL_NONE};
+    request.coarsen = true;
+    request.coarsening.shape = trial->shape;
+    request.coarsening.stride = trial->stride;
+    request.coarsening.guards = trial->guards;
+    request.coarsening.shrinks_grid = trial->shrinks_grid;
+    parent_add(search, &request, false);
+    if (trial->shape.threads[0] > 1 && trial->stride.kind == STRIDE_UNIT)
+        parent_add(search, &request, true);
+}
+
+/* Those with the least work in staged loops first, those without such loops last. */
+static int compare_parents(const void *a, const void *b)
+{
+    const Parent *x = a, *y = b;
+    if (!(x->work > 0) != !(y->work > 0))
+        return x->work > 0 ? -1 : 1;
+    return (x->work > y->work) - (x->work < y->work);
+}
+
+void memory_find_own(MemorySearch *search, const FactorChoice *factors)
+{
+    KernelRequest plain = *search->request;
+    plain.staging = (StageRequest){0};
+    plain.vectors = false;
+    parent_add(search, &plain, false);
+    if (!factors || !search->bases.of[0].basis.launch)
+        return;
+    plain.coarsen = false;
+    plain.refused = (Refusal){.reason = REFUSAL_NONE};
+    parent_add(search, &plain, false);
+}
+
+void memory_find_parents(MemorySearch *search, const FactorChoice *factors)
+{
+    const size_t own = search->parents.count;
+    if (!factors || !search->bases.of[0].basis.launch)
+        return;
+    const CoarsenTrial **trials = ARENA_ARRAY(search->arena, const CoarsenTrial *, factors->trial_count + 1);
+    unsigned count = 0;
+    for (unsigned i = 0; i < factors->trial_count; i++)
+        if (is_launchable(&factors->trials[i]) && !is_hopeless(&factors->trials[i]))
+            trials[count++] = &factors->trials[i];
+    const unsigned fastest = count < MOST_FASTEST ? count : MOST_FASTEST;
+    qsort(trials, count, sizeof *trials, compare_speeds);
+    qsort(trials + fastest, count - fastest, sizeof *trials, compare_shapes);
+    for (unsigned i = 0; i < count && search->parents.count < own + MOST_PARENTS && !memory_is_over(search); i++)
+        parent_add_factor(search, trials[i]);
+    qsort(search->parents.data + own, search->parents.count - own, sizeof *search->parents.data, compare_parents);
+}

@@ -1,0 +1,44 @@
+/* The state of -memory auto's search, which memory.c and memory_parents.c share. */
+#ifndef PTXOPT_ENGINE_CHOOSE_MEMORY_SEARCH_H
+#define PTXOPT_ENGINE_CHOOSE_MEMORY_SEARCH_H
+
+#include "engine/choose/bases.h"
+#include "engine/choose/choose.h"
+
+/* A coarsening that staging is tried with. */
+typedef struct Parent {
+    KernelRequest request;
+    bool before_vectors;
+    double work; /* instructions of a round in staged loops, for each thread of the original; 0: nothing is staged */
+} Parent;
+
+typedef VEC(Parent) ParentVec;
+typedef VEC(MemoryTrial) MemoryTrialVec;
+
+typedef struct MemorySearch {
+    Arena *arena;
+    Function *kernel;
+    const KernelRequest *request;
+    PipelineOptions quiet; /* without an assembler or dumps */
+    const PipelineOptions *options;
+    const ChoiceContext *context;
+    Bases bases;           /* with the costs of the form without */
+    Figures input;         /* of the kernel as it is */
+    ParentVec parents;
+    MemoryTrialVec trials;
+    StageResult refused;   /* the first refusal to stage */
+} MemorySearch;
+
+/* memory_parents.c */
+/* True if the time is over, or the user wants the search to end. */
+bool memory_is_over(const MemorySearch *search);
+/* Runs the passes without those that search for registers. */
+void memory_form_make(const MemorySearch *search, const KernelRequest *request, KernelResult *result);
+/* True if both ask for the same coarsening. */
+bool memory_requests_match(const KernelRequest *a, const KernelRequest *b);
+/* Finds the coarsening of the request and, if it can be another one, none. */
+void memory_find_own(MemorySearch *search, const FactorChoice *factors);
+/* Adds the coarsening of forms that -coarsen auto made, those with the least work in staged loops first. */
+void memory_find_parents(MemorySearch *search, const FactorChoice *factors);
+
+#endif
