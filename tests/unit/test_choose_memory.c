@@ -176,12 +176,11 @@ static void time_limit_is_kept(void **state)
     arena_free(setup->arena);
 }
 
-/* Without a launch, forms must not lose in small grids: the test before a kernel's only loads costs more there than the
- * vectors save. */
+/* Without a launch, forms must not lose in small grids, where barriers cost more than tiles save. */
 static void small_grids_are_asked(void **state)
 {
     (void)state;
-    Setup *setup = setup_of("tests/rows/unrolled.sm_90.ptx", "pairs", NULL);
+    Setup *setup = setup_of("tests/rows/rolled.sm_90.ptx", "row_dot", NULL);
     setup->request.block[0] = 128;
     setup->request.block[1] = setup->request.block[2] = 1;
     const MemoryChoice choice = choose(setup, NULL);
