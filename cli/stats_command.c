@@ -11,11 +11,9 @@ static void print_warnings(const StatsOptions *options, const Stats *stats, cons
                 buf_text(&sentence));
         buf_free(&sentence);
     }
-    for (size_t i = 0; i < failures->count; i++) {
-        const char *name = kernel_name_demangled(stats->arena, failures->data[i].row->kernel, true);
+    for (size_t i = 0; i < failures->count; i++)
         fprintf(stderr, "ptxopt: error: %s: %s: %s\n", failures->data[i].row->file,
-                name ? name : failures->data[i].row->kernel, failures->data[i].reason);
-    }
+                stats_name_shown(stats->arena, failures->data[i].row->kernel), failures->data[i].reason);
 }
 
 static void check(const StatsOptions *options, Arena *arena, const StatsPair *pair, StatsFailures *failures)

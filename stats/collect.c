@@ -1,7 +1,6 @@
 /* Finds the kernels in a file or a folder. */
 #include <errno.h>
-#include <ftw.h>
-#include <stdlib.h>
+#include <fts.h>
 #include <sys/stat.h>
 
 #include "images/images.h"
@@ -102,41 +101,27 @@ static bool is_of_interest(const char *path)
     return size == sizeof head && (memcmp(head, "\177ELF", 4) == 0 || images_inside(head, size));
 }
 
-typedef VEC(const char *) Paths;
-
-static int compare_paths(const void *a, const void *b)
+static int compare_entries(const FTSENT **a, const FTSENT **b)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* nftw() has no argument for its caller. */
-static _Thread_local struct {
-    Arena *arena;
-    Paths paths;
-} walk;
-
-static int visit(const char *path, const struct stat *state, int kind, struct FTW *position)
-{
-    (void)position;
-    if (kind == FTW_F && S_ISREG(state->st_mode) && is_of_interest(path))
-        VEC_PUSH(walk.arena, walk.paths, arena_strndup(walk.arena, path, strlen(path)));
-    return 0;
-}
-
+/* Links are not followed. */
 static bool add_folder(Stats *stats, const StatsRequest *request, const char *path)
 {
-    enum { OPEN_FOLDERS = 16 };
-    walk.arena = stats->arena;
-    walk.paths = (Paths){0};
-    if (nftw(path, visit, OPEN_FOLDERS, FTW_PHYS) != 0)
-        return fail(path, strerror(errno));
-    const Paths paths = walk.paths;
-    if (paths.count)
-        qsort(paths.data, paths.count, sizeof *paths.data, compare_paths);
-    for (size_t i = 0; i < paths.count; i++)
-        if (!add_file(stats, request, paths.data[i]))
-            return false;
-    return true;
+    char *const roots[] = {arena_strndup(stats->arena, path, strlen(path)), NULL};
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, compare_entries);
+    bool done = walk || fail(path, strerror(errno));
+    for (const FTSENT *entry; done && (entry = fts_read(walk)) != NULL;) {
+        const char *name = arena_strndup(stats->arena, entry->fts_path, entry->fts_pathlen);
+        if (entry->fts_info == FTS_ERR || entry->fts_info == FTS_DNR)
+            done = fail(name, strerror(entry->fts_errno));
+        else if (entry->fts_info == FTS_F && is_of_interest(name))
+            done = add_file(stats, request, name);
+    }
+    if (walk)
+        fts_close(walk);
+    return done;
 }
 
 bool stats_collect(Stats *stats, const StatsRequest *request, const char *path)

@@ -23,8 +23,6 @@ void stats_set_spills(StatsRow *row, double stores, double loads);
 /* name.c */
 /* The name without what differs from build to build: hashes of files become '*'. In the arena. */
 const char *stats_name_stable(Arena *arena, const char *kernel);
-/* The name for people, in the arena. */
-const char *stats_name_shown(Arena *arena, const char *kernel);
 
 /* table.c */
 /* True if the text is a table of ours. */

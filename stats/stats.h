@@ -122,6 +122,9 @@ typedef VEC(StatsFailure) StatsFailures;
 void stats_condition_check(Arena *arena, const StatsCondition *condition, const StatsPair *pair,
                            StatsFailures *failures);
 
+/* A kernel's name for people, in the arena. */
+const char *stats_name_shown(Arena *arena, const char *kernel);
+
 /* Annotations of a GitHub workflow, one on a line. */
 void stats_print_github(Arena *arena, const StatsFailures *failures, const Stats *stats, Buf *out);
 
