@@ -92,6 +92,8 @@ const char *sass_code_disassemble(Arena *arena, SassCode *code, const Disassembl
     if (!message) {
         SassRanges *ranges = life == LIFE_RANGES ? ranges_new(arena, code, buf_text(&printed)) : NULL;
         take_text(arena, code, ranges, buf_text(&printed));
+        if (ranges)
+            ranges_trim(ranges, code->count);
         code->ranges = ranges;
     }
     buf_free(&printed);

@@ -58,6 +58,8 @@ typedef struct RangeHeading {
 bool range_heading_take(RangeHeading *heading, const char *line);
 /* Ranges for the code, wide enough for every table of nvdisasm's text; all registers are free. */
 SassRanges *ranges_new(Arena *arena, const SassCode *code, const char *printed);
+/* Leaves the registers out that only other kernels of the text use, once the states of all rows have been taken. */
+void ranges_trim(SassRanges *ranges, uint32_t rows);
 /* Takes the states of an instruction from its line. */
 void ranges_take(SassRanges *ranges, const RangeHeading *heading, uint32_t instruction, const char *line);
 

@@ -101,6 +101,28 @@ SassRanges *ranges_new(Arena *arena, const SassCode *code, const char *printed)
     return ranges;
 }
 
+/* The registers of a file up to the highest that the code uses. */
+static uint32_t count_used(const SassRanges *ranges, uint32_t rows, unsigned file)
+{
+    uint32_t used = 0;
+    for (size_t i = 0; i < (size_t)rows * ranges->counts[file]; i++) {
+        const uint32_t reg = (uint32_t)(i % ranges->counts[file]);
+        if (ranges->states[file][i] != REGISTER_FREE && reg >= used)
+            used = reg + 1;
+    }
+    return used;
+}
+
+void ranges_trim(SassRanges *ranges, uint32_t rows)
+{
+    for (unsigned file = 0; file < SASS_FILE_COUNT; file++) {
+        const uint32_t used = count_used(ranges, rows, file), before = ranges->counts[file];
+        for (uint32_t row = 0; row < rows; row++)
+            memmove(ranges->states[file] + (size_t)row * used, ranges->states[file] + (size_t)row * before, used);
+        ranges->counts[file] = used;
+    }
+}
+
 static SassState state_of(char drawn)
 {
     return drawn == ':'   ? REGISTER_OCCUPIED

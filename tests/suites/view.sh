@@ -80,6 +80,13 @@ read -r allocated live free reserved <<<"$sum"
 result "allocated is live, free and reserved" \
     "$([ "$allocated" -eq $((live + free + ${reserved:-0})) ] || echo "$sum")"
 
+# The registers are those of the kernel, whatever others its module has.
+for name in mriq mriq_fast; do
+    used="$("$PTXAS" -arch=sm_90 -v -o "$work/mriq.cubin" corpus/mriq/mriq.sm_90.ptx 2>&1 |
+        sed -nE "/Compiling entry function '$name'/,/Used/s/.*Used ([0-9]+) registers.*/\1/p")"
+    says "the registers of $name" "  $used registers = " -entry $name corpus/mriq/mriq.sm_90.ptx
+done
+
 "$PTXAS" -arch=sm_90 -o "$work/k.cubin" "$kernel"
 says "machine code" "matmul_naive for sm_90" "$work/k.cubin"
 head -c 3000 "$work/k.cubin" >"$work/short.cubin"

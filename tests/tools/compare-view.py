@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""tests/tools/compare-view.py ARCH FOLDER PTX...
+"""tests/tools/compare-view.py [--cubins] ARCH FOLDER PTX...
 
 Compares the picture of `ptxopt view` with the life ranges that nvdisasm prints in wide columns: each state of each
 general register and predicate, and the number of live registers, for every kernel of the files. The text and the page
-must agree, too. Prints a line for each difference, at the end the number of instructions, or the first difference, as
-the first line.
+must agree, too, and the registers that are allocated must be those that ptxas tells. With --cubins, cubins are shown,
+which is faster; otherwise PTX. Prints a line for each difference, at the end the number of instructions, or the first
+difference, as the first line.
 
 In the environment: PTXOPT, PTXAS, NVDISASM.
 """
@@ -14,7 +15,8 @@ import re
 import subprocess
 import sys
 
-ARCH, FOLDER, FILES = sys.argv[1], sys.argv[2], sys.argv[3:]
+CUBINS = sys.argv[1] == "--cubins"
+ARCH, FOLDER, *FILES = sys.argv[1 + CUBINS:]
 PTXOPT = os.environ["PTXOPT"]
 INSTRUCTION = re.compile(r"^\s+/\*([0-9a-f]{4,})\*/")
 
@@ -58,9 +60,11 @@ def view_page(source, kernel):
     return json.loads(data)["sides"][0]
 
 
-def compare(source, cubin, kernel):
+def compare(source, cubin, kernel, allocated):
     expected, compared = reference(cubin, kernel), 0
     side = view_page(source, kernel)
+    if side["gap"]["allocated"] != allocated:
+        yield f"{kernel}: {side['gap']['allocated']} registers, ptxas has {allocated}"
     text = {}
     for match in re.finditer(r"^ *([0-9a-f]+) +(\d+)[ <-]  (.*)$", view_text(source, kernel), re.M):
         text.setdefault(int(match.group(1), 16), (int(match.group(2)), match.group(3)))
@@ -71,13 +75,13 @@ def compare(source, cubin, kernel):
             continue  # a function that the kernel calls has addresses of its own
         seen.add(address)
         count, general, _ = expected[address]
-        shown = states.ljust(registers)
+        shown = states.ljust(max(registers, *general) + 1)  # nvdisasm also lists registers of other kernels
         for register, state in general.items():
             if (state if state in ":^vx" else " ") != shown[register]:
                 yield f"{kernel} {address:x}: R{register} is '{shown[register]}', nvdisasm has '{state}'"
         if count != live or text[address][0] != live:
             yield f"{kernel} {address:x}: {live} and {text[address][0]} live, nvdisasm has {count}"
-        if text[address][1][:registers].ljust(registers) != shown:
+        if text[address][1][:registers].rstrip() != states.rstrip():
             yield f"{kernel} {address:x}: the text has {text[address][1]!r}, the page {shown!r}"
         compared += 1
     if compared < len(expected) * 0.9:
@@ -91,10 +95,13 @@ for source in FILES:
     ptx = re.sub(r"^\.target .*$", ".target " + ARCH, open(source).read(), flags=re.M)
     with open(copy, "w") as out:
         out.write(ptx)
-    if subprocess.run([os.environ["PTXAS"], "-arch=" + ARCH, "-o", cubin, copy], stderr=subprocess.DEVNULL).returncode:
+    ptxas = subprocess.run([os.environ["PTXAS"], "-arch=" + ARCH, "-v", "-o", cubin, copy], text=True,
+                           stderr=subprocess.PIPE)
+    if ptxas.returncode:
         continue
+    used = dict(re.findall(r"Compiling entry function '([^']+)'.*?Used (\d+) registers", ptxas.stderr, re.S))
     for kernel in re.findall(r"\.entry\s+([\w$]+)", ptx):
-        problems += compare(copy, cubin, kernel)
+        problems += compare(cubin if CUBINS else copy, cubin, kernel, int(used[kernel]))
 print(problems[0] if problems else f"{sum(totals)} instructions of {len(totals)} kernels")
 print(*problems[1:20], sep="\n")
 sys.exit(bool(problems) or not totals)
