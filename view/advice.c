@@ -1,6 +1,14 @@
 /* The sentences that a person needs. */
 #include "view/internal.h"
 
+const char *view_remedy_name(ViewRemedy remedy)
+{
+    static const char *const names[] = {[REMEDY_RELOAD] = "read again",
+                                        [REMEDY_RECOMPUTE] = "compute again",
+                                        [REMEDY_STORE] = "keep in memory"};
+    return names[remedy];
+}
+
 void view_print_gap(const View *view, Buf *out)
 {
     const ViewGap *gap = &view->gap;

@@ -40,6 +40,8 @@ uint32_t view_reaching_write(ViewFlow *flow, SassFile file, uint32_t reg, uint32
 void view_find_values(Arena *arena, View *view);
 
 /* advice.c */
+/* "compute again" */
+const char *view_remedy_name(ViewRemedy remedy);
 /* The registers that are allocated as a sum. */
 void view_print_gap(const View *view, Buf *out);
 /* "%rd11 (k.cu:12)", or "R12" if the PTX register is unknown. */

@@ -143,7 +143,7 @@ static json_t *values_json(const View *view)
         json_array_append_new(fields, json_integer(value->reg));
         json_array_append_new(fields, json_integer(value->width));
         json_array_append_new(fields, json_text(buf_text(&name)));
-        json_array_append_new(fields, json_integer(value->remedy));
+        json_array_append_new(fields, json_text(view_remedy_name(value->remedy)));
         json_array_append_new(fields, row_json(value->written));
         json_array_append_new(fields, row_json(value->read));
         json_array_append_new(fields, json_real(value->cost));

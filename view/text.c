@@ -205,7 +205,6 @@ static void print_sums(const View *view, Buf *out)
 
 static void print_values(const View *view, Buf *out)
 {
-    static const char *const remedies[] = {"read again", "compute again", "keep in memory"};
     const SassInstruction *insts = view->source.code->instructions;
     if (!view->value_count)
         return;
@@ -214,7 +213,8 @@ static void print_values(const View *view, Buf *out)
         const ViewValue *value = &view->values[v];
         Buf name = {0};
         view_print_value(view, value, &name);
-        buf_printf(out, "  R%-3u %2u  %-28s %-14s", value->reg, value->width, buf_text(&name), remedies[value->remedy]);
+        buf_printf(out, "  R%-3u %2u  %-28s %-14s", value->reg, value->width, buf_text(&name),
+                   view_remedy_name(value->remedy));
         buf_free(&name);
         if (value->written != MACHINE_NONE)
             buf_printf(out, "  written at %x", insts[value->written].address);
