@@ -66,9 +66,9 @@ cat >"$folder/rows.json" <<'END'
     "check": ["out"], "tolerance": {"kind": "exact"}}
 END
 for form in x2 x4; do
-    said="$("$program" -q -assembler none -entry separable_rows -memory stage -block 20,3 -p -vectorize -coarsen "$form" \
-        -stride unit -verify "$folder/rows.json" -o "$folder/out.ptx" tests/naive/naive.sm_90.ptx 2>&1)" ||
-        said="$said failed"
+    said="$("$program" -q -assembler none -entry separable_rows -memory stage -block 20,3 -p -vectorize \
+        -coarsen "$form" -stride unit -verify "$folder/rows.json" -o "$folder/out.ptx" \
+        tests/naive/naive.sm_90.ptx 2>&1)" || said="$said failed"
     grep -q 'and.pred %inside' "$folder/out.ptx" || said="$said no pad"
     result "padded lines, coarsened $form" "$said"
 done
