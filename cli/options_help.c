@@ -51,102 +51,105 @@ const char *options_help(Arena *arena)
     return take_text(arena, &text);
 }
 
-const char *run_options_help(Arena *arena)
+/* The parts of a command's help. */
+typedef struct CommandHelp {
+    const char *name;
+    const char *usage;  /* more lines of usage; "": none */
+    const char *about;
+    const char *notes;  /* between the options and the exit statuses; "": none */
+    const char *status; /* "Exit status: ..." */
+} CommandHelp;
+
+static const char *command_help(Arena *arena, const CommandHelp *help, const OptionRow *rows)
 {
     Buf text = {0};
-    buf_puts(&text, command_usage(arena, "run"));
-    buf_puts(&text,
-             "       ptxopt run -template [-o LAUNCH.json] FILE.ptx KERNEL\n"
-             "\n"
-             "Runs the kernel that the launch file names in the emulator, which needs no GPU, and prints\n"
-             "the first elements and checksums of its buffers and its counters. A coarsened kernel is\n"
-             "launched by the contract in its module, so the launch file is that of the original\n"
-             "kernel. What the kernel prints goes to standard output.\n"
-             "\n");
-    option_rows_print_help(run_options_table(), &text);
-    buf_puts(&text,
-             "\n"
-             "Exit status: 0 the kernel ran; 1 a file is wrong, or the launch does not fit the kernel; 2\n"
-             "the usage is wrong; 5 the kernel did something forbidden, such as an access out of\n"
-             "bounds; 6 it has an instruction that the emulator does not execute.\n");
+    buf_printf(&text, "%s%s\n%s\n", command_usage(arena, help->name), help->usage, help->about);
+    option_rows_print_help(rows, &text);
+    buf_printf(&text, "%s\n%s", help->notes, help->status);
     return take_text(arena, &text);
+}
+
+const char *run_options_help(Arena *arena)
+{
+    const CommandHelp help = {
+        .name = "run",
+        .usage = "       ptxopt run -template [-o LAUNCH.json] FILE.ptx KERNEL\n",
+        .about = "Runs the kernel that the launch file names in the emulator, which needs no GPU, and prints\n"
+                 "the first elements and checksums of its buffers and its counters. A coarsened kernel is\n"
+                 "launched by the contract in its module, so the launch file is that of the original\n"
+                 "kernel. What the kernel prints goes to standard output.\n",
+        .notes = "",
+        .status = "Exit status: 0 the kernel ran; 1 a file is wrong, or the launch does not fit the kernel; 2\n"
+                  "the usage is wrong; 5 the kernel did something forbidden, such as an access out of\n"
+                  "bounds; 6 it has an instruction that the emulator does not execute.\n",
+    };
+    return command_help(arena, &help, run_options_table());
 }
 
 const char *cost_options_help(Arena *arena)
 {
-    Buf text = {0};
-    buf_puts(&text, command_usage(arena, "cost"));
-    buf_puts(&text,
-             "\n"
-             "Predicts how long the launch takes on a device, and what limits it. The emulator counts what\n"
-             "the kernel executes, the assembler gives its registers, and the model of docs/time.md turns\n"
-             "both into time. A coarsened kernel is launched by the contract in its module, so the launch\n"
-             "file is that of the original kernel; figures are per original thread.\n"
-             "\n");
-    option_rows_print_help(cost_options_table(), &text);
-    buf_puts(&text,
-             "\n"
-             "Exit status: 0 done; 1 a file is wrong; 2 the usage is wrong; 6 the emulator cannot run the\n"
-             "kernel, or an SM cannot hold one of its blocks.\n");
-    return take_text(arena, &text);
+    const CommandHelp help = {
+        .name = "cost",
+        .usage = "",
+        .about = "Predicts how long the launch takes on a device, and what limits it. The emulator counts what\n"
+                 "the kernel executes, the assembler gives its registers, and the model of docs/time.md turns\n"
+                 "both into time. A coarsened kernel is launched by the contract in its module, so the launch\n"
+                 "file is that of the original kernel; figures are per original thread.\n",
+        .notes = "",
+        .status = "Exit status: 0 done; 1 a file is wrong; 2 the usage is wrong; 6 the emulator cannot run the\n"
+                  "kernel, or an SM cannot hold one of its blocks.\n",
+    };
+    return command_help(arena, &help, cost_options_table());
 }
 
 const char *view_options_help(Arena *arena)
 {
-    Buf text = {0};
-    buf_puts(&text, command_usage(arena, "view"));
-    buf_puts(&text,
-             "\n"
-             "Shows the machine code of a kernel with the state of each register at each instruction, the\n"
-             "place where most are live, the values that are only kept there, and the registers that must\n"
-             "be saved until one more block fits on an SM. Machine code is taken from cubins, fat binaries,\n"
-             "objects, archives and programs; it has no PTX lines. Options after '--' are those of a run\n"
-             "of ptxopt: the kernel is shown before and after it, with what moved, came and went marked.\n"
-             "\n");
-    option_rows_print_help(view_options_table(), &text);
-    buf_puts(&text,
-             "\n"
-             "Exit status: 0 done; 1 a file is wrong, or nvdisasm or the assembler is missing; 2 the usage\n"
-             "is wrong.\n");
-    return take_text(arena, &text);
+    const CommandHelp help = {
+        .name = "view",
+        .usage = "",
+        .about = "Shows the machine code of a kernel with the state of each register at each instruction, the\n"
+                 "place where most are live, the values that are only kept there, and the registers that must\n"
+                 "be saved until one more block fits on an SM. Machine code is taken from cubins, fat binaries,\n"
+                 "objects, archives and programs; it has no PTX lines. Options after '--' are those of a run\n"
+                 "of ptxopt: the kernel is shown before and after it, with what moved, came and went marked.\n",
+        .notes = "",
+        .status = "Exit status: 0 done; 1 a file is wrong, or nvdisasm or the assembler is missing; 2 the usage\n"
+                  "is wrong.\n",
+    };
+    return command_help(arena, &help, view_options_table());
 }
 
 const char *stats_options_help(Arena *arena)
 {
-    Buf text = {0};
-    buf_puts(&text, command_usage(arena, "stats"));
-    buf_puts(&text,
-             "\n"
-             "Prints what the assembler made of each kernel: of PTX, which is assembled for it; of cubins; of\n"
-             "objects, archives, libraries and programs with device code; of all of these in a folder; and of\n"
-             "tables that it wrote before. Bytes of spills are known for PTX, and for kernels without local\n"
-             "memory; builds by ptxopt-nvcc and ptxopt-ptxas add them to the table that PTXOPT_STATS names.\n"
-             "\n");
-    option_rows_print_help(stats_options_table(), &text);
-    buf_puts(&text, "\nFigures, as in tables and conditions\n");
+    Buf figures = {0};
+    buf_puts(&figures, "\nFigures, as in tables and conditions\n");
     for (StatsColumn column = 0; column < STATS_COLUMN_COUNT; column++)
-        buf_printf(&text, "  %-16s %s\n", stats_columns[column].name, stats_columns[column].help);
-    buf_puts(&text,
-             "\n"
-             "Exit status: 0 done; 1 a file is wrong, or the assembler is missing or rejects it; 2 the usage\n"
-             "is wrong; 5 a condition of -fail-if holds for some kernel.\n");
-    return take_text(arena, &text);
+        buf_printf(&figures, "  %-16s %s\n", stats_columns[column].name, stats_columns[column].help);
+    const CommandHelp help = {
+        .name = "stats",
+        .usage = "",
+        .about = "Prints what the assembler made of each kernel: of PTX, which is assembled for it; of cubins; of\n"
+                 "objects, archives, libraries and programs with device code; of all of these in a folder; and of\n"
+                 "tables that it wrote before. Bytes of spills are known for PTX, and for kernels without local\n"
+                 "memory; builds by ptxopt-nvcc and ptxopt-ptxas add them to the table that PTXOPT_STATS names.\n",
+        .notes = take_text(arena, &figures),
+        .status = "Exit status: 0 done; 1 a file is wrong, or the assembler is missing or rejects it; 2 the usage\n"
+                  "is wrong; 5 a condition of -fail-if holds for some kernel.\n",
+    };
+    return command_help(arena, &help, stats_options_table());
 }
 
 const char *diff_options_help(Arena *arena)
 {
-    Buf text = {0};
-    buf_puts(&text, command_usage(arena, "diff"));
-    buf_puts(&text,
-             "\n"
-             "Compares the kernels of two builds, each a table of 'ptxopt stats', a file or a folder. Kernels\n"
-             "are matched by name and architecture. Prints those that were helped or hurt, added or removed,\n"
-             "and how each figure changed in all of them. 'ptxopt stats -help' explains the figures.\n"
-             "\n");
-    option_rows_print_help(diff_options_table(), &text);
-    buf_puts(&text,
-             "\n"
-             "Exit status: 0 done; 1 a file is wrong; 2 the usage is wrong; 5 a condition of -fail-if holds\n"
-             "for some kernel of NEW.\n");
-    return take_text(arena, &text);
+    const CommandHelp help = {
+        .name = "diff",
+        .usage = "",
+        .about = "Compares the kernels of two builds, each a table of 'ptxopt stats', a file or a folder. Kernels\n"
+                 "are matched by name and architecture. Prints those that were helped or hurt, added or removed,\n"
+                 "and how each figure changed in all of them. 'ptxopt stats -help' explains the figures.\n",
+        .notes = "",
+        .status = "Exit status: 0 done; 1 a file is wrong; 2 the usage is wrong; 5 a condition of -fail-if holds\n"
+                  "for some kernel of NEW.\n",
+    };
+    return command_help(arena, &help, diff_options_table());
 }
