@@ -15,15 +15,7 @@ typedef struct Finding {
     bool changed;
 } Finding;
 
-/* The instruction that computes the value, through copies. */
-static Inst *origin(const Finding *finding, RegId reg)
-{
-    Inst *inst = value_inst(finding->values, reg);
-    for (RegId copied; inst && (copied = computation_copied(finding->values->body, inst)) != REG_NONE;)
-        inst = value_inst(finding->values, copied);
-    return inst;
-}
-
+/* The value that the register has a copy of, through any number of copies. */
 static RegId origin_reg(const Finding *finding, RegId reg)
 {
     const Inst *inst = value_inst(finding->values, reg);
@@ -32,6 +24,12 @@ static RegId origin_reg(const Finding *finding, RegId reg)
         inst = value_inst(finding->values, reg);
     }
     return reg;
+}
+
+/* The instruction that computes the value, which the register may have a copy of. */
+static Inst *origin(const Finding *finding, RegId reg)
+{
+    return value_inst(finding->values, origin_reg(finding, reg));
 }
 
 /* The value of which the register is the negative, however that is written; REG_NONE: it is none. */
@@ -158,17 +156,19 @@ static void find_rotation(Finding *finding, Inst *inst)
 bool pass_fix_defects(PassContext *context)
 {
     const DefectRequest *request = context->defect_request;
-    if (!request)
+    const bool loses_negations = request && defect_applies(DEFECT_NEGATED_BOUND, request);
+    const bool rotates = request && defect_applies(DEFECT_SHIFTS_AS_ROTATION, request);
+    if (!loses_negations && !rotates)
         return false;
     Finding finding = {.context = context, .values = analyses_values(context->analyses)};
     for (size_t b = 0; b < context->body->blocks.count; b++)
         for (Inst *inst = context->body->blocks.data[b]->first, *next; inst; inst = next) {
             next = inst->next;
-            if (defect_applies(DEFECT_NEGATED_BOUND, request)) {
+            if (loses_negations) {
                 find_negated_bound(&finding, inst, COMPUTE_MAX);
                 find_negated_bound(&finding, inst, COMPUTE_MIN);
             }
-            if (defect_applies(DEFECT_SHIFTS_AS_ROTATION, request))
+            if (rotates)
                 find_rotation(&finding, inst);
         }
     return finding.changed;

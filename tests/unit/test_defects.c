@@ -65,6 +65,13 @@ static void expect(const char *code, unsigned count, DefectId id)
     release(changed);
 }
 
+/* Each code has that many of the defect. */
+static void expect_each(const char *const *codes, size_t code_count, unsigned count, DefectId id)
+{
+    for (size_t i = 0; i < code_count; i++)
+        expect(codes[i], count, id);
+}
+
 static void bounds_with_a_negation(void **state)
 {
     (void)state;
@@ -89,10 +96,8 @@ static void bounds_with_a_negation(void **state)
         "not.b32 %s1, %a; add.s32 %s1, %s1, 1; max.s32 %s2, %b, %s1; max.s32 %r, %s2, %c;",
         "neg.s32 %s1, %a; max.s32 %s2, %b, %s1; add.s32 %r, %s2, %c;",
     };
-    for (size_t i = 0; i < COUNT_OF(wrong); i++)
-        expect(wrong[i], 1, DEFECT_NEGATED_BOUND);
-    for (size_t i = 0; i < COUNT_OF(right); i++)
-        expect(right[i], 0, DEFECT_NEGATED_BOUND);
+    expect_each(wrong, COUNT_OF(wrong), 1, DEFECT_NEGATED_BOUND);
+    expect_each(right, COUNT_OF(right), 0, DEFECT_NEGATED_BOUND);
 }
 
 static void sums_of_shifts(void **state)
@@ -120,10 +125,8 @@ static void sums_of_shifts(void **state)
         "shl.b32 %s1, %a, 8; shr.u32 %s2, %a, 24; sub.s32 %r, %s1, %s2;",
         "shl.b64 %e1, %x, 64; shr.u64 %e2, %x, 0; sub.s64 %d, %e1, %e2;",
     };
-    for (size_t i = 0; i < COUNT_OF(wrong); i++)
-        expect(wrong[i], 1, DEFECT_SHIFTS_AS_ROTATION);
-    for (size_t i = 0; i < COUNT_OF(right); i++)
-        expect(right[i], 0, DEFECT_SHIFTS_AS_ROTATION);
+    expect_each(wrong, COUNT_OF(wrong), 1, DEFECT_SHIFTS_AS_ROTATION);
+    expect_each(right, COUNT_OF(right), 0, DEFECT_SHIFTS_AS_ROTATION);
 }
 
 static unsigned found(const char *code, unsigned version, unsigned arch)
