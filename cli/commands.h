@@ -112,7 +112,7 @@ typedef enum StatsFormat { STATS_TEXT, STATS_TSV, STATS_JSON, STATS_GITHUB } Sta
 typedef struct StatsOptions {
     CommandFiles files;
     StatsRequest request;
-    CommandFiles launches;
+    CommandFiles launches; /* files, which the command reads into the request */
     VEC(const StatsCondition *) conditions;
     const char *output; /* NULL: standard output */
     StatsFormat format;

@@ -16,18 +16,13 @@ typedef struct Side {
 /* Reads a file and finds the kernel and its contract.  False after printing what is wrong. */
 static bool side_read(Side *side, Arena *arena, const CostOptions *options, const char *path, const Launch *launch)
 {
-    side->options = (Options){
-        .input = path,
-        .arch = options->arch,
-        .assembler = options->assembler,
-        .assembler_none = options->assembler_none,
-        .canonical = true,
-        .report = true,
-        .quiet = options->output.quiet,
-    };
-    if (options->assembler_given)
-        option_set_given(&side->options, OPTION_ASSEMBLER);
-    side->run = (Run){.options = &side->options, .messages = stderr, .arena = arena};
+    const RunSetting setting = {.path = path,
+                                .arch = options->arch,
+                                .assembler = options->assembler,
+                                .assembler_given = options->assembler_given,
+                                .assembler_none = options->assembler_none,
+                                .quiet = options->output.quiet};
+    run_prepare(&side->run, &side->options, arena, &setting);
     side->run.source = input_read(arena, path);
     if (!side->run.source || !read_module(&side->run) || !choose_arch(&side->run))
         return false;

@@ -95,10 +95,7 @@ static OptionsOutcome parse(Arena *arena, int argc, char *const *argv, const Com
                             const char **error)
 {
     *options = (StatsOptions){0};
-    const OptionsOutcome outcome = command_line_parse(arena, argc, argv, line, &options->files, error);
-    options->request.launches = options->launches.data;
-    options->request.launch_count = options->launches.count;
-    return outcome;
+    return command_line_parse(arena, argc, argv, line, &options->files, error);
 }
 
 OptionsOutcome stats_options_parse(Arena *arena, int argc, char *const *argv, StatsOptions *options, const char **error)

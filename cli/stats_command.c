@@ -46,6 +46,20 @@ static bool collect(const StatsOptions *options, const char *file, Stats *stats)
     return false;
 }
 
+/* Reads the launch files, once for all kernels; false after a message. */
+static bool read_launch_files(StatsOptions *options, Arena *arena)
+{
+    const char *error = NULL;
+    const Launch **launches = ARENA_ARRAY(arena, const Launch *, options->launches.count);
+    for (size_t i = 0; i < options->launches.count && !error; i++)
+        launches[i] = launch_read(arena, options->launches.data[i], &error);
+    options->request.launches = launches;
+    options->request.launch_count = options->launches.count;
+    if (error)
+        fprintf(stderr, "ptxopt: error: %s\n", error);
+    return !error;
+}
+
 static ExitStatus print_stats(const StatsOptions *options, Stats *stats)
 {
     StatsFailures failures = {0};
@@ -88,8 +102,9 @@ int main_stats(Arena *arena, int argc, char **argv)
     StatsOptions options;
     const char *error;
     const OptionsOutcome outcome = stats_options_parse(arena, argc, argv, &options, &error);
-    return outcome == OPTIONS_RUN ? (int)print_stats(&options, &(Stats){.arena = arena})
-                                  : command_finish(outcome, "stats", stats_options_help(arena), error);
+    if (outcome != OPTIONS_RUN)
+        return command_finish(outcome, "stats", stats_options_help(arena), error);
+    return read_launch_files(&options, arena) ? (int)print_stats(&options, &(Stats){.arena = arena}) : EXIT_INPUT;
 }
 
 int main_diff(Arena *arena, int argc, char **argv)
@@ -97,6 +112,9 @@ int main_diff(Arena *arena, int argc, char **argv)
     StatsOptions options;
     const char *error;
     const OptionsOutcome outcome = diff_options_parse(arena, argc, argv, &options, &error);
-    return outcome == OPTIONS_RUN ? (int)print_diff(&options, &(Stats){.arena = arena}, &(Stats){.arena = arena})
-                                  : command_finish(outcome, "diff", diff_options_help(arena), error);
+    if (outcome != OPTIONS_RUN)
+        return command_finish(outcome, "diff", diff_options_help(arena), error);
+    return read_launch_files(&options, arena)
+               ? (int)print_diff(&options, &(Stats){.arena = arena}, &(Stats){.arena = arena})
+               : EXIT_INPUT;
 }

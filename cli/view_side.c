@@ -178,11 +178,9 @@ static CubinVec find_cubins(Arena *arena, const Source *source, const ImageVec *
     for (size_t i = 0; i < images->count; i++) {
         const Image *image = &images->data[i];
         const char *problem;
-        Cubin cubin = {.file = source->path, .arch = image->arch};
+        Cubin cubin = {.file = image_place(arena, source->path, image), .arch = image->arch};
         if (!is_wanted(image, wanted))
             continue;
-        if (image->member)
-            cubin.file = arena_printf(arena, "%s(%s)", source->path, image->member);
         cubin.bytes = image_unpack(arena, image, &cubin.size, &problem);
         if (cubin.bytes && read_figures(arena, &cubin))
             VEC_PUSH(arena, cubins, cubin);
@@ -321,16 +319,13 @@ static bool read_input(ViewSide *side, Arena *arena, const ViewOptions *options,
 /* Sets what runs and messages need to know. */
 static void prepare(ViewSide *side, Arena *arena, const ViewOptions *options, const char *path)
 {
-    side->options = (Options){.input = path,
-                              .arch = options->arch,
-                              .assembler = options->assembler,
-                              .assembler_none = options->assembler_none,
-                              .canonical = true,
-                              .report = true,
-                              .quiet = options->output.quiet};
-    if (options->assembler_given)
-        option_set_given(&side->options, OPTION_ASSEMBLER);
-    side->run = (Run){.options = &side->options, .messages = stderr, .arena = arena};
+    const RunSetting setting = {.path = path,
+                                .arch = options->arch,
+                                .assembler = options->assembler,
+                                .assembler_given = options->assembler_given,
+                                .assembler_none = options->assembler_none,
+                                .quiet = options->output.quiet};
+    run_prepare(&side->run, &side->options, arena, &setting);
     side->source.file = path;
 }
 

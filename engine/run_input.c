@@ -226,6 +226,20 @@ bool open_assembler(Run *run)
     return true;
 }
 
+void run_prepare(Run *run, Options *options, Arena *arena, const RunSetting *setting)
+{
+    *options = (Options){.input = setting->path,
+                         .arch = setting->arch,
+                         .assembler = setting->assembler,
+                         .assembler_none = setting->assembler_none,
+                         .canonical = true,
+                         .report = true,
+                         .quiet = setting->quiet};
+    if (setting->assembler_given)
+        option_set_given(options, OPTION_ASSEMBLER);
+    *run = (Run){.options = options, .messages = stderr, .arena = arena};
+}
+
 void run_close(Run *run)
 {
     assembler_judge_close(&run->judge);

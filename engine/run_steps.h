@@ -41,6 +41,18 @@ static inline bool is_kernel(const Item *item)
 /* lower_version.c: replaces the source by one of the older PTX version that is asked for. */
 void lower_version(Run *run);
 
+/* The settings of a run that only looks at kernels, as a command has them. */
+typedef struct RunSetting {
+    const char *path; /* of the input, for messages */
+    const char *arch; /* NULL: the module's .target */
+    AssemblerKind assembler;
+    bool assembler_given, assembler_none;
+    bool quiet; /* no warnings */
+} RunSetting;
+
+/* Sets up such a run, without its source, and its options, which must live as long; run_close() ends it. */
+void run_prepare(Run *run, Options *options, Arena *arena, const RunSetting *setting);
+
 /* run_input.c: each prints an error and returns false if the run must end. */
 bool read_module(Run *run);
 bool names_exist(Run *run);

@@ -116,6 +116,11 @@ static const char *read_archive(Arena *arena, Elf *archive, ImageVec *images)
     return error;
 }
 
+const char *image_place(Arena *arena, const char *file, const Image *image)
+{
+    return image->member ? arena_printf(arena, "%s(%s)", file, image->member) : file;
+}
+
 const char *images_read(Arena *arena, const void *bytes, size_t size, ImageVec *images)
 {
     if (images_container_size(bytes, size))

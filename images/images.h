@@ -40,6 +40,9 @@ const char *images_read_container(Arena *arena, const void *bytes, size_t size, 
 /* The size of a fat binary, as its header says, which may be more than the bytes have; 0: they are none. */
 size_t images_container_size(const void *bytes, size_t size);
 
+/* The name of the image's place for messages and tables, in the arena: the file's, or "lib.a(member.o)". */
+const char *image_place(Arena *arena, const char *file, const Image *image);
+
 /* The bytes of an image, unpacked, in the arena and followed by a zero byte that is not counted; NULL with *error set
  * if they cannot be read. Zstandard needs libzstd.so.1 to be installed. */
 const char *image_unpack(Arena *arena, const Image *image, size_t *size, const char **error);

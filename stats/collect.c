@@ -13,11 +13,6 @@ static bool fail(const char *file, const char *message)
     return false;
 }
 
-static const char *image_file(Arena *arena, const char *file, const Image *image)
-{
-    return image->member ? arena_printf(arena, "%s(%s)", file, image->member) : file;
-}
-
 /* True if some image is machine code. PTX beside it is for other devices, and is passed over. */
 static bool has_cubin(const ImageVec *images)
 {
@@ -52,7 +47,7 @@ static bool add_images(Stats *stats, const StatsRequest *request, const Source *
         const Image *image = &images.data[i];
         if (image->kind == IMAGE_OTHER || (only_cubins && image->kind == IMAGE_PTX))
             continue;
-        if (!add_image(stats, request, image_file(stats->arena, source->path, image), image))
+        if (!add_image(stats, request, image_place(stats->arena, source->path, image), image))
             return false;
     }
     return error ? fail(source->path, error) : true;

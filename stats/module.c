@@ -11,102 +11,104 @@ typedef struct Reading {
     Device device;
 } Reading;
 
-static const Launch *find_launch(Reading *reading, const Function *kernel)
+/* A kernel as it is written. */
+typedef struct Own {
+    const Function *kernel;
+    Figures figures;
+    CostBasis basis;
+    FormCost cost; /* unknown without a launch and a block size */
+} Own;
+
+static const Launch *find_launch(const Reading *reading, const Function *kernel)
 {
-    const char *error = NULL;
-    for (size_t i = 0; i < reading->request->launch_count; i++) {
-        const Launch *launch = launch_read(reading->run.arena, reading->request->launches[i], &error);
-        if (launch && strcmp(launch->kernel, kernel->name) == 0)
-            return launch;
-    }
+    for (size_t i = 0; i < reading->request->launch_count; i++)
+        if (strcmp(reading->request->launches[i]->kernel, kernel->name) == 0)
+            return reading->request->launches[i];
     return NULL;
 }
 
-/* False if neither a launch nor a block size is known. */
-static bool find_conditions(Reading *reading, const Function *kernel, CostBasis *basis)
+static Own own_measure(Reading *reading, const Function *kernel)
 {
-    const Run *run = &reading->run;
+    Run *run = &reading->run;
+    Own own = {.kernel = kernel};
+    const FunctionForm form = {.function = kernel};
     const BlockSize block = block_size_resolve(&kernel->tuning, reading->request->block);
     const Launch *launch = find_launch(reading, kernel);
-    *basis = cost_basis(run->arena, run->sm, &reading->device, launch, block.threads, 0);
-    return launch || block_size_total(&block);
+    own.basis = cost_basis(run->arena, run->sm, &reading->device, launch, block.threads, 0);
+    run->judge.judge.measure(run->judge.judge.context, &form, &own.figures);
+    if (launch || block_size_total(&block))
+        own.cost = machine_cost(&run->judge, &own.basis, &form, &own.figures, NULL, NULL);
+    return own;
 }
 
 /* Sets what only a prediction says. */
-static void set_time(Reading *reading, const Function *kernel, StatsRow *row)
+static void set_time(const Reading *reading, const Own *own, StatsRow *row)
 {
-    Run *run = &reading->run;
-    const FunctionForm form = {.function = kernel};
-    CostBasis basis;
-    Figures figures = {0};
-    if (!find_conditions(reading, kernel, &basis))
+    if (!own->cost.known)
         return;
-    run->judge.judge.measure(run->judge.judge.context, &form, &figures);
-    const FormCost cost = machine_cost(&run->judge, &basis, &form, &figures, NULL, NULL);
-    if (!cost.known)
-        return;
-    row->values[STATS_TIME] = cost.time.microseconds;
-    const SassProfile *code = cost.profile->sm;
-    if (code && cost.profile->original_threads > 0)
-        row->values[STATS_EXECUTED_SPILLS] =
-            (code->spills + code->shared_spills) * run->sm->warp_size / cost.profile->original_threads;
+    row->values[STATS_TIME] = own->cost.time.microseconds;
+    const SassProfile *code = own->cost.profile->sm;
+    if (code && own->cost.profile->original_threads > 0)
+        row->values[STATS_EXECUTED_SPILLS] = (code->spills + code->shared_spills) * reading->run.sm->warp_size /
+                                             own->cost.profile->original_threads;
 }
 
 /* How much faster the form is predicted to be than the kernel; 0: unknown. */
-static double predict_speedup(Reading *reading, const FunctionForm *form, const Figures figures[2])
+static double predict_speedup(Reading *reading, const Own *own, const FunctionForm *form, const Figures *figures)
 {
-    Run *run = &reading->run;
-    const FunctionForm own = {.function = form->function};
-    CostBasis basis;
-    if (!find_conditions(reading, form->function, &basis))
+    FormCost before = own->cost;
+    if (!before.known)
         return 0;
-    FormCost before = machine_cost(&run->judge, &basis, &own, &figures[0], NULL, NULL);
-    FormCost after = machine_cost(&run->judge, &basis, form, &figures[1], NULL, NULL);
-    if (!before.known || !after.known)
+    FormCost after = machine_cost(&reading->run.judge, &own->basis, form, figures, NULL, NULL);
+    if (!after.known)
         return 0;
-    costs_align(&basis, &before, &after);
+    costs_align(&own->basis, &before, &after);
     return cost_speedup(&before, &after);
 }
 
-/* Notes a launch bound that is met by spilling. */
-static void check_bound(Reading *reading, const Function *kernel, const StatsRow *row)
+static bool is_met_by_spilling(const Function *kernel, const StatsRow *row)
+{
+    return row->values[STATS_SPILLS] > 0 && (kernel->tuning.maxnreg || kernel->tuning.minnctapersm);
+}
+
+/* Notes a launch bound that is met by spilling, if the kernel spills less without it. */
+static void check_bound(Reading *reading, const Own *own, const StatsRow *row)
 {
     Run *run = &reading->run;
-    const Tuning *tuning = &kernel->tuning;
-    if (!(row->values[STATS_SPILLS] > 0) || (!tuning->maxnreg && !tuning->minnctapersm))
-        return;
+    const Tuning *tuning = &own->kernel->tuning;
     Tuning free = *tuning;
     free.maxnreg = free.minnctapersm = 0;
-    const FunctionForm own = {.function = kernel}, form = {.function = kernel, .tuning = &free};
-    Figures figures[2] = {0};
-    run->judge.judge.measure(run->judge.judge.context, &own, &figures[0]);
-    run->judge.judge.measure(run->judge.judge.context, &form, &figures[1]);
-    if (!figures[0].known || !figures[1].known || (double)figures_spills(&figures[1]) >= row->values[STATS_SPILLS])
+    const FunctionForm form = {.function = own->kernel, .tuning = &free};
+    Figures figures = {0};
+    run->judge.judge.measure(run->judge.judge.context, &form, &figures);
+    if (!own->figures.known || !figures.known || (double)figures_spills(&figures) >= row->values[STATS_SPILLS])
         return;
     VEC_PUSH(reading->stats->arena, reading->stats->bounds,
              ((StatsBound){.file = row->file,
                            .kernel = row->kernel,
                            .arch = row->arch,
-                           .line = source_position(run->source, kernel->span.begin).line,
+                           .line = source_position(run->source, own->kernel->span.begin).line,
                            .maxnreg = tuning->maxnreg,
                            .minnctapersm = tuning->minnctapersm,
                            .registers = (unsigned)row->values[STATS_REGISTERS],
-                           .free_registers = figures[1].registers,
+                           .free_registers = figures.registers,
                            .spills = row->values[STATS_SPILLS],
-                           .free_spills = (double)figures_spills(&figures[1]),
-                           .speedup = predict_speedup(reading, &form, figures)}));
+                           .free_spills = (double)figures_spills(&figures),
+                           .speedup = predict_speedup(reading, own, &form, &figures)}));
 }
 
 /* What needs more than the assembler's figures. */
 static void complete_row(Reading *reading, StatsRow *row)
 {
     const Function *kernel = module_find_function(reading->run.module, row->kernel);
-    if (!kernel)
+    const bool checks = kernel && !reading->request->quiet && is_met_by_spilling(kernel, row);
+    if (!kernel || !(reading->request->predicts || checks))
         return;
+    const Own own = own_measure(reading, kernel);
     if (reading->request->predicts)
-        set_time(reading, kernel, row);
-    if (!reading->request->quiet)
-        check_bound(reading, kernel, row);
+        set_time(reading, &own, row);
+    if (checks)
+        check_bound(reading, &own, row);
 }
 
 static bool fail(const Run *run, const char *message)
@@ -140,20 +142,16 @@ static bool assemble_module(Reading *reading)
 bool stats_add_module(Stats *stats, const StatsRequest *request, Source *source)
 {
     Arena *arena = arena_new();
-    Reading reading = {.stats = stats,
-                       .request = request,
-                       .options = {.input = source->path,
-                                   .arch = request->arch,
-                                   .assembler = request->assembler,
-                                   .canonical = true,
-                                   .report = true,
-                                   .quiet = request->quiet}};
-    if (request->assembler_given)
-        option_set_given(&reading.options, OPTION_ASSEMBLER);
-    reading.run = (Run){.options = &reading.options, .messages = stderr, .arena = arena, .source = source};
+    Reading reading = {.stats = stats, .request = request};
+    const RunSetting setting = {.path = source->path,
+                                .arch = request->arch,
+                                .assembler = request->assembler,
+                                .assembler_given = request->assembler_given,
+                                .quiet = request->quiet};
+    run_prepare(&reading.run, &reading.options, arena, &setting);
+    reading.run.source = source;
     const bool done = input_is_ptx(source, stderr) && assemble_module(&reading);
-    assembler_judge_close(&reading.run.judge);
-    assembler_close(reading.run.assembler);
+    run_close(&reading.run);
     arena_free(arena);
     return done;
 }

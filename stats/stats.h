@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "emulator/emulator.h"
 #include "options/options.h"
 #include "support/support.h"
 
@@ -49,7 +50,7 @@ typedef struct StatsRequest {
     const char *arch;           /* for PTX; NULL: the module's .target */
     unsigned block[3];          /* of kernels that do not say; 0: unknown */
     bool predicts;              /* times of kernels in PTX: estimated, or counted for those that have a launch */
-    const char *const *launches; /* files */
+    const Launch *const *launches; /* of which each counts for the kernel that it names */
     size_t launch_count;
     AssemblerKind assembler;
     bool assembler_given;

@@ -40,19 +40,17 @@ static void print_row(const StatsRow *row, Buf *out)
     }
 }
 
-void stats_print_tsv(const Stats *stats, Buf *out)
-{
-    print_header(out);
-    for (size_t i = 0; i < stats->rows.count; i++)
-        print_row(&stats->rows.data[i], out);
-}
-
 void stats_print_append(const StatsRows *rows, bool with_header, Buf *out)
 {
     if (with_header)
         print_header(out);
     for (size_t i = 0; i < rows->count; i++)
         print_row(&rows->data[i], out);
+}
+
+void stats_print_tsv(const Stats *stats, Buf *out)
+{
+    stats_print_append(&stats->rows, true, out);
 }
 
 static json_t *value_json(StatsColumn column, double value)

@@ -126,6 +126,7 @@ echo "no kernels" >"$work/build/deep/notes.txt"
 ends "a folder" 0 "2 kernels in 2 files" stats -q "$work/build"
 
 # Wrong input.
+ends "a launch file that is missing" 1 "nowhere.json" stats -time -launch "$work/nowhere.json" "$work/old.ptx"
 ends "no file" 1 "No such file" stats "$work/missing"
 ends "no files at all" 2 "expected files" stats
 ends "one build" 2 "expected two builds" diff "$work/old.ptx"
