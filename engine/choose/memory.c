@@ -298,13 +298,13 @@ MemoryChoice choose_memory(Arena *arena, Function *kernel, const KernelRequest *
     if (!launch && !block_size_total(&block))
         return decline(request, MEMORY_NO_BLOCK);
     MemorySearch search = {.arena = arena,
-                     .kernel = kernel,
-                     .request = own,
-                     .quiet = pipeline_quiet(options),
-                     .options = options,
-                     .context = context,
-                     .bases = bases_new(arena, options->sm, &context->device, kernel, launch, &block,
-                                        request->dynamic_shared, context->launch_decides)};
+                           .kernel = kernel,
+                           .request = own,
+                           .quiet = pipeline_quiet(options),
+                           .options = options,
+                           .context = context,
+                           .bases = bases_new(arena, options->sm, &context->device, kernel, launch, &block,
+                                              request->dynamic_shared, context->launch_decides)};
     for (unsigned i = 0; i < search.bases.count; i++)
         search.bases.of[i].basis.stop = context->judge ? context->judge->interrupted : NULL;
     MemoryChoice declined = decline(request, MEMORY_UNKNOWN);

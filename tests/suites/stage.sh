@@ -48,13 +48,19 @@ cat >"$folder/conv.json" <<'END'
     {"scalar": "s32", "value": 32}, {"scalar": "s32", "value": 70}, {"scalar": "s32", "value": 37}],
     "check": ["out"], "tolerance": {"kind": "exact"}}
 END
-for form in off x2 x4,by2 x2,y2; do
-    options=(-coarsen "$form" -stride unit)
+# $1: name; $2: words that the output must contain; $3: coarsening, or "off"; $4: launch file; the rest: arguments.
+lines() {
+    local name="$1" words="$2" form="$3" launch="$4" said
+    local options=(-coarsen "$form" -stride unit)
     [ "$form" != off ] || options=()
-    said="$("$program" -q -assembler none -memory stage -block 16,8 -p -vectorize "${options[@]}" \
-        -verify "$folder/conv.json" -o "$folder/out.ptx" corpus/conv/conv.sm_90.ptx 2>&1)" || said="$said failed"
-    grep -q %lines "$folder/out.ptx" || said="$said no line"
-    result "lines, coarsened $form" "$said"
+    shift 4
+    said="$("$program" -q -assembler none -memory stage -p -vectorize "${options[@]}" -verify "$launch" \
+        -o "$folder/out.ptx" "$@" 2>&1)" || said="$said failed"
+    grep -qF "$words" "$folder/out.ptx" || said="$said no $words"
+    result "$name, coarsened $form" "$said"
+}
+for form in off x2 x4,by2 x2,y2; do
+    lines lines %lines "$form" "$folder/conv.json" -block 16,8 corpus/conv/conv.sm_90.ptx
 done
 # Rows that end where the buffer does, in lines with a pad that only some of the threads load the end of.
 cat >"$folder/rows.json" <<'END'
@@ -66,10 +72,7 @@ cat >"$folder/rows.json" <<'END'
     "check": ["out"], "tolerance": {"kind": "exact"}}
 END
 for form in x2 x4; do
-    said="$("$program" -q -assembler none -entry separable_rows -memory stage -block 20,3 -p -vectorize \
-        -coarsen "$form" -stride unit -verify "$folder/rows.json" -o "$folder/out.ptx" \
-        tests/naive/naive.sm_90.ptx 2>&1)" || said="$said failed"
-    grep -q 'and.pred %inside' "$folder/out.ptx" || said="$said no pad"
-    result "padded lines, coarsened $form" "$said"
+    lines "padded lines" "and.pred %inside" "$form" "$folder/rows.json" -block 20,3 -entry separable_rows \
+        tests/naive/naive.sm_90.ptx
 done
 exit "$failed"

@@ -172,7 +172,9 @@ static void test_promises(void **state)
 /* A machine file with this text, read over the device of sm_90. */
 static Device device_with(const char *text)
 {
-    char path[] = "/tmp/ptxopt-interval-XXXXXX";
+    const char *base = getenv("TEST_TMP");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/interval-XXXXXX", base ? base : "/tmp");
     const int file = mkstemp(path);
     assert_true(file >= 0);
     assert_int_equal(write(file, text, strlen(text)), strlen(text));
