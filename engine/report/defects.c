@@ -1,9 +1,6 @@
 #include "engine/report/defects.h"
 
-static unsigned line_of(const Report *report, const DefectNote *note)
-{
-    return note->span.end ? source_position(report->source, note->span.begin).line : 0;
-}
+#include "engine/report/json.h"
 
 void defects_print(const Report *report, const KernelReport *kernel, Buf *out)
 {
@@ -12,7 +9,7 @@ void defects_print(const Report *report, const KernelReport *kernel, Buf *out)
         const DefectNote *note = &list->items.data[i];
         buf_printf(out, "  %s: ", note->is_fixed ? "rewritten for the assembler" : "known defect of the assembler");
         if (note->span.end)
-            buf_printf(out, "line %u: ", line_of(report, note));
+            buf_printf(out, "line %u: ", report_line(report, note->span));
         buf_printf(out, "%s\n", defect_table[note->id].words);
     }
 }
@@ -25,7 +22,7 @@ json_t *defects_json(const Report *report, const KernelReport *kernel)
         const DefectNote *note = &list->items.data[i];
         json_t *value = json_object();
         json_object_set_new(value, "defect", json_string(defect_table[note->id].name));
-        json_object_set_new(value, "line", note->span.end ? json_integer(line_of(report, note)) : json_null());
+        json_object_set_new(value, "line", json_line(report_line(report, note->span)));
         json_object_set_new(value, "fixed", json_boolean(note->is_fixed));
         json_array_append_new(notes, value);
     }

@@ -2,6 +2,7 @@
 #include "engine/report/json.h"
 
 #include "engine/report/contract_words.h"
+#include "engine/report/refusal_words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,27 @@ json_t *json_text(const char *text)
     value = json_string(plain);
     free(plain);
     return value;
+}
+
+json_t *json_words(Buf *words)
+{
+    json_t *text = json_text(buf_text(words));
+    buf_free(words);
+    return text;
+}
+
+json_t *json_refusal(const Refusal *refusal)
+{
+    if (!is_refusal(refusal))
+        return json_null();
+    Buf words = {0};
+    refusal_print(refusal, &words);
+    return json_words(&words);
+}
+
+json_t *json_line(unsigned line)
+{
+    return line ? json_integer(line) : json_null();
 }
 
 json_t *json_triple(const unsigned values[3])

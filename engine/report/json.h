@@ -9,6 +9,12 @@
 
 /* A string, or null for NULL. Each byte above 127 of a text that is not UTF-8 becomes '?'. */
 json_t *json_text(const char *text);
+/* The text in the buffer, which is freed. */
+json_t *json_words(Buf *words);
+/* The sentence, or null for no refusal. */
+json_t *json_refusal(const Refusal *refusal);
+/* A line, or null for 0. */
+json_t *json_line(unsigned line);
 /* [x, y, z]. */
 json_t *json_triple(const unsigned values[3]);
 /* [x, y, z], or null if values[0] is 0. */

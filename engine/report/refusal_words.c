@@ -79,6 +79,13 @@ void refusal_print(const Refusal *refusal, Buf *out)
         words_print(&wording, sentences[refusal->reason]);
 }
 
+void refusal_print_with_line(const Report *report, const Refusal *refusal, Buf *out)
+{
+    refusal_print(refusal, out);
+    if (refusal->has_span)
+        buf_printf(out, " (line %u)", report_line(report, refusal->span));
+}
+
 const char *refusal_text(Arena *arena, const Refusal *refusal)
 {
     Buf words = {0};

@@ -71,6 +71,8 @@ void report_print_json(const Report *report, Buf *out);
 void launch_print_json(const Report *report, Buf *out);
 
 /* words.c */
+/* The line of the input on which the span begins; 0 for an empty span, which is nowhere. */
+unsigned report_line(const Report *report, Span span);
 /* "x2,y2"; "none" for 1, 1, 1. */
 const char *factor_text(const unsigned factor[3], char text[32]);
 /* "x2,y2", "x4 blocks of the grid", "x2,y2 and x4 blocks of the grid". */

@@ -79,10 +79,8 @@ static json_t *reuse_json(const Report *report, const ReuseList *list)
         bool one = reuse->source.end > reuse->source.begin;
         json_t *value = json_object();
         json_object_set_new(value, "class", json_text(reuse_class_text(reuse->class)));
-        json_object_set_new(value, "line", json_integer(source_position(report->source, reuse->load.begin).line));
-        json_object_set_new(
-            value, "of_line",
-            one ? json_integer(source_position(report->source, reuse->source.begin).line) : json_null());
+        json_object_set_new(value, "line", json_line(report_line(report, reuse->load)));
+        json_object_set_new(value, "of_line", json_line(report_line(report, reuse->source)));
         json_object_set_new(value, "replica", json_integer(reuse->replica));
         json_object_set_new(value, "of_replica", one ? json_integer(reuse->of) : json_null());
         json_object_set_new(value, "loads", json_integer(reuse->count));
@@ -95,15 +93,12 @@ static json_t *legality_json(const Report *report, const Legality *legality)
 {
     json_t *values = json_array();
     for (unsigned i = 0; i < LEGALITY_COUNT; i++) {
-        bool is_somewhere = legality->first[i].end > 0;
         json_t *value = json_object();
         json_object_set_new(value, "condition", json_text(legality_name((LegalityCondition)i)));
         json_object_set_new(value, "state", json_text(legality_state_text(legality->state[i])));
         json_object_set_new(value, "means", json_text(legality_text((LegalityCondition)i)));
         json_object_set_new(value, "instructions", json_integer(legality->count[i]));
-        json_object_set_new(value, "line",
-                            is_somewhere ? json_integer(source_position(report->source, legality->first[i].begin).line)
-                                         : json_null());
+        json_object_set_new(value, "line", json_line(report_line(report, legality->first[i])));
         json_array_append_new(values, value);
     }
     return values;
@@ -116,46 +111,32 @@ static void set_shape(json_t *value, const Shape *shape)
     json_object_set_new(value, "merged_blocks", json_triple(shape->blocks));
 }
 
-static json_t *buf_json(Buf *words)
-{
-    json_t *text = json_text(buf_text(words));
-    buf_free(words);
-    return text;
-}
-
-static json_t *refusal_json(const Refusal *refusal)
-{
-    Buf words = {0};
-    refusal_print(refusal, &words);
-    return buf_json(&words);
-}
-
 static json_t *unadapted_json(const Unadapted *unadapted)
 {
     Buf words = {0};
     unadapted_print(unadapted, &words);
-    return buf_json(&words);
+    return json_words(&words);
 }
 
 static json_t *verdict_json(const TrialVerdict *verdict)
 {
     Buf words = {0};
     trial_verdict_print(verdict, &words);
-    return buf_json(&words);
+    return json_words(&words);
 }
 
 static json_t *factor_choice_json(const FactorChoice *choice)
 {
     Buf words = {0};
     factor_choice_print(choice, &words);
-    return buf_json(&words);
+    return json_words(&words);
 }
 
 static json_t *loops_choice_json(const LoopsChoice *choice)
 {
     Buf words = {0};
     loops_choice_print(choice, &words);
-    return buf_json(&words);
+    return json_words(&words);
 }
 
 /* Sets "speedup" and "interval", both null if nothing was compared. */
@@ -209,7 +190,7 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
         json_object_set_new(value, "reuse", reuse_json(report, &result->reuse));
     }
     if (result->coarsening == OUTCOME_REFUSED) {
-        json_object_set_new(value, "reason", refusal_json(&result->refusal));
+        json_object_set_new(value, "reason", json_refusal(&result->refusal));
         if (result->refusal.has_span) {
             Position position = source_position(report->source, result->refusal.span.begin);
             json_object_set_new(value, "line", json_integer(position.line));
@@ -243,7 +224,7 @@ static json_t *jams_json(const Report *report, const KernelReport *kernel)
         json_object_set_new(one, "outcome", json_string(outcome_word(jam->done ? OUTCOME_DONE : OUTCOME_REFUSED)));
         if (!jam->done) {
             const Refusal *refusal = &jam->refusal;
-            json_object_set_new(one, "reason", refusal_json(refusal));
+            json_object_set_new(one, "reason", json_refusal(refusal));
             json_object_set_new(one, "line", refusal->has_span ? json_integer(source_position(
                                                                      report->source, refusal->span.begin).line)
                                                                : json_null());
@@ -282,7 +263,7 @@ static json_t *boundary_json(const RegistersBoundary *boundary, const Figures *b
     json_object_set_new(one, "figures", figures_json(&boundary->figures));
     json_object_set_new(one, "speedup", boundary->speedup > 0 ? json_real(boundary->speedup) : json_null());
     json_object_set_new(one, "chosen", json_boolean(boundary->is_chosen));
-    json_object_set_new(one, "verdict", buf_json(&words));
+    json_object_set_new(one, "verdict", json_words(&words));
     return one;
 }
 
@@ -291,7 +272,7 @@ static json_t *step_json(const RegistersStep *step)
     Buf words = {0};
     json_t *one = json_object();
     move_print(&step->move, &words);
-    json_object_set_new(one, "what", buf_json(&words));
+    json_object_set_new(one, "what", json_words(&words));
     json_object_set_new(one, "kept", json_boolean(step->kept));
     json_object_set_new(one, "figures", figures_json(&step->figures));
     return one;
@@ -313,14 +294,14 @@ static json_t *registers_json(const Report *report, const KernelReport *kernel)
     if (request->registers.goal == GOAL_FEWEST)
         json_object_set_new(value, "price", json_real(request->registers.price));
     if (result->registers == OUTCOME_REFUSED) {
-        json_object_set_new(value, "reason", refusal_json(&result->registers_refusal));
+        json_object_set_new(value, "reason", json_refusal(&result->registers_refusal));
         return value;
     }
     json_object_set_new(value, "target", reduction->target ? json_integer(reduction->target) : json_null());
     json_object_set_new(value, "reached", json_boolean(reduction->reached));
     Buf words = {0};
     explanation_print(reduction, report->source, &words);
-    json_object_set_new(value, "explanation", has_explanation(reduction) ? buf_json(&words) : json_null());
+    json_object_set_new(value, "explanation", has_explanation(reduction) ? json_words(&words) : json_null());
     json_object_set_new(value, "before", figures_json(&reduction->before));
     json_object_set_new(value, "capped", figures_json(&reduction->capped));
     json_object_set_new(value, "after", figures_json(&reduction->after));
@@ -360,7 +341,7 @@ static json_t *kernel_json(const Report *report, const KernelReport *kernel)
                         json_text(kernel_name_demangled(scratch, kernel->result.kernel->name, true)));
     arena_free(scratch);
     json_object_set_new(value, "line",
-                        json_integer(source_position(report->source, kernel->result.kernel->span.begin).line));
+                        json_line(report_line(report, kernel->result.kernel->span)));
     json_object_set_new(value, "coarsening", coarsening_json(report, kernel));
     json_object_set_new(value, "unroll_jam", jams_json(report, kernel));
     json_object_set_new(value, "memory", staging_json(report, kernel));
@@ -381,9 +362,7 @@ static json_t *element_json(Type type, const uint8_t *bytes)
 {
     Buf text = {0};
     element_print(type, bytes, &text);
-    json_t *value = json_text(buf_text(&text));
-    buf_free(&text);
-    return value;
+    return json_words(&text);
 }
 
 static json_t *side_json(const Verification *verification, unsigned side)

@@ -6,24 +6,11 @@
 #include "engine/report/report_trials.h"
 #include "engine/report/trial_words.h"
 
-static unsigned line_of(const Report *report, Span span)
-{
-    return source_position(report->source, span.begin).line;
-}
-
-static void print_refusal(Buf *out, const Report *report, const Refusal *refusal)
-{
-    refusal_print(refusal, out);
-    if (refusal->has_span)
-        buf_printf(out, " (line %u)", line_of(report, refusal->span));
-    buf_puts(out, "\n");
-}
-
 static void print_load(Buf *out, const Report *report, const StagedLoad *load)
 {
     if (!load->done && !is_refusal(&load->refusal))
         return;
-    buf_printf(out, "    line %u: ", line_of(report, load->span));
+    buf_printf(out, "    line %u: ", report_line(report, load->span));
     if (!load->done) {
         buf_puts(out, "not staged: ");
         refusal_print(&load->refusal, out);
@@ -38,7 +25,7 @@ static void print_load(Buf *out, const Report *report, const StagedLoad *load)
 
 static void print_loop(Buf *out, const Report *report, const StagedLoop *loop)
 {
-    buf_printf(out, "  memory: the loop that ends on line %u: ", line_of(report, loop->span));
+    buf_printf(out, "  memory: the loop that ends on line %u: ", report_line(report, loop->span));
     if (loop->done && loop->unrolled > 1)
         buf_printf(out, "staged, %u rounds at a time, %u of them unrolled, ", loop->rounds, loop->unrolled);
     else if (loop->done)
@@ -46,8 +33,10 @@ static void print_loop(Buf *out, const Report *report, const StagedLoop *loop)
     if (loop->done)
         buf_printf(out, "in %llu bytes of shared memory%s\n", (unsigned long long)loop->shared,
                    loop->votes ? ", where all threads of a block get there" : "");
-    else
-        print_refusal(out, report, &loop->refusal);
+    else {
+        refusal_print_with_line(report, &loop->refusal, out);
+        buf_puts(out, "\n");
+    }
     for (size_t i = 0; i < loop->loads.count; i++)
         print_load(out, report, &loop->loads.data[i]);
 }
@@ -74,7 +63,8 @@ void staging_print(const Report *report, const KernelReport *kernel, Buf *out)
         return;
     if (is_refusal(&staged->refusal)) {
         buf_puts(out, "  memory: refused: ");
-        print_refusal(out, report, &staged->refusal);
+        refusal_print_with_line(report, &staged->refusal, out);
+        buf_puts(out, "\n");
     } else if (!staged->loops.count && kernel->result.staging != OUTCOME_NOT_ASKED) {
         buf_puts(out, "  memory: no loop to stage\n");
     }
@@ -82,32 +72,23 @@ void staging_print(const Report *report, const KernelReport *kernel, Buf *out)
         print_loop(out, report, &staged->loops.data[i]);
 }
 
-static json_t *reason_json(const Refusal *refusal)
-{
-    Buf words = {0};
-    refusal_print(refusal, &words);
-    json_t *value = is_refusal(refusal) ? json_text(buf_text(&words)) : json_null();
-    buf_free(&words);
-    return value;
-}
-
 static void set_refusal(json_t *value, const Report *report, const Refusal *refusal)
 {
-    json_object_set_new(value, "reason", reason_json(refusal));
+    json_object_set_new(value, "reason", json_refusal(refusal));
     json_object_set_new(value, "refused_on_line",
-                        refusal->has_span ? json_integer(line_of(report, refusal->span)) : json_null());
+                        refusal->has_span ? json_integer(report_line(report, refusal->span)) : json_null());
 }
 
 static json_t *load_json(const Report *report, const StagedLoad *load)
 {
     json_t *value = json_object();
-    json_object_set_new(value, "line", json_integer(line_of(report, load->span)));
+    json_object_set_new(value, "line", json_line(report_line(report, load->span)));
     json_object_set_new(value, "staged", json_boolean(load->done));
     if (load->done) {
         json_object_set_new(value, "threads_for_element", json_integer(load->sharers));
         json_set_number(value, "bytes", load->bytes);
     } else {
-        json_object_set_new(value, "reason", reason_json(&load->refusal));
+        json_object_set_new(value, "reason", json_refusal(&load->refusal));
     }
     return value;
 }
@@ -115,7 +96,7 @@ static json_t *load_json(const Report *report, const StagedLoad *load)
 static json_t *loop_json(const Report *report, const StagedLoop *loop)
 {
     json_t *value = json_object(), *loads = json_array();
-    json_object_set_new(value, "line", json_integer(line_of(report, loop->span)));
+    json_object_set_new(value, "line", json_line(report_line(report, loop->span)));
     json_object_set_new(value, "staged", json_boolean(loop->done));
     if (loop->done) {
         json_object_set_new(value, "rounds", json_integer(loop->rounds));
@@ -131,20 +112,13 @@ static json_t *loop_json(const Report *report, const StagedLoop *loop)
     return value;
 }
 
-static json_t *words_json(Buf *words)
-{
-    json_t *text = json_text(buf_text(words));
-    buf_free(words);
-    return text;
-}
-
 static json_t *trial_json(const MemoryTrial *trial)
 {
     json_t *value = json_object();
     Buf form = {0}, verdict = {0};
     memory_form_print(trial, &form);
     trial_verdict_print(&trial->verdict, &verdict);
-    json_object_set_new(value, "form", words_json(&form));
+    json_object_set_new(value, "form", json_words(&form));
     json_object_set_new(value, "coarsened", json_boolean(trial->coarsens));
     json_object_set_new(value, "depth", trial->stages ? json_integer(trial->depth ? trial->depth : STAGE_DEPTH)
                                                       : json_null());
@@ -152,7 +126,7 @@ static json_t *trial_json(const MemoryTrial *trial)
     json_object_set_new(value, "vectors", json_boolean(trial->vectors));
     json_object_set_new(value, "speedup", trial->speedup > 0 ? json_real(trial->speedup) : json_null());
     json_object_set_new(value, "chosen", json_boolean(trial->chosen));
-    json_object_set_new(value, "verdict", words_json(&verdict));
+    json_object_set_new(value, "verdict", json_words(&verdict));
     return value;
 }
 
@@ -163,7 +137,7 @@ static void set_choice(json_t *value, const MemoryChoice *choice)
     memory_choice_print(choice, &words);
     for (unsigned i = 0; i < choice->trial_count; i++)
         json_array_append_new(trials, trial_json(&choice->trials[i]));
-    json_object_set_new(value, "auto", words_json(&words));
+    json_object_set_new(value, "auto", json_words(&words));
     json_object_set_new(value, "left_out", json_integer(choice->left_out));
     json_object_set_new(value, "trials", trials);
 }

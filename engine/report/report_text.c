@@ -183,7 +183,7 @@ static void print_legality(Buf *out, const Report *report, const KernelResult *r
             print_place(out, report, &result->refusal);
         else if (legality->first[i].end)
             buf_printf(out, " (%u, the first on line %u)", legality->count[i],
-                       source_position(report->source, legality->first[i].begin).line);
+                       report_line(report, legality->first[i]));
         buf_puts(out, "\n");
     }
 }

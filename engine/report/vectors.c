@@ -15,7 +15,7 @@ static void note_print(const Report *report, const VectorNote *note, Buf *out)
 {
     buf_puts(out, "    ");
     if (note->span.end)
-        buf_printf(out, "line %u", source_position(report->source, note->span.begin).line);
+        buf_printf(out, "line %u", report_line(report, note->span));
     else
         buf_puts(out, "somewhere");
     if (source_line(note))
@@ -28,9 +28,7 @@ static void note_print(const Report *report, const VectorNote *note, Buf *out)
     case VECTOR_UNROLLED: buf_printf(out, ": the loop's rounds are executed %u at a time\n", note->count); break;
     case VECTOR_LEFT:
         buf_puts(out, ": left alone: ");
-        refusal_print(&note->refusal, out);
-        if (note->refusal.has_span)
-            buf_printf(out, " (line %u)", source_position(report->source, note->refusal.span.begin).line);
+        refusal_print_with_line(report, &note->refusal, out);
         buf_puts(out, "\n");
         break;
     }
@@ -60,24 +58,15 @@ void vectors_print(const Report *report, const KernelReport *kernel, Buf *out)
             note_print(report, &result->vector_list.items.data[i], out);
 }
 
-static void set_reason(json_t *value, const Refusal *refusal)
-{
-    Arena *scratch = arena_new();
-    json_object_set_new(value, "reason", json_text(refusal_text(scratch, refusal)));
-    arena_free(scratch);
-}
-
 static json_t *note_json(const Report *report, const VectorNote *note)
 {
     static const char *const fates[] = {"joined", "unrolled", "left"};
     json_t *value = json_object();
     json_object_set_new(value, "fate", json_string(fates[note->fate]));
-    json_object_set_new(value, "line", note->span.end
-                                           ? json_integer(source_position(report->source, note->span.begin).line)
-                                           : json_null());
-    json_object_set_new(value, "source_line", source_line(note) ? json_integer(source_line(note)) : json_null());
+    json_object_set_new(value, "line", json_line(report_line(report, note->span)));
+    json_object_set_new(value, "source_line", json_line(source_line(note)));
     if (note->fate == VECTOR_LEFT) {
-        set_reason(value, &note->refusal);
+        json_object_set_new(value, "reason", json_refusal(&note->refusal));
         return value;
     }
     json_object_set_new(value, note->fate == VECTOR_JOINED ? "accesses" : "rounds", json_integer(note->count));
@@ -100,7 +89,7 @@ json_t *vectors_json(const Report *report, const KernelReport *kernel)
     json_t *value = json_object(), *notes = json_array();
     json_object_set_new(value, "outcome", json_string(outcomes[result->vectors]));
     if (result->vectors == OUTCOME_REFUSED)
-        set_reason(value, &result->vectors_refusal);
+        json_object_set_new(value, "reason", json_refusal(&result->vectors_refusal));
     json_object_set_new(value, "slower", json_boolean(result->vectors_are_slower));
     for (size_t i = 0; i < result->vector_list.items.count; i++)
         if (is_told(result, &result->vector_list.items.data[i]))

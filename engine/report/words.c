@@ -1,5 +1,10 @@
-/* The words that the pages of the report use for factors, trials, guards and strides. */
+/* The words that the pages of the report use for lines, factors, trials, guards and strides. */
 #include "engine/report/report.h"
+
+unsigned report_line(const Report *report, Span span)
+{
+    return span.end ? source_position(report->source, span.begin).line : 0;
+}
 
 const char *factor_text(const unsigned factor[3], char text[32])
 {

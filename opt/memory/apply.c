@@ -1,6 +1,7 @@
 #include "opt/memory/apply.h"
 
 #include "opt/passes.h"
+#include "opt/policy.h"
 
 bool memory_stage(PassContext *context, const StageRequest *request)
 {
@@ -26,9 +27,9 @@ static bool is_slower_than(PassContext *context, const Body *other)
     if (!judge || !judge->predict || !judge->measure(judge->context, &form, &now) ||
         !judge->measure(judge->context, &before, &then))
         return false;
-    Prediction of_form = judge->predict(judge->context, &form, &now, &change);
-    Prediction of_before = judge->predict(judge->context, &before, &then, &change);
-    return of_form.known && of_before.known && of_form.cycles > of_before.cycles;
+    const Prediction of_form = judge->predict(judge->context, &form, &now, &change);
+    const Prediction of_before = judge->predict(judge->context, &before, &then, &change);
+    return !policy_accepts(&(Policy){.time = 1}, &of_form, &of_before);
 }
 
 bool memory_vectors(PassContext *context, bool *is_slower)
