@@ -47,7 +47,7 @@ typedef struct CoarsenRecord {
     Refusal *refusal;
     Legality *legality;
     ReuseList *shared;    /* loads that are done once for all replicas; NULL: not wanted */
-    PointerMap *sharers;  /* for how many of the original threads those of earlier dimensions work: Inst -> unsigned */
+    PointerMap *sharers;  /* in which dimensions they were: Inst -> Sharing (shared.c) */
     size_t original_size; /* instructions, before the first step */
 } CoarsenRecord;
 
@@ -349,7 +349,7 @@ bool coarsening_predicate(Coarsening *c);
 
 /* shared.c */
 /* The copy works for as many original threads as the instruction. */
-void coarsening_inherit_sharers(const CoarsenRecord *record, const Inst *inst, const Inst *copy);
+void coarsening_inherit_sharing(const CoarsenRecord *record, const Inst *inst, const Inst *copy);
 /* Adds the loads that are about to be kept once for all replicas to 'shared'. */
 void coarsening_note_shared(Coarsening *c);
 

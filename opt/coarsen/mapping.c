@@ -100,7 +100,7 @@ Inst *coarsening_clone_inst(const Coarsening *c, const Inst *inst, unsigned repl
 {
     Inst *copy = inst_clone(c->body, inst);
     copy->replica += replica * shape_replicas(&c->step.before);
-    coarsening_inherit_sharers(&c->record, inst, copy);
+    coarsening_inherit_sharing(&c->record, inst, copy);
     for (unsigned r = 0; r < copy->ref_count; r++)
         if (copy->refs[r].reg != REG_NONE)
             copy->refs[r].reg = coarsening_reg(&c->copies, replica, copy->refs[r].reg);

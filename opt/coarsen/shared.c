@@ -2,29 +2,42 @@
  *
  * A load whose address does not depend on the coarsened index is self-temporal reuse between threads (Unkule, Shaltz
  * and Qasem, CC'12, section 4.4): coarsening keeps it once, so it is gone for all replicas but the first. A load that
- * an earlier dimension has kept once already did the work of several threads.
+ * an earlier dimension has kept once already did the work of several threads, and so do its copies in later ones.
  *
  * Requires SSA form, variance and regions. Changes nothing but the list. */
 #include "opt/coarsen/internal.h"
 
-/* How many of the original threads the load works for, by the dimensions before this one. */
-static unsigned threads_of(const CoarsenRecord *record, const Inst *load)
+/* A dimension in which a load was kept once. */
+typedef struct Sharing {
+    const struct Sharing *earlier; /* dimension; or NULL */
+    unsigned factor;               /* of the dimension */
+    unsigned threads;              /* that the load works for, by this dimension and the earlier ones */
+    unsigned replicas;             /* there were, before this dimension */
+} Sharing;
+
+static void record_sharing(const CoarsenRecord *record, const Inst *load, const Sharing *sharing)
 {
-    const unsigned *threads = pointer_map_get(record->sharers, load);
-    return threads ? *threads : 1;
+    for (unsigned k = 1; k < sharing->factor; k++) {
+        Reuse reuse = {.class = REUSE_SELF_TEMPORAL,
+                       .load = load->span,
+                       .source = load->span,
+                       .replica = load->replica + k * sharing->replicas,
+                       .of = load->replica,
+                       .count = sharing->threads / sharing->factor};
+        reuse_record(record->sharers->arena, record->shared, &reuse);
+    }
 }
 
 static void note_load(Coarsening *c, const Inst *load)
 {
-    unsigned *threads = ARENA_NEW(c->record.sharers->arena, unsigned);
-    *threads = threads_of(&c->record, load) * c->step.factor;
-    const unsigned before = shape_replicas(&c->step.before);
-    for (unsigned k = 1; k < c->step.factor; k++) {
-        Reuse reuse = {REUSE_SELF_TEMPORAL, load->span, load->span, load->replica + k * before, load->replica,
-                       *threads / c->step.factor};
-        reuse_record(c->record.sharers->arena, c->record.shared, &reuse);
-    }
-    pointer_map_put(c->record.sharers, load, threads);
+    const Sharing *earlier = pointer_map_get(c->record.sharers, load);
+    Sharing *sharing = ARENA_NEW(c->record.sharers->arena, Sharing);
+    *sharing = (Sharing){.earlier = earlier,
+                         .factor = c->step.factor,
+                         .threads = (earlier ? earlier->threads : 1) * c->step.factor,
+                         .replicas = shape_replicas(&c->step.before)};
+    record_sharing(&c->record, load, sharing);
+    pointer_map_put(c->record.sharers, load, sharing);
 }
 
 void coarsening_note_shared(Coarsening *c)
@@ -38,9 +51,11 @@ void coarsening_note_shared(Coarsening *c)
         }
 }
 
-void coarsening_inherit_sharers(const CoarsenRecord *record, const Inst *inst, const Inst *copy)
+void coarsening_inherit_sharing(const CoarsenRecord *record, const Inst *inst, const Inst *copy)
 {
-    const unsigned *threads = record->shared ? pointer_map_get(record->sharers, inst) : NULL;
-    if (threads)
-        pointer_map_put(record->sharers, copy, threads);
+    Sharing *newest = record->shared ? pointer_map_get(record->sharers, inst) : NULL;
+    for (const Sharing *sharing = newest; sharing; sharing = sharing->earlier)
+        record_sharing(record, copy, sharing);
+    if (newest)
+        pointer_map_put(record->sharers, copy, newest);
 }
