@@ -48,6 +48,7 @@ bool read_module(Run *run)
     run->report.source = source;
     run->report.device_is_assumed = run->options->machine == NULL;
     run->report.lists_all = run->options->verbose;
+    run->report.is_full = run->options->report_full || run->options->verbose;
     return run->module != NULL;
 }
 

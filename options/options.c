@@ -238,7 +238,9 @@ OptionsOutcome options_parse(Arena *arena, int argc, char *const *argv, Options 
             option_set_given(options, OPTION_REPORT);
             options->report = true;
             reader.report_word = NULL;
-            if (optarg)
+            if (optarg && strcmp(optarg, "full") == 0)
+                options->report_full = true;
+            else if (optarg)
                 options->report_file = options_read_file(&reader, OPTION_REPORT, optarg);
             else if (is_report_word(&reader, argc, words, optind))
                 options->report_file = reader.report_word = words[optind++];

@@ -79,6 +79,7 @@ typedef struct Options {
     const char *arch;       /* NULL: the module's .target */
     bool report;
     bool report_json;
+    bool report_full; /* as text, with every detail */
     bool summary; /* a line for each kernel to standard error */
     const char *report_file; /* NULL: standard error */
     VEC(const char *) entries; /* empty: all kernels */

@@ -59,7 +59,8 @@ typedef struct Report {
     KernelReport *kernels;         /* those that -entry selects, in the module's order */
     size_t kernel_count;
     bool device_is_assumed;        /* the user named none, so it is the architecture's usual product */
-    bool lists_all;                /* every form that was tried */
+    bool is_full;                  /* the text has every detail, but of what was tried only the best */
+    bool lists_all;                /* and everything that was tried */
     Verification *verifications; /* -verify, in command-line order */
     size_t verification_count;
 } Report;

@@ -57,7 +57,7 @@ void staging_print(const Report *report, const KernelReport *kernel, Buf *out)
         buf_puts(out, "  memory: auto: ");
         memory_choice_print(&kernel->memory_choice, out);
         buf_puts(out, "\n");
-        memory_trials_print(&kernel->memory_choice, report->lists_all, out);
+        memory_trials_print(&kernel->memory_choice, report, out);
     }
     if (!staged)
         return;

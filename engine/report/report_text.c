@@ -164,6 +164,19 @@ static void explain_stride(Buf *out, const LaunchContract *contract, Explained *
                    of);
 }
 
+static void print_condition(Buf *out, const Report *report, const KernelResult *result, LegalityCondition condition)
+{
+    const Legality *legality = &result->legality;
+    buf_printf(out, "    %-12s %s: %s", legality_state_text(legality->state[condition]), legality_name(condition),
+               legality_text(condition));
+    if (legality->state[condition] == LEGALITY_FAILED)
+        print_place(out, report, &result->refusal);
+    else if (legality->first[condition].end)
+        buf_printf(out, " (%u, the first on line %u)", legality->count[condition],
+                   report_line(report, legality->first[condition]));
+    buf_puts(out, "\n");
+}
+
 /* Prints each condition of coarsening: its text, whether it held, the number of instructions that it concerns, and the
  * first line. */
 static void print_legality(Buf *out, const Report *report, const KernelResult *result, Explained *explained)
@@ -175,17 +188,8 @@ static void print_legality(Buf *out, const Report *report, const KernelResult *r
     if (checked && !explained->conditions)
         buf_puts(out, "    conditions of soundness (held: shown to be so for every launch of the kernel)\n");
     explained->conditions |= checked > 0;
-    for (unsigned i = 0; i < LEGALITY_COUNT && checked; i++) {
-        LegalityCondition condition = (LegalityCondition)i;
-        buf_printf(out, "    %-12s %s: %s", legality_state_text(legality->state[i]), legality_name(condition),
-                   legality_text(condition));
-        if (legality->state[i] == LEGALITY_FAILED)
-            print_place(out, report, &result->refusal);
-        else if (legality->first[i].end)
-            buf_printf(out, " (%u, the first on line %u)", legality->count[i],
-                       report_line(report, legality->first[i]));
-        buf_puts(out, "\n");
-    }
+    for (unsigned i = 0; i < LEGALITY_COUNT && checked; i++)
+        print_condition(out, report, result, (LegalityCondition)i);
 }
 
 static void print_done(Buf *out, const KernelReport *kernel)
@@ -228,22 +232,25 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
         buf_puts(out, "\n");
     }
     if (result->coarsening != OUTCOME_REFUSED)
-        coarsen_trials_print(choice, report->lists_all, out);
+        coarsen_trials_print(choice, report, out);
     switch (result->coarsening) {
     case OUTCOME_DONE:
         print_done(out, kernel);
-        explain_stride(out, &result->contract, explained);
+        if (report->is_full)
+            explain_stride(out, &result->contract, explained);
         if (contract_changes_launch(&result->contract))
             print_unadapted(out, &result->unadapted);
         print_reuse(out, &result->reuse);
-        print_legality(out, report, result, explained);
+        if (report->is_full)
+            print_legality(out, report, result, explained);
         break;
     case OUTCOME_REFUSED:
         buf_puts(out, "  coarsening: refused: ");
         refusal_print(&result->refusal, out);
         print_place(out, report, &result->refusal);
         buf_puts(out, "\n");
-        print_legality(out, report, result, explained);
+        if (report->is_full)
+            print_legality(out, report, result, explained);
         break;
     case OUTCOME_UNCHANGED:
         if (!kernel->is_auto)
@@ -261,7 +268,7 @@ static void print_jams(Buf *out, const Report *report, const KernelReport *kerne
         loops_choice_print(&kernel->loops_choice, out);
         buf_puts(out, "\n");
     }
-    jam_trials_print(&kernel->loops_choice, report->lists_all, out);
+    jam_trials_print(&kernel->loops_choice, report, out);
     for (unsigned i = 0; i < result->jam_count; i++) {
         const UnrollJamResult *jam = &result->jams[i];
         buf_printf(out, "  unroll and jam: %s x%u: %s", jam->jam.loop, jam->jam.factor,
@@ -326,7 +333,7 @@ static void print_registers(Buf *out, const Report *report, const KernelReport *
         register_figures_print(&reduction->capped, out);
         buf_puts(out, "\n");
     }
-    register_steps_print(reduction, report->lists_all, out);
+    register_steps_print(reduction, report, out);
     const unsigned knobs = knobs_of(result->kernel);
     if (knobs) {
         Arena *arena = arena_new();
@@ -406,6 +413,49 @@ static void print_kernel(Buf *out, const Report *report, const KernelReport *ker
         estimate_print_peak(&kernel->estimate_before, report->source, out);
 }
 
+static bool is_faster(const KernelReport *kernel)
+{
+    return kernel->has_cost && time_is_longer(cost_speedup(&kernel->cost_before, &kernel->cost_after), 1);
+}
+
+/* For a module with several kernels. */
+static void print_total(Buf *out, const Report *report)
+{
+    unsigned changed = 0, predicted = 0, faster = 0;
+    for (size_t i = 0; i < report->kernel_count; i++) {
+        const KernelReport *kernel = &report->kernels[i];
+        changed += kernel_is_changed(&kernel->result);
+        predicted += kernel->has_cost;
+        faster += is_faster(kernel);
+    }
+    buf_printf(out, "  %u of %zu kernels changed", changed, report->kernel_count);
+    if (predicted)
+        buf_printf(out, ", %u of them predicted to be faster", faster);
+    buf_puts(out, "\n");
+}
+
+/* A line for each kernel says what was done; there is none where nothing was asked for. */
+static void print_answers(Buf *out, const Report *report)
+{
+    if (!summary_count(report))
+        return;
+    buf_puts(out, "\n");
+    summary_print(report, 2, out);
+    if (report->kernel_count > 1)
+        print_total(out, report);
+}
+
+static bool leaves_out(const Report *report)
+{
+    for (size_t i = 0; i < report->kernel_count && !report->is_full; i++) {
+        const KernelReport *kernel = &report->kernels[i];
+        if (kernel->choice.trial_count || kernel->memory_choice.trial_count ||
+            kernel->result.coarsening == OUTCOME_DONE || kernel->result.coarsening == OUTCOME_REFUSED)
+            return true;
+    }
+    return false;
+}
+
 void report_print_text(const Report *report, Buf *out)
 {
     buf_printf(out, "%s for %s, ", report->source->path, report->arch);
@@ -415,10 +465,7 @@ void report_print_text(const Report *report, Buf *out)
         buf_printf(out, "not assembled: %s\n", report->assembler_missing ? report->assembler_missing : "no assembler");
     if (!report->kernel_count)
         buf_puts(out, "\nno kernel\n");
-    if (summary_count(report) > 1) {
-        buf_puts(out, "\nsummary\n");
-        summary_print(report, 2, out);
-    }
+    print_answers(out, report);
     Explained explained = {false, false, false};
     bool block_missing = false;
     for (size_t i = 0; i < report->kernel_count; i++) {
@@ -427,6 +474,8 @@ void report_print_text(const Report *report, Buf *out)
     }
     for (size_t i = 0; i < report->verification_count; i++)
         print_verification(out, &report->verifications[i]);
+    if (leaves_out(report))
+        buf_puts(out, "\n-report=full adds the conditions of soundness and the best of the forms that were tried.\n");
     if (block_missing && report->assembler)
         buf_puts(out, "\nOccupancy is unknown without the block size; set it with -block X,Y,Z.\n");
 }

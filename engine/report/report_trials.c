@@ -6,6 +6,19 @@
 
 enum { SHOWN = 5 };
 
+/* How many of the forms are listed. */
+static unsigned shown_of(const Report *report, unsigned count)
+{
+    const unsigned most = report->lists_all ? count : report->is_full ? SHOWN : 0;
+    return count < most ? count : most;
+}
+
+/* The end of the line before the list. */
+static const char *list_words(unsigned shown, unsigned count)
+{
+    return shown == count ? ":" : shown ? "; the fastest:" : "";
+}
+
 static void print_trial(const CoarsenTrial *trial, Buf *out)
 {
     char shape[SHAPE_TEXT], stride[16];
@@ -29,9 +42,9 @@ static int compare(const void *a, const void *b)
 }
 
 /* If no form was compared, the reason is of interest, and the first forms give it. */
-void coarsen_trials_print(const FactorChoice *choice, bool all, Buf *out)
+void coarsen_trials_print(const FactorChoice *choice, const Report *report, Buf *out)
 {
-    const unsigned count = choice->trial_count;
+    const unsigned count = choice->trial_count, shown = shown_of(report, count);
     if (!count)
         return;
     Arena *scratch = arena_new();
@@ -41,12 +54,10 @@ void coarsen_trials_print(const FactorChoice *choice, bool all, Buf *out)
         trials[i] = &choice->trials[i];
         compared += trials[i]->is_compared;
     }
-    const bool is_short = !all && count > SHOWN;
-    if (is_short)
+    if (shown < count)
         qsort(trials, count, sizeof *trials, compare);
-    const unsigned shown = is_short ? SHOWN : count;
-    buf_printf(out, "    %u form%s tried, %u of them assembled and compared%s\n", count, count == 1 ? "" : "s",
-               compared, is_short ? "; the fastest (-v lists all):" : ":");
+    buf_printf(out, "    %u form%s tried, %u of them assembled and compared%s\n", count, plural(count), compared,
+               list_words(shown, count));
     for (unsigned i = 0; i < shown; i++)
         print_trial(trials[i], out);
     arena_free(scratch);
@@ -62,9 +73,9 @@ static int compare_memory(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-void memory_trials_print(const MemoryChoice *choice, bool all, Buf *out)
+void memory_trials_print(const MemoryChoice *choice, const Report *report, Buf *out)
 {
-    const unsigned count = choice->trial_count, shown = all || count < SHOWN ? count : SHOWN;
+    const unsigned count = choice->trial_count, shown = shown_of(report, count);
     if (!count)
         return;
     Arena *scratch = arena_new();
@@ -72,8 +83,7 @@ void memory_trials_print(const MemoryChoice *choice, bool all, Buf *out)
     for (unsigned i = 0; i < count; i++)
         trials[i] = &choice->trials[i];
     qsort(trials, count, sizeof *trials, compare_memory);
-    buf_printf(out, "    %u form%s tried%s\n", count, plural(count),
-               shown < count ? "; the fastest (-v lists all):" : ":");
+    buf_printf(out, "    %u form%s tried%s\n", count, plural(count), list_words(shown, count));
     for (unsigned i = 0; i < shown; i++) {
         buf_puts(out, trials[i]->chosen ? "      chosen " : "      ");
         memory_form_print(trials[i], out);
@@ -87,10 +97,10 @@ void memory_trials_print(const MemoryChoice *choice, bool all, Buf *out)
     arena_free(scratch);
 }
 
-void jam_trials_print(const LoopsChoice *choice, bool all, Buf *out)
+void jam_trials_print(const LoopsChoice *choice, const Report *report, Buf *out)
 {
     unsigned left = 0;
-    const bool lists_all = all || choice->trial_count <= SHOWN;
+    const bool lists_all = shown_of(report, choice->trial_count) == choice->trial_count;
     for (unsigned i = 0; i < choice->trial_count; i++) {
         const JamTrial *trial = &choice->trials[i];
         if (!lists_all && !trial->chosen) {
@@ -102,7 +112,7 @@ void jam_trials_print(const LoopsChoice *choice, bool all, Buf *out)
         buf_puts(out, "\n");
     }
     if (left)
-        buf_printf(out, "    %u other form%s tried (-v lists all)\n", left, left == 1 ? "" : "s");
+        buf_printf(out, "    %u other form%s tried\n", left, plural(left));
 }
 
 void register_figures_print(const Figures *figures, Buf *out)
@@ -116,12 +126,12 @@ void register_figures_print(const Figures *figures, Buf *out)
     unknown_figures_print(figures, "no reason given", out);
 }
 
-void register_steps_print(const RegistersResult *reduction, bool all, Buf *out)
+void register_steps_print(const RegistersResult *reduction, const Report *report, Buf *out)
 {
     unsigned left = 0;
     for (unsigned i = 0; i < reduction->step_count; i++) {
         const RegistersStep *step = &reduction->steps[i];
-        if (!all && !step->kept) {
+        if (!report->lists_all && !step->kept) {
             left++;
             continue;
         }
@@ -132,6 +142,5 @@ void register_steps_print(const RegistersResult *reduction, bool all, Buf *out)
         buf_puts(out, "\n");
     }
     if (left)
-        buf_printf(out, "    undone %u other change%s, which did not help (-v lists all)\n", left,
-                   left == 1 ? "" : "s");
+        buf_printf(out, "    undone %u other change%s, which did not help\n", left, plural(left));
 }
