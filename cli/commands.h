@@ -5,6 +5,7 @@
 #include "emulator/emulator.h"
 #include "options/options.h"
 #include "stats/stats.h"
+#include "view/view.h"
 
 /* The functions of each row of cli/commands.def: main_NAME executes a command line whose argv[1] is the name, and
  * returns the exit status; NAME_options_table has the rows of its options, none if it has no options; NAME_options_help
@@ -89,15 +90,9 @@ typedef struct ViewOptions {
     CommandFiles files;      /* with 'report': all of them */
     bool report;             /* a page about a run over all kernels */
     const char *before;      /* a file with the kernel before a change; NULL: none */
-    const char *kernel;      /* NULL: the only one */
-    const char *arch;        /* NULL: the module's .target, or the only one of a program */
-    const char *launch;      /* NULL: nothing is counted */
-    unsigned block[3];       /* zeros: as the module or the launch says */
-    uint64_t dynamic_shared; /* bytes */
+    ViewRequest request;
     CommandOutput output;
-    bool assembler_given, assembler_none;
-    AssemblerKind assembler;
-    uint64_t width; /* columns; 0: the terminal's */
+    uint64_t width;          /* columns; 0: the terminal's */
     char *const *changes; /* after "--": the options of a run whose result is compared with the input; NULL: none */
     int change_count;
 } ViewOptions;

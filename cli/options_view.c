@@ -25,18 +25,18 @@ const OptionRow *view_options_table(void)
 
 static const char *read_arch(Arena *arena, const char *value, ViewOptions *options)
 {
-    return arch_choice_read(arena, value, &options->arch);
+    return arch_choice_read(arena, value, &options->request.run.arch);
 }
 
 static const char *read_assembler(Arena *arena, const char *value, ViewOptions *options)
 {
-    options->assembler_given = true;
-    return assembler_choice_read(arena, value, &options->assembler_none, &options->assembler);
+    options->request.run.assembler_given = true;
+    return assembler_choice_read(arena, value, &options->request.run.assembler_none, &options->request.run.assembler);
 }
 
 static const char *read_block(Arena *arena, const char *value, ViewOptions *options)
 {
-    return block_read(arena, value, value, options->block);
+    return block_read(arena, value, value, options->request.block);
 }
 
 static const char *read_option(Arena *arena, const OptionRow *row, const char *value, void *result)
@@ -61,6 +61,11 @@ static int take_changes(int argc, char *const *argv, ViewOptions *options)
     return argc;
 }
 
+static bool is_of_one_kernel(const ViewRequest *request)
+{
+    return request->kernel || request->launch || request->block[0] || request->dynamic_shared;
+}
+
 /* A page of several kernels needs a run, a place, and nothing that is of one kernel. */
 static OptionsOutcome report_complaint(const ViewOptions *options, const char **error)
 {
@@ -69,7 +74,7 @@ static OptionsOutcome report_complaint(const ViewOptions *options, const char **
              : !options->changes   ? "-report is about a run: its options follow '--', as in 'ptxopt view -report -o "
                                      "run.html k.ptx -- -auto'"
              : !file || !text_ends_with(file, ".html")       ? "-report makes a page: -o FILE.html"
-             : options->before || options->kernel || options->launch || options->block[0] || options->dynamic_shared
+             : options->before || is_of_one_kernel(&options->request)
                  ? "-report takes -entry, -launch, -block and -dynamic-shared after '--', and no -before"
                  : NULL;
     return *error ? OPTIONS_WRONG : OPTIONS_RUN;

@@ -19,18 +19,19 @@ static void add_option(Arena *arena, Words *words, const char *name, const char 
 /* The command line of the run: what the picture's own options say of the launch, then the user's, which win. */
 static Words command_words(Arena *arena, const ViewOptions *options, const char *arch, const char *input)
 {
+    const ViewRequest *request = &options->request;
     Words words = {0};
     add_word(arena, &words, "ptxopt");
     if (arch)
         add_option(arena, &words, "-arch", arch);
-    if (options->block[0])
+    if (request->block[0])
         add_option(arena, &words, "-block",
-                   arena_printf(arena, "%u,%u,%u", options->block[0], options->block[1], options->block[2]));
-    if (options->dynamic_shared)
-        add_option(arena, &words, "-dynamic-shared", arena_printf(arena, "%" PRIu64, options->dynamic_shared));
-    if (options->launch)
-        add_option(arena, &words, "-launch", options->launch);
-    if (options->output.quiet)
+                   arena_printf(arena, "%u,%u,%u", request->block[0], request->block[1], request->block[2]));
+    if (request->dynamic_shared)
+        add_option(arena, &words, "-dynamic-shared", arena_printf(arena, "%" PRIu64, request->dynamic_shared));
+    if (request->launch)
+        add_option(arena, &words, "-launch", request->launch);
+    if (request->run.quiet)
         add_word(arena, &words, "-q");
     for (int i = 0; i < options->change_count; i++)
         add_word(arena, &words, options->changes[i]);
@@ -113,7 +114,7 @@ bool view_side_change(ViewSide *side, Arena *arena, const ViewOptions *options, 
     if (products.ptx) {
         const char *name = changed_name(arena, options);
         Source *source = source_from_memory(arena, name, products.ptx, products.ptx_length);
-        done = view_side_read_text(side, arena, options, source, view_knobs(arena, products.knobs));
+        done = view_side_read_text(side, arena, &options->request, source, view_knobs(arena, products.knobs));
         *status = done ? EXIT_DONE : EXIT_INPUT;
     }
     products_free(&products);

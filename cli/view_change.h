@@ -2,7 +2,7 @@
 #ifndef PTXOPT_CLI_VIEW_CHANGE_H
 #define PTXOPT_CLI_VIEW_CHANGE_H
 
-#include "cli/view_side.h"
+#include "cli/commands.h"
 
 /* Reads the options after "--" as those of a run on 'input', with what the picture's own options say of the launch. The
  * architecture may be NULL: the PTX's own. False after a message on standard error. */

@@ -35,15 +35,15 @@ static void print(const ViewOptions *options, const ViewSide *before, const View
 /* A file, and the one before it if there is one. */
 static bool read_sides(const ViewOptions *options, Arena *arena, ViewSide *before, ViewSide *after)
 {
-    return (!options->before || view_side_read(before, arena, options, options->before)) &&
-           view_side_read(after, arena, options, options->input);
+    return (!options->before || view_side_read(before, arena, &options->request, options->before)) &&
+           view_side_read(after, arena, &options->request, options->input);
 }
 
 /* A file before and after a run. */
 static bool read_change(const ViewOptions *options, Arena *arena, ViewSide *before, ViewSide *after,
                         ExitStatus *status)
 {
-    return view_side_read(before, arena, options, options->input) &&
+    return view_side_read(before, arena, &options->request, options->input) &&
            view_side_change(after, arena, options, before, status);
 }
 

@@ -24,7 +24,7 @@ static const View *read_form(const FileRun *run, const ViewOptions *options, con
 {
     ViewSide *side = ARENA_NEW(run->arena, ViewSide);
     Source *source = source_from_memory(run->arena, run->path, text, size);
-    const bool done = view_side_read_text(side, run->arena, options, source, assembler_options);
+    const bool done = view_side_read_text(side, run->arena, &options->request, source, assembler_options);
     run_close(&side->run);
     return done ? side->view : NULL;
 }
@@ -34,15 +34,15 @@ static void set_launch(const FileRun *run, const json_t *kernel, ViewOptions *op
 {
     const json_t *before = json_object_get(kernel, "before"), *block = json_object_get(before, "block");
     for (size_t i = 0; i < 3; i++)
-        options->block[i] = (unsigned)json_integer_value(json_array_get(block, i));
-    options->dynamic_shared = (uint64_t)json_integer_value(json_object_get(before, "dynamic_shared"));
+        options->request.block[i] = (unsigned)json_integer_value(json_array_get(block, i));
+    options->request.dynamic_shared = (uint64_t)json_integer_value(json_object_get(before, "dynamic_shared"));
     for (size_t i = 0; i < run->changes->launches.count; i++) {
         const char *ignored;
         const Launch *launch = launch_read(run->arena, run->changes->launches.data[i], &ignored);
-        if (!launch || strcmp(launch->kernel, options->kernel) != 0)
+        if (!launch || strcmp(launch->kernel, options->request.kernel) != 0)
             continue;
-        memcpy(options->block, launch->block, sizeof options->block);
-        options->dynamic_shared = launch->dynamic_shared;
+        memcpy(options->request.block, launch->block, sizeof options->request.block);
+        options->request.dynamic_shared = launch->dynamic_shared;
     }
 }
 
@@ -53,7 +53,7 @@ static ViewOutcome read_kernel(const FileRun *run, const json_t *kernel)
     ViewOutcome outcome = {.file = run->path, .report = kernel};
     outcome.kernel = arena_strndup(run->arena, name, strlen(name));
     ViewOptions options = *run->options;
-    options.kernel = outcome.kernel;
+    options.request.kernel = outcome.kernel;
     set_launch(run, kernel, &options);
     outcome.before = read_form(run, &options, run->source->text, run->source->size, none);
     if (outcome.before)
@@ -68,7 +68,7 @@ static bool run_file(FileRun *run, ExitStatus *status)
     const char *error;
     Options *changes = ARENA_NEW(run->arena, Options);
     *status = EXIT_USAGE;
-    if (!view_changes_read(run->arena, run->options, run->options->arch, run->path, changes))
+    if (!view_changes_read(run->arena, run->options, run->options->request.run.arch, run->path, changes))
         return false;
     *status = EXIT_INPUT;
     run->source = source_read(run->arena, run->path, &error);

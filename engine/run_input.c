@@ -235,10 +235,11 @@ void run_prepare(Run *run, Options *options, Arena *arena, const RunSetting *set
                          .assembler_none = setting->assembler_none,
                          .canonical = true,
                          .report = true,
+                         .python_folders = setting->python_folders,
                          .quiet = setting->quiet};
     if (setting->assembler_given)
         option_set_given(options, OPTION_ASSEMBLER);
-    *run = (Run){.options = options, .messages = stderr, .arena = arena};
+    *run = (Run){.options = options, .messages = setting->messages ? setting->messages : stderr, .arena = arena};
 }
 
 void run_close(Run *run)

@@ -47,7 +47,9 @@ typedef struct RunSetting {
     const char *arch; /* NULL: the module's .target */
     AssemblerKind assembler;
     bool assembler_given, assembler_none;
-    bool quiet; /* no warnings */
+    bool quiet;              /* no warnings */
+    PathList python_folders; /* where assemblers are looked for, too */
+    FILE *messages;          /* NULL: standard error */
 } RunSetting;
 
 /* Sets up such a run, without its source, and its options, which must live as long; run_close() ends it. */

@@ -7,22 +7,6 @@
 
 #include "library/internal.h"
 
-struct ptxopt_options {
-    Arena *arena; /* NULL for a program, whose options are its own */
-    Options options;
-    FILE *messages; /* a program's */
-    const char *error;
-    ptxopt_diagnostic_function function;
-    void *context;
-};
-
-struct ptxopt_module {
-    Source *source; /* NULL: each run makes its own */
-    const char *text;
-    size_t length;
-    char name[];
-};
-
 struct ptxopt_result {
     Arena *arena;
     ptxopt_status status;

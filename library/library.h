@@ -1,7 +1,7 @@
 /* library: the public interface ptxopt.h, and functions beyond it for the programs of this tree.
  *
  * library.c has the objects of the interface, diagnostics.c parses a run's messages into diagnostics, execute.c runs
- * kernels in the emulator. */
+ * kernels in the emulator, picture.c draws their registers. */
 #ifndef PTXOPT_LIBRARY_H
 #define PTXOPT_LIBRARY_H
 

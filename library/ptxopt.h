@@ -223,6 +223,23 @@ typedef struct ptxopt_parameter {
 int ptxopt_module_parameters(const ptxopt_module *module, const char *kernel, ptxopt_parameter *parameters,
                              size_t count);
 
+/* Pictures of the registers of a kernel's machine code (docs/view.md). They need an assembler and nvdisasm. */
+
+typedef struct ptxopt_picture ptxopt_picture;
+
+/* The picture of a kernel; or, unless 'after' is NULL, of the kernel there, with the changes since 'module'. The
+ * options "entry", "arch", "block", "dynamic-shared", "launch" (the last one), "assembler" and "q" matter. Diagnostics
+ * go to the options' function. NULL only without memory; check the status first. */
+ptxopt_picture *ptxopt_view(const ptxopt_module *module, const ptxopt_module *after, const ptxopt_options *options);
+/* NULL is allowed. */
+void ptxopt_picture_free(ptxopt_picture *picture);
+/* PTXOPT_DONE, PTXOPT_INPUT, PTXOPT_NO_MEMORY or PTXOPT_BUG. */
+ptxopt_status ptxopt_picture_status(const ptxopt_picture *picture);
+/* The picture as text, in lines of any width; NULL unless the status is PTXOPT_DONE. */
+const char *ptxopt_picture_text(const ptxopt_picture *picture);
+/* The picture as one HTML file, which needs no other; NULL as for the text. */
+const char *ptxopt_picture_page(const ptxopt_picture *picture);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,6 @@
 /* The interface between the files of this folder; no other folder includes it. view.c calls values.c, which calls
- * flow.c; all call rows.c. text.c and page.c print what they and compare.c have found; report.c calls page.c. */
+ * flow.c; all call rows.c. side.c, on top, reads the input and calls view.c. text.c and page.c print what they and
+ * compare.c have found; report.c calls page.c. */
 #ifndef PTXOPT_VIEW_INTERNAL_H
 #define PTXOPT_VIEW_INTERNAL_H
 

@@ -5,6 +5,7 @@
 #ifndef PTXOPT_VIEW_H
 #define PTXOPT_VIEW_H
 
+#include "engine/engine.h"
 #include "ir/ir.h"
 #include "sass/sass.h"
 #include "target/target.h"
@@ -126,5 +127,29 @@ typedef struct ViewOutcome {
 
 /* A page with an index of the kernels of a run, which has the pictures of all of them behind it, as one HTML file. */
 void view_print_report(const ViewOutcome *outcomes, size_t count, const char *title, Buf *out);
+
+/* The kernel that is to be shown, and its launch. */
+typedef struct ViewRequest {
+    const char *kernel;      /* NULL: the only one */
+    const char *launch;      /* a file; NULL: nothing is counted */
+    unsigned block[3];       /* zeros: as the module or the launch says */
+    uint64_t dynamic_shared; /* bytes */
+    RunSetting run;          /* its path is ignored */
+} ViewRequest;
+
+/* Zeroed before it is read; run_close() of 'run' ends its assembler, whether or not it could be read. */
+typedef struct ViewSide {
+    Options options;
+    Run run;
+    ViewSource source;
+    const View *view;
+} ViewSide;
+
+/* Reads PTX, a cubin, or a file with device code in it, and makes the picture of the kernel that is asked
+ * for. False after a message. */
+bool view_side_read(ViewSide *side, Arena *arena, const ViewRequest *request, const char *path);
+/* The same for a text in memory, which is assembled with more options of the assembler, a list that ends with NULL. */
+bool view_side_read_text(ViewSide *side, Arena *arena, const ViewRequest *request, Source *source,
+                         const char *const *assembler_options);
 
 #endif

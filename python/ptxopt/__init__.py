@@ -10,6 +10,7 @@ A coarsened kernel must be launched by its contract: result.launch(kernel, block
 result.launch_grid(kernel, grid, block, shared) all that a contract may change.
 
     ptxopt.run(ptx, grid, block, [x, y, n])    # a kernel in the emulator, on NumPy arrays in place: no GPU
+    ptxopt.view(ptx, result, block=256)        # its registers before and after, as a picture in a notebook
 
 optimize() raises OptionError for a wrong option and Error, with line, column and reason, for PTX that cannot be
 processed. A refusal is a Warning, and the kernel stays as it was.
@@ -22,6 +23,7 @@ from ._optimize import optimize, version
 from ._report import (Assembler, Coarsening, Figures, Interval, KernelReport, Occupancy, Registers, Report, State)
 from ._result import Result
 from ._run import Execution, Fault, run
+from ._view import Picture, view
 
 try:
     __version__ = _metadata.version("ptxopt")
@@ -29,5 +31,5 @@ except _metadata.PackageNotFoundError:  # a source tree on sys.path
     __version__ = "0"
 
 __all__ = ["Assembler", "Coarsening", "Contract", "Diagnostic", "Error", "Execution", "Fault", "Figures", "Interval",
-           "KernelReport", "LaunchError", "Occupancy", "OptionError", "Registers", "Report", "Result", "State",
-           "Warning", "__version__", "optimize", "run", "version"]
+           "KernelReport", "LaunchError", "Occupancy", "OptionError", "Picture", "Registers", "Report", "Result", "State",
+           "Warning", "__version__", "optimize", "run", "version", "view"]

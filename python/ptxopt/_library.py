@@ -77,6 +77,11 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "ptxopt_execution_output": (_TEXT, [_POINTER]),
     "ptxopt_execution_counters": (_TEXT, [_POINTER]),
     "ptxopt_execution_fault": (None, [_POINTER, ctypes.POINTER(Fault), ctypes.c_size_t]),
+    "ptxopt_view": (_POINTER, [_POINTER, _POINTER, _POINTER]),
+    "ptxopt_picture_free": (None, [_POINTER]),
+    "ptxopt_picture_status": (_INT, [_POINTER]),
+    "ptxopt_picture_text": (_TEXT, [_POINTER]),
+    "ptxopt_picture_page": (_TEXT, [_POINTER]),
     "ptxopt_module_parameters": (_INT, [_POINTER, _TEXT, ctypes.POINTER(Parameter), ctypes.c_size_t]),
 }
 

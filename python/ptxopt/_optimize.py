@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import json
 import os
 import warnings
@@ -10,13 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Optional, TypeVar, Union
 
 from . import _library
-from ._errors import Diagnostic, Error, OptionError, Warning
+from ._errors import Diagnostic, Error, Warning
+from ._options import STATUSES, Setting, diagnostic, set_options, text_of
+from ._options import by_kernel as _by_kernel
+from ._options import joined as _joined
+from ._options import one as _one
+from ._options import several as _several
 from ._report import read as read_report
 from ._result import Result
-
-_STATUSES = {0: "done", 1: "input", 2: "usage", 3: "refused", 4: "rejected", 5: "different", 6: "unverified",
-             7: "no memory", 8: "bug"}
-_SEVERITIES = ("note", "warning", "error")
 
 _Value = TypeVar("_Value")
 # One value for all kernels, or one for each kernel that is named.
@@ -24,8 +24,6 @@ _ByKernel = Union[_Value, Mapping[str, _Value]]
 _Path = Union[str, "os.PathLike[str]"]
 _Block = Union[int, str, Sequence[int]]
 _Factor = Union[int, str]
-# The setting of an option: words, possibly none; or whether it is set.
-_Setting = Union[list[str], bool]
 
 
 def version() -> str:
@@ -137,8 +135,8 @@ def optimize(
     Raises TypeError for PTX that is not text, OptionError (a ValueError) for a wrong option, and Error, with line,
     column and reason, if nothing could be made. A refusal is a ptxopt.Warning.
     """
-    text = _text(ptx)
-    settings: list[tuple[str, _Setting]] = [
+    text = text_of(ptx)
+    settings: list[tuple[str, Setting]] = [
         ("auto", auto), ("coarsen", _by_kernel("coarsen", coarsen, several=True)), ("coarsen-level", _one(coarsen_level)),
         ("coarsen-grid", _one(coarsen_grid)), ("coarsen-guards", _one(coarsen_guards)),
         ("coarsen-growth", _one(coarsen_growth)), ("stride", _one(stride)), ("uj", _by_kernel("uj", uj, several=True)),
@@ -158,87 +156,8 @@ def optimize(
     return result
 
 
-def _text(ptx: object) -> bytes:
-    if isinstance(ptx, str):
-        return ptx.encode("utf-8", "surrogateescape")
-    if isinstance(ptx, (bytes, bytearray, memoryview)):
-        return bytes(ptx)
-    raise TypeError(f"ptx is {type(ptx).__name__}, but must be the text of PTX: str, or bytes")
-
-
-def _word(value: object) -> str:
-    if isinstance(value, os.PathLike):
-        return os.fsdecode(value)
-    return value if isinstance(value, str) else str(value)
-
-
-def _list(value: object) -> Optional[list[object]]:
-    """The elements of a collection; None for a text, a path and other single values."""
-    is_list = isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping, os.PathLike))
-    return list(value) if is_list else None  # type: ignore[call-overload]
-
-
-def _one(value: object) -> list[str]:
-    return [] if value is None else [_word(value)]
-
-
-def _several(value: object) -> list[str]:
-    """An option that may be repeated."""
-    elements = _list(value)
-    return _one(value) if elements is None else [_word(element) for element in elements]
-
-
-def _joined(value: object) -> list[str]:
-    """An option with a list of words."""
-    words = _several(value)
-    return [",".join(words)] if words else []
-
-
-def _by_kernel(name: str, value: object, several: bool = False) -> list[str]:
-    """One value, or a dictionary with one by kernel. Each element of a list is a value if there may be several;
-    otherwise, as for a tuple, all together are one."""
-    if isinstance(value, Mapping):
-        return [f"{kernel}:{word}" for kernel, one in value.items() for word in _by_kernel(name, one, several)]
-    if several and isinstance(value, list):
-        return [_word(element) for element in value]
-    if isinstance(value, bool):
-        raise OptionError(f"{name}: {value} is not a value for it")
-    return _joined(value)
-
-
-def _package_folders() -> list[str]:
-    """The folders in which this Python finds NVIDIA's wheels and Triton: the assembler may be there."""
-    folders: list[str] = []
-    for package in ("nvidia", "triton"):
-        try:
-            spec = importlib.util.find_spec(package)
-        except (ImportError, ValueError):
-            continue
-        for path in (spec.submodule_search_locations or ()) if spec else ():
-            folder = os.path.dirname(os.path.abspath(path))
-            if folder not in folders:
-                folders.append(folder)
-    return folders
-
-
-def _set_options(library: Any, options: int, settings: Iterable[tuple[str, _Setting]]) -> None:
-    for name, value in settings:
-        words: Sequence[Optional[str]] = ([None] if value else []) if isinstance(value, bool) else value
-        for word in words:
-            text = None if word is None else os.fsencode(word)
-            if library.ptxopt_options_set(options, name.encode(), text):
-                raise OptionError(library.ptxopt_options_error(options).decode())
-    for folder in _package_folders():
-        library.ptxopt_options_python_folder(options, os.fsencode(folder))
-
-
-def _diagnostic(d: Any) -> Diagnostic:
-    return Diagnostic(_SEVERITIES[d.severity], d.message.decode("utf-8", "replace"), d.line, d.column,
-                      d.text.decode("utf-8", "replace"))
-
-
 def _result(library: Any, made: int, diagnostics: tuple[Diagnostic, ...]) -> Result:
-    status = _STATUSES.get(library.ptxopt_result_status(made), "unknown")
+    status = STATUSES.get(library.ptxopt_result_status(made), "unknown")
     raw = library.ptxopt_result_report(made)
     report = read_report(json.loads(raw)) if raw else None
     if status not in ("done", "refused") or report is None:
@@ -253,17 +172,17 @@ def _result(library: Any, made: int, diagnostics: tuple[Diagnostic, ...]) -> Res
     return Result(text, cubin, contract, report, diagnostics, words, status == "refused")
 
 
-def _run(text: bytes, name: str, cubin: bool, settings: Iterable[tuple[str, _Setting]]) -> Result:
+def _run(text: bytes, name: str, cubin: bool, settings: Iterable[tuple[str, Setting]]) -> Result:
     library = _library.load()
     diagnostics: list[Diagnostic] = []
-    callback = _library.CALLBACK(lambda _context, pointer: diagnostics.append(_diagnostic(pointer.contents)))
+    callback = _library.CALLBACK(lambda _context, pointer: diagnostics.append(diagnostic(pointer.contents)))
     options = library.ptxopt_options_new()
     module = library.ptxopt_module_from_text(os.fsencode(name), text, len(text))
     made = None
     try:
         if not options or not module:
             raise MemoryError
-        _set_options(library, options, settings)
+        set_options(library, options, settings)
         library.ptxopt_options_want_cubin(options, cubin)
         library.ptxopt_options_on_diagnostic(options, callback, None)
         made = library.ptxopt_run(module, options)

@@ -1,10 +1,12 @@
 """The Python package, as suite/python has installed it. Prints one line per check."""
 import array
 import ctypes
+import html.parser
 import inspect
 import os
 import pathlib
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -245,4 +247,27 @@ else:
     ptxopt.run(scale, 2, 64, [y, x, numpy.float32(0.5), numpy.uint32(100)])
     check("NumPy's arrays and numbers", (y.ravel() == x / 2).all())
     stops("an array that is not contiguous", TypeError, "not contiguous", scale, 1, 1, [y[:, ::2], x, 1.0, 1])
+
+fails("a picture with a wrong block", ptxopt.OptionError, "expected X", lambda: ptxopt.view(scale, block="y"))
+fails("a picture of nothing", TypeError, "must be the text", lambda: ptxopt.view(7))
+try:
+    one = ptxopt.view(scale, block=128, name="scale.ptx")
+    both = ptxopt.view(scale, ptxopt.optimize(scale, coarsen=2, block=128, warn=False), block=128)
+except ptxopt.Error as error:
+    if not re.search("no assembler|nvdisasm was not found", str(error)):
+        raise
+    print(f"skip pictures: {error.reason}")
+else:
+    fails("a picture without an assembler", ptxopt.Error, "there is no assembler", lambda: ptxopt.view(scale, **none))
+    fails("a picture of no kernel", ptxopt.Error, "no kernel 'other'", lambda: ptxopt.view(scale, entry="other"))
+    fails("a picture of what is not PTX", ptxopt.Error, "begins with '.version", lambda: ptxopt.view("junk"))
+    check("a picture as text", re.match(r"scale for sm_90, \d+ instructions: ", str(one)) is not None, str(one)[:80])
+    check("a picture as a page", one.page.startswith("<!DOCTYPE html>") and "scale.ptx" in one.page, one.page[:80])
+    frame = html.parser.HTMLParser()
+    shown = []
+    frame.handle_starttag = lambda tag, values: shown.append((tag, dict(values)))
+    frame.feed(one._repr_html_())
+    check("a picture in a notebook", len(shown) == 1 and shown[0][0] == "iframe" and
+          shown[0][1]["srcdoc"] == one.page and shown[0][1]["sandbox"] == "allow-scripts", shown[:1])
+    check("a picture before and after", "before: " in both.text and " repeated" in both.text, both.text[:300])
 sys.exit(failed)

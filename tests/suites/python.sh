@@ -25,6 +25,8 @@ if ! python3 -m venv --without-pip "$tmp/venv" >"$errors" 2>&1; then
 fi
 python3 -m pip --python "$tmp/venv/bin/python" install --no-index --quiet "$wheel" >"$tmp/out" 2>"$errors"
 result "pip install" "$([ $? -eq 0 ] || tail -n 1 "$errors")"
+nvdisasm="$PWD/third_party/cuda/bin/nvdisasm"
+[ -z "${PTXOPT_NVDISASM:-}" ] && [ -x "$nvdisasm" ] && export PTXOPT_NVDISASM="$nvdisasm"
 "$tmp/venv/bin/python" tests/library/package.py || failed=1
 mypy=""
 # shellcheck disable=SC2086

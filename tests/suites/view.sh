@@ -95,6 +95,7 @@ refuses "a launch of machine code" 1 "the emulator does not run machine code" -l
 refuses "another program's ELF" 1 "no device code" /bin/true
 refuses "a kernel that is not there" 1 "there is no kernel 'nope'; it has 'matmul_naive'" -entry nope "$kernel"
 refuses "several kernels" 1 "-entry KERNEL picks one" corpus/boxfilter/boxfilter.sm_90.ptx
+refuses "a launch file that is not there" 1 "ptxopt: error: nope.json: No such file" -launch nope.json "$kernel"
 refuses "a launch of another kernel" 1 "launch" -launch corpus/mriq/mriq.launch.json "$kernel"
 refuses "no file" 2 "expected one file"
 refuses "two files" 2 "expected one file" "$kernel" "$kernel"
