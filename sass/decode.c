@@ -129,6 +129,7 @@ bool sass_decode(Arch arch, const unsigned char *bytes, uint32_t address, SassIn
     const OpcodeRow *row = find_row(arch, code, form);
     *instruction = (SassInstruction){
         .mnemonic = "?",
+        .encoding = {words[0], words[1]},
         .class = MACHINE_OTHER,
         .flow = MACHINE_NEXT,
         .address = address,

@@ -82,20 +82,33 @@ static void take_text(Arena *arena, SassCode *code, SassRanges *ranges, const ch
     }
 }
 
-const char *sass_code_disassemble(Arena *arena, SassCode *code, const Disassembler *disassembler, const void *cubin,
-                                  size_t size, SassLife life)
+const char *sass_listing(Arena *arena, const Disassembler *disassembler, const void *cubin, size_t size, SassLife life,
+                         const char **message)
 {
     const char *const mode = life == LIFE_RANGES ? "narrow" : "count";
     const char *const options[] = {"-c", life == LIFE_NONE ? NULL : "-lrm", mode, NULL};
     Buf printed = {0};
-    const char *message = disassembler_run(disassembler, arena, cubin, size, options, &printed);
-    if (!message) {
-        SassRanges *ranges = life == LIFE_RANGES ? ranges_new(arena, code, buf_text(&printed)) : NULL;
-        take_text(arena, code, ranges, buf_text(&printed));
-        if (ranges)
-            ranges_trim(ranges, code->count);
-        code->ranges = ranges;
-    }
+    *message = disassembler_run(disassembler, arena, cubin, size, options, &printed);
+    const char *listing = *message ? NULL : arena_strndup(arena, buf_text(&printed), printed.length);
     buf_free(&printed);
+    return listing;
+}
+
+void sass_code_take_listing(Arena *arena, SassCode *code, const char *listing, SassLife life)
+{
+    SassRanges *ranges = life == LIFE_RANGES ? ranges_new(arena, code, listing) : NULL;
+    take_text(arena, code, ranges, listing);
+    if (ranges)
+        ranges_trim(ranges, code->count);
+    code->ranges = ranges;
+}
+
+const char *sass_code_disassemble(Arena *arena, SassCode *code, const Disassembler *disassembler, const void *cubin,
+                                  size_t size, SassLife life)
+{
+    const char *message;
+    const char *listing = sass_listing(arena, disassembler, cubin, size, life, &message);
+    if (listing)
+        sass_code_take_listing(arena, code, listing, life);
     return message;
 }

@@ -91,6 +91,16 @@ static const char *map_lines(Arena *arena, SassMap *map)
     return line_table_read(arena, map->numbered, map->numbered_size, map->code, map->lines.count);
 }
 
+static void add_text(Arena *arena, const SassRequest *request, SassMap *map)
+{
+    map->listing = request->listing;
+    if (!map->listing)
+        map->listing = sass_listing(arena, request->disassembler, map->cubin, map->cubin_size, request->life,
+                                    &map->no_text);
+    if (map->listing)
+        sass_code_take_listing(arena, map->code, map->listing, request->life);
+}
+
 SassMap *sass_map(Arena *arena, const SassRequest *request, const char **error)
 {
     double begin = now();
@@ -118,8 +128,7 @@ SassMap *sass_map(Arena *arena, const SassRequest *request, const char **error)
         map->mapped_count += map->code->instructions[i].ptx != MACHINE_NONE;
     }
     if (request->disassembler)
-        map->no_text = sass_code_disassemble(arena, map->code, request->disassembler, map->cubin, map->cubin_size,
-                                             request->life);
+        add_text(arena, request, map);
     map->seconds = now() - begin;
     return map;
 }

@@ -50,6 +50,7 @@ typedef enum SassFlow {
 typedef struct SassInstruction {
     const char *mnemonic; /* "IMAD.WIDE"; most modifiers are left out. "?" if the opcode is not known */
     const char *text;     /* as nvdisasm prints it, with guard and operands; NULL unless asked for */
+    uint64_t encoding[2]; /* its bits, the lower ones first */
     uint32_t address;     /* bytes from the start of its section, as in a disassembly */
     uint32_t block;
     uint32_t target; /* of a branch, or the first instruction of the called function; MACHINE_NONE if there is none or
@@ -161,6 +162,10 @@ typedef enum SassLife {
  * registers. NULL if done, else a message in the arena. */
 const char *sass_code_disassemble(Arena *arena, SassCode *code, const Disassembler *disassembler,
                                   const void *cubin, size_t size, SassLife life);
+/* The two halves of it: what nvdisasm prints, in the arena, or NULL with *message; and what it says of the code. */
+const char *sass_listing(Arena *arena, const Disassembler *disassembler, const void *cubin, size_t size, SassLife life,
+                         const char **message);
+void sass_code_take_listing(Arena *arena, SassCode *code, const char *listing, SassLife life);
 
 /* The PTX instructions of a module in the order of its text, numbered from 0. */
 typedef struct PtxLines {
@@ -184,6 +189,7 @@ typedef struct SassRequest {
     const void *numbered;      /* the same for the numbered copy, SassMap.numbered */
     size_t numbered_size;
     const Disassembler *disassembler; /* adds text, if it works; NULL: none */
+    const char *listing;              /* what it printed for the same cubin and 'life'; NULL: it is run here */
     SassLife life;                    /* needs a disassembler */
 } SassRequest;
 
@@ -195,6 +201,7 @@ typedef struct SassMap {
     bool mapped;           /* the numbered copy assembles to the same code, so the instructions' 'ptx' are set */
     const char *unmapped;  /* the reason why not; NULL if mapped */
     const char *no_text;   /* the reason why the disassembler added no text; NULL if it did or was not asked */
+    const char *listing;   /* what the disassembler printed for the whole cubin; NULL: it was not asked */
     uint32_t mapped_count; /* instructions that have a PTX instruction */
     const void *cubin; /* of the module; in the arena unless it came with the request */
     size_t cubin_size;

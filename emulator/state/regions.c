@@ -49,7 +49,8 @@ void device_prepare(Emulator *emulator)
                            .space = SPACE_GLOBAL,
                            .base = memory->address,
                            .size = memory->size,
-                           .bytes = memory->bytes};
+                           .bytes = memory->bytes,
+                           .watched = emulator->options.watch && strcmp(emulator->options.watch, memory->name) == 0};
         race_prepare(emulator, region);
         reuse_prepare(emulator, region);
         if (memory->variable)

@@ -1,0 +1,278 @@
+/* Compares the machine code of a kernel with its PTX: both run on the same inputs, and must leave the same memory. */
+#include "machine/input.h"
+
+#include <string.h>
+
+enum { TRIES_PER_INPUT = 6, FAULTS_AT_FIRST = 24, MOST_PTX_STEPS = 1 << 22 };
+
+typedef struct Check {
+    Arena *arena;
+    const CheckRequest *request;
+    CheckResult *result;
+    struct Program *program;
+    const char *fault; /* of the first input that the PTX does not run on; NULL: none yet */
+} Check;
+
+static const char *check_verdict_name(CheckVerdict verdict)
+{
+    static const char *const names[] = {"equal", "different", "not decided"};
+    return names[verdict];
+}
+
+static void leave_undecided(Check *check, const char *reason, uint32_t instruction)
+{
+    CheckResult *result = check->result;
+    const SassMap *map = result->map;
+    if (result->verdict != CHECK_EQUAL)
+        return;
+    result->verdict = CHECK_UNDECIDED;
+    result->reason = reason;
+    result->reason_instruction = instruction;
+    if (map && instruction != MACHINE_NONE && map->code->instructions[instruction].ptx != MACHINE_NONE) {
+        const Inst *inst = map->lines.insts[map->code->instructions[instruction].ptx];
+        result->reason_line = source_position(map->source, inst->span.begin).line;
+    }
+}
+
+/* The machine code. 'fmad' is off: the emulator fuses nothing, and a product and a sum that the assembler fuses are
+ * right either way. */
+static bool assemble(Check *check)
+{
+    static const char *const options[] = {"-fmad=false", NULL};
+    const CheckRequest *request = check->request;
+    const SassMap *known = request->known;
+    SassRequest sass = {.assembler = request->assembler,
+                        .module = request->module,
+                        .kernel = request->kernel,
+                        .assembly = assembly_request(NULL, 0),
+                        .disassembler = request->disassembler};
+    const char *error;
+    sass.assembly.options = options;
+    sass.assembly.opt_level = request->opt_level;
+    if (known) {
+        sass.cubin = known->cubin;
+        sass.cubin_size = known->cubin_size;
+        sass.numbered = known->numbered;
+        sass.numbered_size = known->numbered_size;
+        sass.listing = known->listing;
+    }
+    check->result->map = sass_map(check->arena, &sass, &error);
+    if (!check->result->map)
+        leave_undecided(check, error, MACHINE_NONE);
+    else if (check->result->map->no_text)
+        leave_undecided(check, check->result->map->no_text, MACHINE_NONE);
+    return check->result->verdict == CHECK_EQUAL;
+}
+
+static bool load(Check *check, const Input *input)
+{
+    const char *problem;
+    const MachineRequest request = {.map = check->result->map,
+                                    .kernel = check->request->kernel,
+                                    .module = check->request->module,
+                                    .memories = input->expected,
+                                    .memory_count = input->count,
+                                    .launch = check->request->launch};
+    check->program = machine_load(check->arena, &request, &problem);
+    if (!check->program)
+        leave_undecided(check, problem, MACHINE_NONE);
+    return check->program != NULL;
+}
+
+static EmulatorResult *run_ptx(const Check *check, Arena *arena, const Input *input, const char *watch,
+                               uint64_t offset)
+{
+    const EmulatorOptions options = {.check_unwritten = true,
+                                     .check_registers = true,
+                                     .check_division = true,
+                                     .check_races = true,
+                                     .max_steps = check->request->launch ? 0 : MOST_PTX_STEPS,
+                                     .hang_steps = check->request->launch ? 0 : MOST_PTX_STEPS,
+                                     .watch = watch,
+                                     .watch_offset = offset,
+                                     .watch_bytes = 4};
+    return emulator_run(arena, check->request->module, &input->launch, &options);
+}
+
+/* The first word that differs. */
+static bool find_difference(const Input *input, size_t *memory, uint64_t *offset)
+{
+    for (*memory = 0; *memory < input->count; ++*memory) {
+        const EmulatorMemory *a = &input->expected[*memory], *b = &input->actual[*memory];
+        if (memcmp(a->bytes, b->bytes, (size_t)a->size) == 0)
+            continue;
+        for (*offset = 0; a->bytes[*offset] == b->bytes[*offset];)
+            ++*offset;
+        *offset &= ~UINT64_C(3);
+        return true;
+    }
+    return false;
+}
+
+/* The same input again, to see which PTX instruction wrote there last. */
+static uint32_t find_line(const Check *check, Arena *arena, const Input *again, size_t memory, uint64_t offset)
+{
+    const EmulatorResult *result = run_ptx(check, arena, again, again->expected[memory].name, offset);
+    return result->writer.found ? result->writer.position.line : 0;
+}
+
+static Input *make_input(const Check *check, Arena *arena, unsigned number, const char **problem)
+{
+    const CheckRequest *request = check->request;
+    const Function *kernel = check->result->function;
+    *problem = NULL;
+    return request->launch ? input_of_launch(arena, request->module, kernel, request->launch, problem)
+                           : input_random(arena, request->module, kernel, request->seed, number);
+}
+
+static void report_difference(Check *check, Arena *arena, const Input *input, const MachineEnd *end, unsigned number)
+{
+    CheckDifference *difference = &check->result->difference;
+    Buf text = {0};
+    const char *problem;
+    size_t memory;
+    uint64_t offset;
+    input_print(input, check->result->function, &text);
+    check->result->verdict = CHECK_DIFFERENT;
+    *difference = (CheckDifference){.input = number,
+                                    .launch = arena_strndup(check->arena, buf_text(&text), text.length),
+                                    .instruction = end->instruction};
+    buf_free(&text);
+    if (end->kind == MACHINE_WRONG) {
+        difference->message = arena_strndup(check->arena, end->message, strlen(end->message));
+        return;
+    }
+    if (!find_difference(input, &memory, &offset))
+        return;
+    const EmulatorMemory *expected = &input->expected[memory];
+    const uint64_t bytes = expected->size - offset < 4 ? expected->size - offset : 4;
+    difference->memory = expected->name;
+    difference->offset = offset;
+    memcpy(&difference->expected, expected->bytes + offset, (size_t)bytes);
+    memcpy(&difference->actual, input->actual[memory].bytes + offset, (size_t)bytes);
+    for (uint64_t i = 0; i < bytes && difference->instruction == MACHINE_NONE; i++)
+        difference->instruction = end->writers[memory][offset + i];
+    difference->line = find_line(check, arena, make_input(check, arena, number, &problem), memory, offset);
+}
+
+/* The kernel's result for an input. Returns false if no more inputs are needed. */
+static bool compare(Check *check, Arena *arena, const Input *input, unsigned number)
+{
+    MachineEnd *end = machine_run(arena, check->program, &input->machine);
+    size_t memory;
+    uint64_t offset;
+    const char *message = end->message ? arena_strndup(check->arena, end->message, strlen(end->message)) : NULL;
+    const bool differs = end->kind == MACHINE_WRONG || find_difference(input, &memory, &offset);
+    check->result->tried++;
+    if (end->kind == MACHINE_UNDECIDED)
+        leave_undecided(check, message, end->instruction);
+    else if (differs && end->approximate != MACHINE_NONE)
+        leave_undecided(check, "results differ, and an approximate instruction was executed", end->approximate);
+    else if (differs && end->ordered != MACHINE_NONE)
+        leave_undecided(check, "results differ, and atomic operations may come in any order", end->ordered);
+    else if (differs)
+        report_difference(check, arena, input, end, number);
+    else
+        check->result->equal++;
+    return check->result->verdict == CHECK_EQUAL;
+}
+
+/* One input; false if no more are needed. */
+static bool try_input(Check *check, Arena *arena, unsigned number)
+{
+    const char *problem;
+    Input *input = make_input(check, arena, number, &problem);
+    if (!input) {
+        leave_undecided(check, problem, MACHINE_NONE);
+        return false;
+    }
+    const EmulatorResult *result = run_ptx(check, arena, input, NULL, 0);
+    if (result->fault.kind == FAULT_NONE)
+        return (check->program || load(check, input)) && compare(check, arena, input, number);
+    if (!check->fault)
+        check->fault = arena_printf(check->arena, "%s", fault_text(arena, check->request->module, &result->fault));
+    return result->fault.kind != FAULT_UNSUPPORTED && result->fault.kind != FAULT_LAUNCH;
+}
+
+static void try_inputs(Check *check)
+{
+    const unsigned wanted = check->request->launch ? 1 : check->request->inputs;
+    const unsigned most = check->request->launch ? 1 : wanted * TRIES_PER_INPUT + FAULTS_AT_FIRST;
+    bool goes_on = true;
+    for (unsigned number = 0; goes_on && number < most && check->result->tried < wanted; number++) {
+        Arena *arena = arena_new();
+        goes_on = try_input(check, arena, number) && (check->result->tried || number < FAULTS_AT_FIRST);
+        arena_free(arena);
+    }
+    if (!check->result->tried)
+        leave_undecided(check, arena_printf(check->arena, "the emulator ran it on no input: %s",
+                                            check->fault ? check->fault : "there was none"),
+                        MACHINE_NONE);
+}
+
+CheckResult *check_kernel(Arena *arena, const CheckRequest *request)
+{
+    CheckResult *result = ARENA_NEW(arena, CheckResult);
+    *result = (CheckResult){.kernel = request->kernel,
+                            .function = module_find_function(request->module, request->kernel),
+                            .reason_instruction = MACHINE_NONE,
+                            .difference = {.instruction = MACHINE_NONE}};
+    Check check = {.arena = arena, .request = request, .result = result};
+    if (assemble(&check))
+        try_inputs(&check);
+    return result;
+}
+
+static void print_instruction(const CheckResult *result, uint32_t instruction, Buf *out)
+{
+    if (instruction == MACHINE_NONE)
+        return;
+    const SassInstruction *machine = &result->map->code->instructions[instruction];
+    buf_printf(out, "    machine code: /*%04x*/ %s\n", machine->address, machine->text ? machine->text : "?");
+}
+
+static void print_line(const CheckRequest *request, uint32_t line, Buf *out)
+{
+    const Source *source = request->module->source;
+    const char *at = source->text;
+    for (uint32_t i = 1; i < line && at; i++)
+        at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL;
+    if (!line || !at)
+        return;
+    at += strspn(at, " \t");
+    buf_printf(out, "    PTX, line %u: %.*s\n", line, (int)strcspn(at, "\n"), at);
+}
+
+static void print_difference(const CheckRequest *request, const CheckResult *result, Buf *out)
+{
+    const CheckDifference *difference = &result->difference;
+    buf_printf(out, "    input %u: %s\n", difference->input, difference->launch);
+    if (difference->message)
+        buf_printf(out, "    the machine code %s\n", difference->message);
+    else
+        buf_printf(out, "    %s, byte %llu: the PTX gives 0x%08x, the machine code 0x%08x\n", difference->memory,
+                   (unsigned long long)difference->offset, difference->expected, difference->actual);
+    print_line(request, difference->line, out);
+    print_instruction(result, difference->instruction, out);
+}
+
+void check_print(const CheckRequest *request, const CheckResult *result, const char *file, Buf *out)
+{
+    uint32_t line = 0;
+    if (result->function)
+        line = source_position(request->module->source, result->function->span.begin).line;
+    buf_printf(out, "%s:%u: %s (%s, -O%d): %s", file, line, result->kernel, assembler_arch(request->assembler),
+               request->opt_level, check_verdict_name(result->verdict));
+    if (result->verdict == CHECK_EQUAL)
+        buf_printf(out, " for %u input%s\n", result->equal, plural(result->equal));
+    else if (result->verdict == CHECK_DIFFERENT)
+        buf_putc(out, '\n');
+    else
+        buf_printf(out, ": %s\n", result->reason);
+    if (result->verdict == CHECK_DIFFERENT)
+        print_difference(request, result, out);
+    if (result->verdict == CHECK_UNDECIDED && result->reason_instruction != MACHINE_NONE) {
+        print_line(request, result->reason_line, out);
+        print_instruction(result, result->reason_instruction, out);
+    }
+}

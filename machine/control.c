@@ -1,0 +1,80 @@
+/* The flow of control of one thread. What keeps the threads of a warp together does nothing here. */
+#include "machine/internal.h"
+
+Step execute_nothing(Thread *thread, const Decoded *it)
+{
+    (void)thread;
+    (void)it;
+    return STEP_ON;
+}
+
+static Step jump(Thread *thread, uint64_t target)
+{
+    if (target >= thread->block->program->count)
+        return stop(thread, MACHINE_UNDECIDED, "a branch to an unknown address");
+    thread->at = (uint32_t)target;
+    return STEP_JUMPED;
+}
+
+/* True if the predicates among the operands hold, too. */
+static bool is_taken(const Thread *thread, const Decoded *it)
+{
+    for (unsigned i = 0; i < it->operand_count; i++)
+        if (is_predicate(&it->operands[i]) && !predicate(thread, &it->operands[i]))
+            return false;
+    return true;
+}
+
+/* BRA. .DIV leads to code for warps that have diverged, .CONV around it. */
+Step execute_branch(Thread *thread, const Decoded *it)
+{
+    return !has(it, SUFFIX_DIV) && is_taken(thread, it) ? jump(thread, it->target) : STEP_ON;
+}
+
+/* BRX r, offset: relative to the next instruction. */
+Step execute_branch_indirect(Thread *thread, const Decoded *it)
+{
+    const uint32_t next = (thread->at + 1 - it->section) * INSTRUCTION_BYTES;
+    const uint32_t address = next + raw32(thread, &it->operands[0]) + (uint32_t)it->operands[1].number;
+    if (it->operands[1].kind != PLACE_NUMBER || address % INSTRUCTION_BYTES)
+        return stop(thread, MACHINE_UNDECIDED, "this form of a branch");
+    return jump(thread, it->section + address / INSTRUCTION_BYTES);
+}
+
+/* CALL.REL: the assembler has put the return address into a register before. */
+Step execute_call(Thread *thread, const Decoded *it)
+{
+    if (it->operands[0].kind != PLACE_OTHER)
+        return stop(thread, MACHINE_UNDECIDED, "an indirect call");
+    return jump(thread, it->target);
+}
+
+/* RET.REL r: an address in this section of code. */
+Step execute_return(Thread *thread, const Decoded *it)
+{
+    const uint32_t address = raw32(thread, &it->operands[0]);
+    if (address % INSTRUCTION_BYTES)
+        return stop(thread, MACHINE_UNDECIDED, "a return to an unknown address");
+    return jump(thread, it->section + address / INSTRUCTION_BYTES);
+}
+
+Step execute_exit(Thread *thread, const Decoded *it)
+{
+    return is_taken(thread, it) ? STEP_EXITED : STEP_ON;
+}
+
+/* BAR.SYNC: all threads of the block. */
+Step execute_barrier(Thread *thread, const Decoded *it)
+{
+    if (it->operand_count != 1 || it->operands[0].kind != PLACE_NUMBER)
+        return stop(thread, MACHINE_UNDECIDED, "a barrier of some threads");
+    return STEP_BARRIER;
+}
+
+/* BMOV r, B: what a convergence barrier holds is for BMOV B, r alone. */
+Step execute_move_barrier(Thread *thread, const Decoded *it)
+{
+    if (it->operands[0].kind == PLACE_REGISTER)
+        set32(thread, &it->operands[0], 0);
+    return STEP_ON;
+}

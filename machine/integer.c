@@ -1,0 +1,243 @@
+/* Integer arithmetic: sums, products, comparisons, minima. */
+#include "machine/internal.h"
+
+/* The addend for x, ~x or -x in a sum of 32-bit words whose carry is kept: -x is ~x and a carry. */
+static uint64_t addend(const Thread *thread, const Place *place)
+{
+    const uint32_t value = raw32(thread, place);
+    if (place->inverted)
+        return (uint32_t)~value;
+    return place->negated ? (uint64_t)(uint32_t)~value + 1 : value;
+}
+
+/* IADD3 d, [carry, [carry,]] a, b, c [, carry, carry]: two predicates together hold a carry of up to 2. */
+Step execute_add3(Thread *thread, const Decoded *it)
+{
+    const unsigned first = skip_predicates(it, 1);
+    uint64_t sum = 0;
+    for (unsigned i = first; i < first + 3; i++)
+        sum += addend(thread, &it->operands[i]);
+    for (unsigned i = first + 3; i < it->operand_count; i++)
+        sum += predicate(thread, &it->operands[i]);
+    for (unsigned i = 1; i < first; i++)
+        set_predicate(thread, &it->operands[i], sum >> 32 >= i);
+    set32(thread, &it->operands[0], (uint32_t)sum);
+    return STEP_ON;
+}
+
+/* UIADD3.64 d, [carry, carry,] a, b, c */
+Step execute_add3_64(Thread *thread, const Decoded *it)
+{
+    const unsigned first = skip_predicates(it, 1);
+    uint64_t sum = 0;
+    for (unsigned i = 1; i < first; i++)
+        if (it->operands[i].index != TRUE_PREDICATE)
+            return stop(thread, MACHINE_UNDECIDED, "a carry of 64 bits");
+    for (unsigned i = first; i < first + 3; i++)
+        sum += integer64(thread, &it->operands[i]);
+    set64(thread, &it->operands[0], sum);
+    return STEP_ON;
+}
+
+/* IADD, VIADD d, a, b */
+Step execute_add(Thread *thread, const Decoded *it)
+{
+    if (has(it, SUFFIX_64))
+        set64(thread, &it->operands[0], integer64(thread, &it->operands[1]) + integer64(thread, &it->operands[2]));
+    else
+        set32(thread, &it->operands[0], integer32(thread, &it->operands[1]) + integer32(thread, &it->operands[2]));
+    return STEP_ON;
+}
+
+/* The product of the operands a and b; the sign of either is that of the product. */
+static uint64_t product(const Thread *thread, const Decoded *it, const Place *a, const Place *b)
+{
+    const uint32_t x = integer32(thread, a), y = integer32(thread, b);
+    return has(it, SUFFIX_U32) ? (uint64_t)x * y : (uint64_t)((int64_t)(int32_t)x * (int32_t)y);
+}
+
+/* IMAD d, a, b, c [, carry]: a * b + c, of which it keeps the lower half. */
+Step execute_multiply_add(Thread *thread, const Decoded *it)
+{
+    uint32_t sum = integer32(thread, &it->operands[1]) * integer32(thread, &it->operands[2]) +
+                   integer32(thread, &it->operands[3]);
+    for (unsigned i = 4; i < it->operand_count; i++)
+        sum += predicate(thread, &it->operands[i]);
+    set32(thread, &it->operands[0], sum);
+    return STEP_ON;
+}
+
+/* IMAD.WIDE and IMAD.HI d, [carry,] a, b, c [, carry], with 64 bits of c: the whole sum, or its upper half. */
+static Step multiply_add_wide(Thread *thread, const Decoded *it, bool high)
+{
+    const unsigned first = skip_predicates(it, 1);
+    const Place *a = &it->operands[first], *b = a + 1, *c = a + 2;
+    unsigned carries = 0;
+    for (unsigned i = first + 3; i < it->operand_count; i++)
+        carries += predicate(thread, &it->operands[i]);
+    if (first > 1 && (!has(it, SUFFIX_U32) || a->negated || b->negated || c->negated))
+        return stop(thread, MACHINE_UNDECIDED, "the carry of a signed product");
+    const uint64_t addend64 = c->kind == PLACE_NUMBER ? (uint64_t)(int64_t)(int32_t)c->number : integer64(thread, c);
+    const unsigned __int128 sum = (unsigned __int128)product(thread, it, a, b) + addend64 + carries;
+    for (unsigned i = 1; i < first; i++)
+        set_predicate(thread, &it->operands[i], i == 1 && sum >> 64 & 1);
+    if (high)
+        set32(thread, &it->operands[0], (uint32_t)((uint64_t)sum >> 32));
+    else
+        set64(thread, &it->operands[0], (uint64_t)sum);
+    return STEP_ON;
+}
+
+Step execute_multiply_add_wide(Thread *thread, const Decoded *it) { return multiply_add_wide(thread, it, false); }
+Step execute_multiply_add_high(Thread *thread, const Decoded *it) { return multiply_add_wide(thread, it, true); }
+
+/* A part of a register as a number. */
+static int32_t part_of(uint32_t value, unsigned index, unsigned bits, bool is_signed)
+{
+    const uint32_t part = value >> index * bits & ((UINT32_C(1) << bits) - 1);
+    return is_signed && part >> (bits - 1) ? (int32_t)part - (INT32_C(1) << bits) : (int32_t)part;
+}
+
+/* IDP.4A.TA.TB d, a, b, c: the dot product of four bytes. */
+Step execute_dot(Thread *thread, const Decoded *it)
+{
+    const uint32_t a = raw32(thread, &it->operands[1]), b = raw32(thread, &it->operands[2]);
+    const bool a_signed = it->order[1] == SUFFIX_S8, b_signed = it->order[2] == SUFFIX_S8;
+    uint32_t sum = integer32(thread, &it->operands[3]);
+    for (unsigned i = 0; i < 4; i++)
+        sum += (uint32_t)(part_of(a, i, 8, a_signed) * part_of(b, i, 8, b_signed));
+    set32(thread, &it->operands[0], sum);
+    return STEP_ON;
+}
+
+Step execute_absolute(Thread *thread, const Decoded *it)
+{
+    const uint32_t value = integer32(thread, &it->operands[1]);
+    set32(thread, &it->operands[0], value >> 31 ? -value : value);
+    return STEP_ON;
+}
+
+/* -1, 0 or 1 */
+static int order_of(uint64_t a, uint64_t b, bool is_signed)
+{
+    if (is_signed)
+        return ((int64_t)a > (int64_t)b) - ((int64_t)a < (int64_t)b);
+    return (a > b) - (a < b);
+}
+
+/* An operand of a comparison or a minimum, extended to 64 bits. */
+static uint64_t compared(const Thread *thread, const Place *place, bool is_signed)
+{
+    const uint32_t value = integer32(thread, place);
+    return is_signed ? (uint64_t)(int64_t)(int32_t)value : value;
+}
+
+static bool holds(const Decoded *it, int order)
+{
+    if (has(it, SUFFIX_LT))
+        return order < 0;
+    if (has(it, SUFFIX_LE))
+        return order <= 0;
+    if (has(it, SUFFIX_GT))
+        return order > 0;
+    if (has(it, SUFFIX_GE))
+        return order >= 0;
+    return has(it, SUFFIX_EQ) ? order == 0 : order != 0;
+}
+
+/* ISETP p, q, a, b, with [, lower]; .EX compares upper words, after the lower ones have been. */
+Step execute_compare(Thread *thread, const Decoded *it)
+{
+    const unsigned first = skip_predicates(it, 0);
+    const Place *a = &it->operands[first], *b = a + 1, *with = a + 2;
+    const bool is_wide = has(it, SUFFIX_U64) || has(it, SUFFIX_S64);
+    const bool is_signed = !has(it, SUFFIX_U32) && !has(it, SUFFIX_U64);
+    if (first + 2 >= it->operand_count)
+        return stop(thread, MACHINE_UNDECIDED, "a comparison without a predicate");
+    const int order = is_wide ? order_of(integer64(thread, a), integer64(thread, b), is_signed)
+                              : order_of(compared(thread, a, is_signed), compared(thread, b, is_signed), is_signed);
+    bool result = has(it, SUFFIX_T) || (!has(it, SUFFIX_F) && holds(it, order));
+    if (has(it, SUFFIX_EX) && order == 0)
+        result = predicate(thread, a + 3);
+    set_comparison(thread, it, result, with);
+    return STEP_ON;
+}
+
+static uint32_t minimum(uint32_t a, uint32_t b, bool is_signed, bool takes_least)
+{
+    const bool less = is_signed ? (int32_t)a < (int32_t)b : a < b;
+    return less == takes_least ? a : b;
+}
+
+/* Of two halves, each for itself. */
+static uint32_t minimum_of_halves(uint32_t a, uint32_t b, bool is_signed, bool takes_least)
+{
+    uint32_t result = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        const uint32_t x = (uint32_t)part_of(a, i, 16, is_signed), y = (uint32_t)part_of(b, i, 16, is_signed);
+        result |= (minimum(x, y, is_signed, takes_least) & 0xffff) << 16 * i;
+    }
+    return result;
+}
+
+static uint32_t minimum_as(const Decoded *it, uint32_t a, uint32_t b, bool takes_least)
+{
+    if (has(it, SUFFIX_S16X2) || has(it, SUFFIX_U16X2))
+        return minimum_of_halves(a, b, has(it, SUFFIX_S16X2), takes_least);
+    return minimum(a, b, !has(it, SUFFIX_U32), takes_least);
+}
+
+/* .RELU: at least 0. */
+static uint32_t clamp(const Decoded *it, uint32_t value)
+{
+    return has(it, SUFFIX_RELU) ? minimum_as(it, value, 0, false) : value;
+}
+
+/* IMNMX, VIMNMX d, a, b, p: the minimum if p. */
+Step execute_minimum(Thread *thread, const Decoded *it)
+{
+    const unsigned first = skip_predicates(it, 1);
+    for (unsigned i = 1; i < first; i++)
+        if (it->operands[i].index != TRUE_PREDICATE)
+            return stop(thread, MACHINE_UNDECIDED, "the predicates of a minimum");
+    const Place *a = &it->operands[first];
+    if (has(it, SUFFIX_64) || first + 3 != it->operand_count)
+        return stop(thread, MACHINE_UNDECIDED, "this form of a minimum");
+    set32(thread, &it->operands[0],
+          clamp(it, minimum_as(it, integer32(thread, a), integer32(thread, a + 1), predicate(thread, a + 2))));
+    return STEP_ON;
+}
+
+/* VIMNMX3 d, a, b, c, p: the least or greatest of three. */
+Step execute_minimum3(Thread *thread, const Decoded *it)
+{
+    const unsigned first = skip_predicates(it, 1);
+    const Place *a = &it->operands[first];
+    if (first != 1 || it->operand_count != 5)
+        return stop(thread, MACHINE_UNDECIDED, "this form of a minimum of three");
+    const bool takes_least = predicate(thread, a + 3);
+    const uint32_t two = minimum_as(it, integer32(thread, a), integer32(thread, a + 1), takes_least);
+    set32(thread, &it->operands[0], clamp(it, minimum_as(it, two, integer32(thread, a + 2), takes_least)));
+    return STEP_ON;
+}
+
+/* VIADDMNMX d, a, b, c, p: the minimum of a + b and c. */
+Step execute_add_minimum(Thread *thread, const Decoded *it)
+{
+    const unsigned first = skip_predicates(it, 1);
+    const Place *a = &it->operands[first];
+    if (first != 1 || it->operand_count != 5 || has(it, SUFFIX_S16X2) || has(it, SUFFIX_U16X2))
+        return stop(thread, MACHINE_UNDECIDED, "this form of a sum and a minimum");
+    const uint32_t sum = integer32(thread, a) + integer32(thread, a + 1);
+    set32(thread, &it->operands[0], clamp(it, minimum_as(it, sum, integer32(thread, a + 2), predicate(thread, a + 3))));
+    return STEP_ON;
+}
+
+/* VABSDIFF d, a, b, c: |a - b| + c */
+Step execute_absolute_difference(Thread *thread, const Decoded *it)
+{
+    const uint32_t a = integer32(thread, &it->operands[1]), b = integer32(thread, &it->operands[2]);
+    const bool a_less = has(it, SUFFIX_U32) ? a < b : (int32_t)a < (int32_t)b;
+    set32(thread, &it->operands[0], (a_less ? b - a : a - b) + integer32(thread, &it->operands[3]));
+    return STEP_ON;
+}

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# ptxopt check: machine code against PTX. The known defects of ptxas are found, correct code is equal, everything that
+# the interpreter lacks is named, and the exit status says which.
+set -uo pipefail
+. tests/suites/result.bash
+. tests/suites/programs.bash
+
+ptxas="$(nvidia_program PTXOPT_PTXAS ptxas)"
+nvdisasm="$(nvidia_program PTXOPT_NVDISASM nvdisasm)"
+if [ -z "$ptxas" ] || [ -z "$nvdisasm" ]; then
+    echo "no ptxas or no nvdisasm"
+    exit 77
+fi
+export PTXOPT_PTXAS="$ptxas" PTXOPT_NVDISASM="$nvdisasm"
+unset PTXOPT_FLAGS
+work="$TEST_TMP/work"
+mkdir -p "$work"
+
+# $1: the code, which may use %x and %y (64 bits), %a, %b and %c (32 bits), and leaves its result in %d or %r.
+kernel() {
+    cat <<END
+.version 7.8
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 .ptr p)
+{
+.reg .pred %q<4>;
+.reg .b64 %p, %i, %x, %y, %d, %e<4>;
+.reg .b32 %t, %n, %m, %a, %b, %c, %r, %s<4>;
+.reg .f32 %f<4>;
+ld.param.u64 %p, [p];
+mov.u32 %t, %tid.x;
+mov.u32 %n, %ctaid.x;
+mov.u32 %m, %ntid.x;
+mad.lo.u32 %t, %n, %m, %t;
+mul.wide.u32 %i, %t, 64;
+add.u64 %p, %p, %i;
+ld.global.u64 %x, [%p];
+ld.global.u64 %y, [%p+8];
+ld.global.u32 %a, [%p+16];
+ld.global.u32 %b, [%p+20];
+ld.global.u32 %c, [%p+24];
+mov.u64 %d, 0;
+mov.u32 %r, 0;
+$1
+st.global.u64 [%p+32], %d;
+st.global.u32 [%p+40], %r;
+ret;
+}
+END
+}
+
+# $1: name; $2: exit status; $3: pattern of the output; $4...: options and file.
+ends() {
+    local name="$1" wanted="$2" pattern="$3" status
+    shift 3
+    "$PTXOPT" check "$@" >"$work/out" 2>"$TEST_TMP/errors"
+    status=$?
+    if [ "$status" -ne "$wanted" ]; then
+        result "$name" "exit status $status: $(head -n 3 "$work/out")"
+    elif ! grep -qE -- "$pattern" "$work/out" "$TEST_TMP/errors"; then
+        result "$name" "says $(head -n 3 "$work/out")"
+    else
+        result "$name" ""
+    fi
+}
+
+version="$("$ptxas" --version | sed -nE 's/.* V([0-9]+)\.([0-9]+)\..*/\1\2/p')"
+kernel 'neg.s32 %s1, %a; max.s32 %s2, %a, %s1; max.s32 %r, %s2, %b;' >"$work/bound.ptx"
+kernel 'shl.b64 %e1, %x, 8; shr.u64 %e2, %x, 56; sub.s64 %d, %e1, %e2;' >"$work/shifts.ptx"
+if [ "$version" -ge 126 ] && [ "$version" -lt 134 ]; then
+    ends "a lost negation" 5 'the machine code 0x' -arch sm_90 "$work/bound.ptx"
+    ends "a lost negation, its line" 5 'PTX, line [0-9]+: st.global.u32 \[%p\+40\], %r;' -arch sm_90 "$work/bound.ptx"
+    ends "a lost negation, its instruction" 5 'machine code: /\*[0-9a-f]{4}\*/ STG' -arch sm_90 "$work/bound.ptx"
+fi
+if [ "$version" -ge 120 ] && [ "$version" -lt 133 ]; then
+    for arch in sm_75 sm_90 sm_120; do
+        ends "a rotation, on $arch" 5 "\($arch, -O3\): different" -arch "$arch" "$work/shifts.ptx"
+    done
+    ends "both levels, one of them right" 5 '-O0\): equal' -arch sm_75 -opt-level 0,3 "$work/shifts.ptx"
+    ends "quiet: only what is not equal" 5 '-O3\): different' -q -arch sm_75 -opt-level 0,3 "$work/shifts.ptx"
+    result "quiet: nothing else" "$(grep -o -- '-O0.*' "$work/out")"
+fi
+"$PTXOPT" -q -fix-defects -assembler none -o "$work/fixed.ptx" "$work/shifts.ptx"
+ends "rewritten by -fix-defects" 0 'equal for 16 inputs' -arch sm_90 "$work/fixed.ptx"
+
+kernel 'mul.lo.s32 %r, %a, %b; mad.lo.u64 %d, %x, %y, %x; shr.s32 %s1, %c, 3; xor.b32 %r, %r, %s1;' >"$work/int.ptx"
+for arch in sm_75 sm_86 sm_90 sm_100 sm_120; do
+    ends "integers on $arch" 0 'equal for 16 inputs' -arch "$arch" -opt-level 0,3 "$work/int.ptx"
+done
+kernel 'mov.b32 %f1, %a; mov.b32 %f2, %b; div.rn.f32 %f3, %f1, %f2; mov.b32 %r, %f3;' >"$work/div.ptx"
+ends "a division" 0 'equal for 40 inputs' -arch sm_90 -inputs 40 "$work/div.ptx"
+kernel 'mov.b32 %f1, %a; sin.approx.f32 %f1, %f1; mov.b32 %r, %f1;' >"$work/sin.ptx"
+ends "an approximation" 6 'results differ, and an approximate instruction was executed' -arch sm_75 "$work/sin.ptx"
+ends "an approximation, its instruction" 6 'machine code: .*MUFU.SIN' -arch sm_75 "$work/sin.ptx"
+kernel 'shfl.sync.bfly.b32 %r, %a, 1, 31, -1;' >"$work/shuffle.ptx"
+ends "an instruction that is not executed" 6 "not decided: the instruction 'SHFL.BFLY'" -arch sm_75 "$work/shuffle.ptx"
+kernel 'mov.u64 %p, 8; ld.global.u32 %r, [%p];' >"$work/wild.ptx"
+ends "no input that runs" 6 'not decided: the emulator ran it on no input: .*out of bounds' -arch sm_75 "$work/wild.ptx"
+
+ends "a launch file" 0 'matmul_tiled .*: equal for 1 input' -launch corpus/matmul_tiled/matmul_tiled.launch.json \
+    corpus/matmul_tiled/matmul_tiled.sm_75.ptx
+ends "no such kernel" 1 'the module has no such kernel' -entry nosuch "$work/int.ptx"
+ends "a level that there is not" 2 "expected levels from 0 to 3" -opt-level 4 "$work/int.ptx"
+ends "no file" 2 'expected a PTX file'
+"$PTXOPT" check -arch sm_75 -o "$work/verdicts" "$work/int.ptx"
+result "a file for the verdicts" "$(grep -q 'equal for 16' "$work/verdicts" || echo "it is empty")"
+exit $failed
