@@ -1,6 +1,8 @@
 /* Compares the machine code of a kernel with its PTX: both run on the same inputs, and must leave the same memory. */
 #include "machine/input.h"
 
+#include "emulator/semantics/numbers.h"
+
 #include <string.h>
 
 enum { TRIES_PER_INPUT = 6, FAULTS_AT_FIRST = 24, MOST_PTX_STEPS = 1 << 22 };
@@ -94,17 +96,54 @@ static EmulatorResult *run_ptx(const Check *check, Arena *arena, const Input *in
     return emulator_run(arena, check->request->module, &input->launch, &options);
 }
 
-/* The first word that differs. */
+/* A format's NaNs: those above the infinity, without the sign; and the one that arithmetic gives. */
+typedef struct NanFormat {
+    unsigned bytes;
+    uint64_t infinity, canonical;
+} NanFormat;
+
+static const NanFormat nan_formats[] = {
+    {8, UINT64_C(0x7ff0000000000000), F64_NAN},
+    {4, 0x7f800000, F32_NAN},
+    {2, 0x7c00, 0x7fff},
+};
+
+/* The bytes at 'offset' and before it, aligned, that are NaNs in both, one of them the canonical one: PTX leaves the
+ * bits of results open. 0: they are not. */
+static unsigned nan_bytes(const EmulatorMemory *a, const EmulatorMemory *b, uint64_t offset)
+{
+    for (size_t i = 0; i < COUNT_OF(nan_formats); i++) {
+        const NanFormat *format = &nan_formats[i];
+        const uint64_t at = offset & ~(uint64_t)(format->bytes - 1), mask = format->canonical;
+        uint64_t x = 0, y = 0;
+        if (a->size - at < format->bytes)
+            continue;
+        memcpy(&x, a->bytes + at, format->bytes);
+        memcpy(&y, b->bytes + at, format->bytes);
+        if ((x & mask) > format->infinity && (y & mask) > format->infinity &&
+            (x == format->canonical || y == format->canonical))
+            return format->bytes;
+    }
+    return 0;
+}
+
+/* The first word that differs by more than the bits of a NaN. */
 static bool find_difference(const Input *input, size_t *memory, uint64_t *offset)
 {
     for (*memory = 0; *memory < input->count; ++*memory) {
         const EmulatorMemory *a = &input->expected[*memory], *b = &input->actual[*memory];
         if (memcmp(a->bytes, b->bytes, (size_t)a->size) == 0)
             continue;
-        for (*offset = 0; a->bytes[*offset] == b->bytes[*offset];)
-            ++*offset;
-        *offset &= ~UINT64_C(3);
-        return true;
+        for (*offset = 0; *offset < a->size; ++*offset) {
+            if (a->bytes[*offset] == b->bytes[*offset])
+                continue;
+            const unsigned bytes = nan_bytes(a, b, *offset);
+            if (!bytes) {
+                *offset &= ~UINT64_C(3);
+                return true;
+            }
+            *offset |= bytes - 1;
+        }
     }
     return false;
 }

@@ -123,27 +123,54 @@ Step execute_from_integer(Thread *thread, const Decoded *it)
     return STEP_ON;
 }
 
-/* F2I and UF2I d, a: out of range is the nearest integer that there is; .NTZ makes NaN zero. */
-Step execute_to_integer(Thread *thread, const Decoded *it)
+/* A number as an integer: out of range is the nearest integer that there is; .NTZ makes NaN zero. */
+static uint64_t to_integer(const Decoded *it, double number, NumberType to)
 {
-    const NumberType from = find_type(it, false, NUMBER_F32), to = find_type(it, true, NUMBER_S32);
     const unsigned bits = integer_bits(to);
     const bool is_signed = is_signed_type(to);
     const double top = ldexp(1, (int)bits - is_signed), bottom = is_signed ? -top : 0;
-    const double value = round_integral(value_as(thread, it, &it->operands[1], from), rounding_of(it));
-    uint64_t result;
+    const double value = round_integral(number, rounding_of(it));
     if (value != value)
-        result = has(it, SUFFIX_NTZ) ? 0 : UINT64_C(1) << (bits - 1);
-    else if (value >= top)
-        result = UINT64_MAX >> (64 - bits + is_signed);
-    else if (value <= bottom)
-        result = is_signed ? -(UINT64_C(1) << (bits - 1)) : 0;
-    else
-        result = is_signed ? (uint64_t)(int64_t)value : (uint64_t)value;
-    if (bits == 64)
+        return has(it, SUFFIX_NTZ) ? 0 : UINT64_C(1) << (bits - 1);
+    if (value >= top)
+        return UINT64_MAX >> (64 - bits + is_signed);
+    if (value <= bottom)
+        return is_signed ? -(UINT64_C(1) << (bits - 1)) : 0;
+    return is_signed ? (uint64_t)(int64_t)value : (uint64_t)value;
+}
+
+/* F2I and UF2I d, a */
+Step execute_to_integer(Thread *thread, const Decoded *it)
+{
+    const NumberType from = find_type(it, false, NUMBER_F32), to = find_type(it, true, NUMBER_S32);
+    const uint64_t result = to_integer(it, value_as(thread, it, &it->operands[1], from), to);
+    if (integer_bits(to) == 64)
         set64(thread, &it->operands[0], result);
     else
         set32(thread, &it->operands[0], (uint32_t)result);
+    return STEP_ON;
+}
+
+/* F2IP.U8.F32 d, RZ, b, RZ: F2I, whose other half packs nothing. */
+Step execute_to_packed_integer(Thread *thread, const Decoded *it)
+{
+    if (it->operand_count != 4 || it->operands[1].index != ZERO_REGISTER || it->operands[3].index != ZERO_REGISTER)
+        return stop(thread, MACHINE_UNDECIDED, "this form of a conversion");
+    const NumberType to = find_type(it, true, NUMBER_U8);
+    set32(thread, &it->operands[0], (uint32_t)to_integer(it, value_as(thread, it, &it->operands[2], NUMBER_F32), to));
+    return STEP_ON;
+}
+
+/* I2I.TO.FROM.SAT d, a */
+Step execute_between_integers(Thread *thread, const Decoded *it)
+{
+    const NumberType to = type_of_suffix(it->order[0]), from = type_of_suffix(it->order[1]);
+    if (!has(it, SUFFIX_SAT) || !is_integer_type(to) || !is_integer_type(from) || integer_bits(to) > 32 ||
+        integer_bits(from) > 32)
+        return stop(thread, MACHINE_UNDECIDED, "this form of a conversion");
+    const int64_t value = (int64_t)integer_of(thread, &it->operands[1], from);
+    const int64_t top = INT64_C(1) << (integer_bits(to) - is_signed_type(to)), bottom = is_signed_type(to) ? -top : 0;
+    set32(thread, &it->operands[0], (uint32_t)(value >= top ? top - 1 : value < bottom ? bottom : value));
     return STEP_ON;
 }
 
@@ -164,6 +191,12 @@ static uint32_t narrow_nan(uint64_t bits, unsigned mantissa, unsigned exponent)
            (uint32_t)(bits >> (52 - mantissa) & ((UINT32_C(1) << mantissa) - 1));
 }
 
+/* A NaN of f32 keeps its sign and all bits in f64. */
+static uint64_t widen_nan(uint32_t bits)
+{
+    return (uint64_t)(bits >> 31) << 63 | UINT64_C(0x7ff8000000000000) | (uint64_t)(bits & 0x7fffff) << 29;
+}
+
 /* F2F.TO.FROM d, a */
 Step execute_between_floats(Thread *thread, const Decoded *it)
 {
@@ -180,6 +213,11 @@ Step execute_between_floats(Thread *thread, const Decoded *it)
         set32(thread, &it->operands[0], types[0] == NUMBER_F32   ? narrow_nan(bits, 23, 8)
                                         : types[0] == NUMBER_F16 ? narrow_nan(bits, 10, 5)
                                                                  : narrow_nan(bits, 7, 8));
+        return STEP_ON;
+    }
+    if (value != value && types[0] == NUMBER_F64) {
+        const uint32_t bits = types[1] == NUMBER_F32 ? float32(thread, &it->operands[1]) : F32_NAN;
+        set64(thread, &it->operands[0], widen_nan(bits));
         return STEP_ON;
     }
     give_as(thread, it, value, types[0]);

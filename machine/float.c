@@ -178,10 +178,24 @@ Step execute_double_fused(Thread *thread, const Decoded *it)
                                               double_of(thread, &it->operands[3]), rounding_of(it)));
 }
 
+/* DSETP.MIN and .MAX p, q, a, b: whether a is the result, and whether both are NaNs. */
+static Step compare_for_minimum(Thread *thread, const Decoded *it, double a, double b)
+{
+    if (it->operand_count != 5 || it->operands[4].index != TRUE_PREDICATE || it->operands[4].inverted)
+        return stop(thread, MACHINE_UNDECIDED, "this form of a minimum");
+    const bool less = a < b || (a == b && signbit(a) > signbit(b));
+    const bool takes_a = a != a ? false : b != b || less == has(it, SUFFIX_MIN);
+    set_predicate(thread, &it->operands[0], takes_a);
+    set_predicate(thread, &it->operands[1], a != a && b != b);
+    return STEP_ON;
+}
+
 Step execute_double_compare(Thread *thread, const Decoded *it)
 {
     const unsigned first = skip_predicates(it, 0);
     const double a = double_of(thread, &it->operands[first]), b = double_of(thread, &it->operands[first + 1]);
+    if (has(it, SUFFIX_MIN) || has(it, SUFFIX_MAX))
+        return compare_for_minimum(thread, it, a, b);
     set_comparison(thread, it, float_compare(it, a, b), &it->operands[first + 2]);
     return STEP_ON;
 }
@@ -221,7 +235,7 @@ static uint32_t approximate_upper_word(const Decoded *it, uint32_t word)
 Step execute_approximate(Thread *thread, const Decoded *it)
 {
     MachineEnd *end = thread->block->end;
-    if (end->approximate == MACHINE_NONE)
+    if (it->is_approximate && end->approximate == MACHINE_NONE)
         end->approximate = thread->at;
     const Place *from = &it->operands[1];
     if (has(it, SUFFIX_RCP64H) || has(it, SUFFIX_RSQ64H)) {

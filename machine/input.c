@@ -51,7 +51,8 @@ static uint32_t random_float(Random *random)
 static uint32_t random_integer(Random *random)
 {
     static const uint32_t special[] = {0, 1, 2, 31, 32, 33, 63, 64, 0xff, 0xffff, 0x7fffffff, 0x80000000, 0x80000001,
-                                       0xffffffff, 0xfffffffe, 0x00800000, 0xffff0000};
+                                       0xffffffff, 0xfffffffe, 0x00800000, 0xffff0000,
+                                       0x00008000, 0x00007fff, 0x80008000, 0xffff8000, 0x80, 0xffffff80};
     switch (random_below(random, 4)) {
     case 0: return choose(random, special, COUNT_OF(special));
     case 1: return random_below(random, 64);

@@ -193,15 +193,26 @@ static uint32_t clamp(const Decoded *it, uint32_t value)
     return has(it, SUFFIX_RELU) ? minimum_as(it, value, 0, false) : value;
 }
 
+/* IMNMX.S64 p, q, d, a, b, r, s */
+static Step minimum_of_pairs(Thread *thread, const Decoded *it)
+{
+    const Place *d = &it->operands[2];
+    if (it->operand_count != 7 || it->operands[0].index != TRUE_PREDICATE || it->operands[1].index != TRUE_PREDICATE ||
+        d[4].index != TRUE_PREDICATE)
+        return stop(thread, MACHINE_UNDECIDED, "this form of a minimum");
+    const uint64_t a = integer64(thread, d + 1), b = integer64(thread, d + 2);
+    const bool less = order_of(a, b, has(it, SUFFIX_S64)) < 0;
+    set64(thread, d, less == predicate(thread, d + 3) ? a : b);
+    return STEP_ON;
+}
+
 /* IMNMX, VIMNMX d, a, b, p: the minimum if p. */
 Step execute_minimum(Thread *thread, const Decoded *it)
 {
-    const unsigned first = skip_predicates(it, 1);
-    for (unsigned i = 1; i < first; i++)
-        if (it->operands[i].index != TRUE_PREDICATE)
-            return stop(thread, MACHINE_UNDECIDED, "the predicates of a minimum");
-    const Place *a = &it->operands[first];
-    if (has(it, SUFFIX_64) || first + 3 != it->operand_count)
+    const Place *a = &it->operands[1];
+    if (has(it, SUFFIX_S64) || has(it, SUFFIX_U64))
+        return minimum_of_pairs(thread, it);
+    if (it->operand_count != 4)
         return stop(thread, MACHINE_UNDECIDED, "this form of a minimum");
     set32(thread, &it->operands[0],
           clamp(it, minimum_as(it, integer32(thread, a), integer32(thread, a + 1), predicate(thread, a + 2))));

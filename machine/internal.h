@@ -77,6 +77,7 @@ struct Decoded {
     uint8_t operand_count;
     uint8_t guard; /* a predicate register; TRUE_PREDICATE: none */
     bool guard_inverted, guard_is_uniform;
+    bool is_approximate; /* MUFU that is not part of an exact PTX instruction */
     Place operands[MOST_OPERANDS];
     uint32_t target;  /* an instruction, or MACHINE_NONE */
     uint32_t section; /* the index that an instruction at address 0 of the same section has */

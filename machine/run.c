@@ -136,6 +136,21 @@ MachineEnd *machine_run(Arena *arena, const Program *program, const MachineLaunc
     return end;
 }
 
+/* True unless the PTX instruction that a machine instruction comes from has exact results, whatever MUFU gives. */
+static bool is_approximate(const SassMap *map, uint32_t instruction)
+{
+    static const char *const words[] = {".approx", ".full", "sin.", "cos.", "ex2.", "lg2.", "tanh.", "rsqrt."};
+    const SassInstruction *machine = &map->code->instructions[instruction];
+    if (machine->ptx == MACHINE_NONE)
+        return true;
+    const Span span = map->lines.insts[machine->ptx]->span;
+    const char *text = map->source->text + span.begin;
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (memmem(text, span.end - span.begin, words[i], strlen(words[i])))
+            return true;
+    return false;
+}
+
 Program *machine_load(Arena *arena, const MachineRequest *request, const char **problem)
 {
     Program *program = ARENA_NEW(arena, Program);
@@ -143,5 +158,7 @@ Program *machine_load(Arena *arena, const MachineRequest *request, const char **
     *program = (Program){.map = request->map,
                          .code = machine_decode(arena, request->map->code),
                          .count = request->map->code->count};
+    for (uint32_t i = 0; i < program->count; i++)
+        program->code[i].is_approximate = is_approximate(request->map, i);
     return image_read(arena, program, request, problem) ? program : NULL;
 }

@@ -28,6 +28,7 @@ kernel() {
 .reg .b64 %p, %i, %x, %y, %d, %e<4>;
 .reg .b32 %t, %n, %m, %a, %b, %c, %r, %s<4>;
 .reg .f32 %f<4>;
+.reg .b16 %h<4>;
 ld.param.u64 %p, [p];
 mov.u32 %t, %tid.x;
 mov.u32 %n, %ctaid.x;
@@ -80,6 +81,15 @@ if [ "$version" -ge 120 ] && [ "$version" -lt 133 ]; then
     ends "both levels, one of them right" 5 '-O0\): equal' -arch sm_75 -opt-level 0,3 "$work/shifts.ptx"
     ends "quiet: only what is not equal" 5 '-O3\): different' -q -arch sm_75 -opt-level 0,3 "$work/shifts.ptx"
     result "quiet: nothing else" "$(grep -o -- '-O0.*' "$work/out")"
+fi
+# docs/defects.md, "Found, but not in the table".
+kernel 'cvt.u16.u32 %h1, %a; neg.s16 %h2, %h1; cvt.s32.s16 %r, %h2;' >"$work/negated.ptx"
+kernel 'bfi.b32 %r, %a, %b, 13, 32;' >"$work/insert.ptx"
+kernel 'neg.f32 %s1, %a; shr.u64 %d, %x, %s1;' >"$work/amount.ptx"
+if [ "$version" -ge 120 ] && [ "$version" -le 130 ]; then
+    ends "a negated short" 5 'different' -arch sm_90 -inputs 40 "$work/negated.ptx"
+    ends "an inserted field" 5 'different' -arch sm_90 -inputs 40 "$work/insert.ptx"
+    ends "a float as an amount" 5 'different' -arch sm_90 -inputs 40 "$work/amount.ptx"
 fi
 "$PTXOPT" -q -fix-defects -assembler none -o "$work/fixed.ptx" "$work/shifts.ptx"
 ends "rewritten by -fix-defects" 0 'equal for 16 inputs' -arch sm_90 "$work/fixed.ptx"
