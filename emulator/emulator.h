@@ -119,8 +119,11 @@ typedef struct Launch {
     LaunchPlaces places;
     const char *kernel;
     unsigned grid[3], block[3]; /* 0 counts as 1 */
+    unsigned threads[3];        /* that the launch needs at least, whatever the size of a block; 0: not known, so that
+                                 * the block cannot be changed */
     unsigned cluster[3];        /* blocks; 0: as the kernel requires, otherwise 1 */
-    uint64_t dynamic_shared;    /* bytes */
+    uint64_t dynamic_shared;    /* bytes ... */
+    uint64_t shared_per_thread; /* ... of which each thread of a block adds this many */
     LaunchArgument *arguments;
     unsigned argument_count;
     const char **check; /* names of the buffers that hold results; all if there are none */
@@ -149,6 +152,10 @@ Launch *launch_read(Arena *arena, const char *path, const char **error);
  * and gives low + u * (high - low) for floats (rounded to the type), floor(low + u * (high - low + 1)) for
  * integers. */
 void *launch_fill(Arena *arena, const LaunchArgument *argument);
+
+/* The same launch with blocks of another size, none of whose dimensions is 0, and as many as its threads need. It must
+ * say how many these are. */
+Launch *launch_with_block(Arena *arena, const Launch *launch, const unsigned block[3]);
 
 /* The launch of a transformed kernel, given the original's (NULL: nothing changes). */
 Launch *launch_changed(Arena *arena, const Launch *launch, const LaunchChange *change);

@@ -1,5 +1,6 @@
 /* Reading launch files. */
 #include "emulator/emulator.h"
+#include "emulator/launch_size.h"
 #include "emulator/semantics/semantics.h"
 
 #include <jansson.h>
@@ -589,10 +590,47 @@ static void note_places(Reader *reader, const json_t *root, Launch *launch)
         launch->places.cluster = place_of(reader, "cluster");
 }
 
+/* With "threads", the grid follows from them; if it is given too, it must agree. */
+static bool settle_grid(Reader *reader, const json_t *root, Launch *launch)
+{
+    const bool is_given = json_object_get(root, "grid") != NULL;
+    if (!read_dimensions(reader, root, "threads", launch->threads))
+        return false;
+    for (unsigned i = 0; i < 3; i++) {
+        const unsigned grid = launch_grid_along(launch, i);
+        if (is_given && launch->grid[i] != grid)
+            return member_fail(reader, "threads", "%u thread%s along %c are %u block%s of %u, but \"grid\" says %u",
+                               launch->threads[i], plural(launch->threads[i]), "xyz"[i], grid, plural(grid),
+                               launch->block[i], launch->grid[i]);
+        launch->grid[i] = grid;
+    }
+    return true;
+}
+
+static bool read_sizes(Reader *reader, const json_t *root, Launch *launch)
+{
+    const bool has_threads = json_object_get(root, "threads") != NULL;
+    const bool has_grid = !has_threads || json_object_get(root, "grid");
+    return (!has_grid || read_dimensions(reader, root, "grid", launch->grid)) &&
+           read_dimensions(reader, root, "block", launch->block) &&
+           (!has_threads || settle_grid(reader, root, launch));
+}
+
+static bool read_shared(Reader *reader, const json_t *root, Launch *launch)
+{
+    if (!read_integer(reader, root, "dynamic_shared", 0, INT32_MAX, &launch->dynamic_shared) ||
+        !read_integer(reader, root, "dynamic_shared_per_thread", 0, INT32_MAX >> 10, &launch->shared_per_thread))
+        return false;
+    launch->dynamic_shared += launch_shared_of_threads(launch);
+    return true;
+}
+
 static bool read_launch(Reader *reader, json_t *root, Launch *launch)
 {
-    static const char *const keys[] = {"kernel", "grid",  "block",  "cluster",   "dynamic_shared",
-                                       "args",   "check", "ignore", "tolerance", "reference_tolerance"};
+    static const char *const keys[] = {
+        "kernel", "grid",  "block",  "threads",   "cluster",             "dynamic_shared", "dynamic_shared_per_thread",
+        "args",   "check", "ignore", "tolerance", "reference_tolerance",
+    };
     const json_t *kernel = json_object_get(root, "kernel");
     if (!json_is_object(root))
         return reader_fail(reader, "a launch must be an object" TEMPLATE_HINT);
@@ -602,11 +640,9 @@ static bool read_launch(Reader *reader, json_t *root, Launch *launch)
         return reader_fail(reader, "\"kernel\" is missing" TEMPLATE_HINT);
     launch->kernel = copy_text(reader, kernel);
     note_places(reader, root, launch);
-    return read_dimensions(reader, root, "grid", launch->grid) &&
-           read_dimensions(reader, root, "block", launch->block) &&
+    return read_sizes(reader, root, launch) &&
            (!json_object_get(root, "cluster") || read_dimensions(reader, root, "cluster", launch->cluster)) &&
-           read_integer(reader, root, "dynamic_shared", 0, INT32_MAX, &launch->dynamic_shared) &&
-           read_arguments(reader, root, launch) &&
+           read_shared(reader, root, launch) && read_arguments(reader, root, launch) &&
            read_names(reader, root, launch, "check", &launch->check, &launch->check_count) &&
            read_names(reader, root, launch, "ignore", &launch->ignore, &launch->ignore_count) &&
            read_tolerance(reader, root, "tolerance", &launch->tolerance) &&
@@ -627,19 +663,4 @@ Launch *launch_read(Arena *arena, const char *path, const char **error)
     json_decref(root);
     *error = reader.error;
     return reader.error ? NULL : launch;
-}
-
-Launch *launch_changed(Arena *arena, const Launch *launch, const LaunchChange *change)
-{
-    const LaunchChange none = {0};
-    Launch *changed = ARENA_NEW(arena, Launch);
-    *changed = *launch;
-    change = change ? change : &none;
-    for (unsigned i = 0; i < 3; i++) {
-        unsigned block = launch->block[i] ? launch->block[i] : 1, grid = launch->grid[i] ? launch->grid[i] : 1;
-        changed->block[i] = (unsigned)divide_up(block, change->block[i] ? change->block[i] : 1);
-        changed->grid[i] = (unsigned)divide_up(grid, change->grid[i] ? change->grid[i] : 1);
-    }
-    changed->dynamic_shared = launch_change_shared(change, launch->dynamic_shared);
-    return changed;
 }

@@ -113,6 +113,14 @@ static void mistakes_are_named(void **state)
         {"{\"kernel\": \"k\"}", "\"grid\""},
         {"{\"kernel\": \"k\", \"grid\": [1, 0], \"block\": [1]}", "from 1 to"},
         {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [2147483648]}", "from 1 to"},
+        {"{\"kernel\": \"k\", \"threads\": [0], \"block\": [1]}", "from 1 to"},
+        {"{\"kernel\": \"k\", \"threads\": [10]}", "\"block\" is missing"},
+        {"{\"kernel\": \"k\", \"grid\": [2], \"block\": [4],\n \"threads\": [9]}",
+         ":2:13: 9 threads along x are 3 blocks of 4, but \"grid\" says 2"},
+        {"{\"kernel\": \"k\", \"grid\": [2], \"block\": [4], \"threads\": [8, 2]}",
+         "2 threads along y are 2 blocks of 1, but \"grid\" says 1"},
+        {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"dynamic_shared_per_thread\": -4}",
+         "from 0 to 2097151"},
         {"{\"kernel\": \"k\", \"grid\": [], \"block\": [1]}", "\"grid\" must be an array of one to three"},
         {"{\"kernel\": \"k\", \"grid\": [1], \"block\": [1, 1, 1, 1]}", "\"block\" must be an array of one to three"},
         {ARGUMENT("{\"scalar\": \"u32\", \"value\": \"12x\"}"), "argument 1: \"12x\" is not a number"},
@@ -200,10 +208,33 @@ static void changed_launches_leave_nothing_out(void **state)
     arena_free(arena);
 }
 
+/* The grid follows from the threads and the block, as does the part of the shared memory that is each thread's. */
+static void blocks_can_be_changed(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"kernel\": \"k\", \"threads\": [1000, 10], \"block\": [128, 2], \"args\": [], "
+                               "\"dynamic_shared\": 16, \"dynamic_shared_per_thread\": 4}";
+    static const unsigned grid[] = {8, 5, 1}, block[] = {96, 4, 1}, grid_of_block[] = {11, 3, 1};
+    Arena *arena = arena_new();
+    const char *error = NULL;
+    const Launch *launch = read_text(arena, text, &error);
+    if (!launch)
+        fail_msg("%s", error);
+    assert_memory_equal(launch->grid, grid, sizeof grid);
+    assert_int_equal(launch->dynamic_shared, 16 + 4 * 128 * 2);
+    const Launch *other = launch_with_block(arena, launch, block);
+    assert_memory_equal(other->grid, grid_of_block, sizeof grid_of_block);
+    assert_memory_equal(other->block, block, sizeof block);
+    assert_int_equal(other->dynamic_shared, 16 + 4 * 96 * 4);
+    assert_int_equal(launch_with_block(arena, other, launch->block)->dynamic_shared, launch->dynamic_shared);
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_kinds_of_arguments),
+        cmocka_unit_test(blocks_can_be_changed),
         cmocka_unit_test(changed_launches_leave_nothing_out),
         cmocka_unit_test(contents_are_complete),
         cmocka_unit_test(mistakes_are_named),
