@@ -42,7 +42,7 @@ step = $(if $(V),,$(info $()  $(1) $@))
 .DELETE_ON_ERROR:
 
 FOLDERS := support ir lexer parser analysis target images opt emit assembler sass emulator cost options engine view \
-    stats machine library cli wrappers
+    stats machine sweep library cli wrappers
 
 # Generated C is made once, in build/, and shared by all variants; objects and programs are in $(OUT).
 GEN := build

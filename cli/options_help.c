@@ -153,3 +153,19 @@ const char *diff_options_help(Arena *arena)
     };
     return command_help(arena, &help, diff_options_table());
 }
+
+const char *sweep_options_help(Arena *arena)
+{
+    const CommandHelp help = {
+        .name = "sweep",
+        .usage = "",
+        .about = "Predicts the time of every configuration of coarsening: what is merged, how much of it, the stride\n"
+                 "and the size of the block. Writes a table with a row for each configuration and architecture: its\n"
+                 "status, registers, counters for each original thread, time, and speedup over the original with\n"
+                 "the block size that is best for it. An interrupt ends a sweep, and -o continues it.\n",
+        .notes = "",
+        .status = "Exit status: 0 done, or interrupted; 1 a file is wrong, or the assembler is missing; 2 the usage\n"
+                  "is wrong.\n",
+    };
+    return command_help(arena, &help, sweep_options_table());
+}

@@ -113,6 +113,7 @@ typedef struct Profile {
     double warp_instructions, thread_instructions;
     double pipe[PIPE_COUNT];
     double shared_accesses, bank_conflicts;
+    double branches, divergent_branches; /* conditional ones of warps; 0 in estimates */
     double loads, load_sectors, load_wavefronts, block_load_sectors, load_footprint;
     double shared_reuse, own_reuse[REUSE_DISTANCES]; /* as in EmulatorCounters */
     double stores, store_sectors, store_wavefronts, block_store_sectors, store_footprint;

@@ -47,6 +47,8 @@ static void set_totals(Arena *arena, Profile *profile, const EmulatorResult *res
     const EmulatorCounters *counters = &result->counters;
     double warps = 0, work = 0;
     profile->counted = true;
+    profile->branches = (double)counters->branches;
+    profile->divergent_branches = (double)counters->divergent_branches;
     profile->block_load_sectors = (double)counters->block_load_sectors;
     profile->block_store_sectors = (double)counters->block_store_sectors;
     profile->load_footprint = (double)counters->load_footprint;

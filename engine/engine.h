@@ -3,6 +3,7 @@
 #ifndef PTXOPT_ENGINE_H
 #define PTXOPT_ENGINE_H
 
+#include "engine/choose/bases.h"
 #include "engine/judge/form_cost.h"
 #include "engine/input.h"
 #include "engine/kernel_find.h"

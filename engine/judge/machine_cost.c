@@ -20,14 +20,16 @@ static Pipe class_pipe(SassClass class)
     return pipes[class];
 }
 
-/* The form as a module of its own, in which instructions have places in the text. */
-static Module *print_and_parse(Arena *arena, const FunctionForm *form)
+Function *form_place(Arena *arena, const FunctionForm *form)
 {
     Buf text = {0};
     judge_print_form(form, &text);
     Module *module = judge_parse_text(arena, form->function->name, &text);
     buf_free(&text);
-    return module;
+    Function *placed = module ? module_find_function(module, form->function->name) : NULL;
+    if (placed)
+        placed->tuning.knobs = form_tuning(form)->knobs; /* which the text does not contain */
+    return placed;
 }
 
 static const PtxCount *ptx_counts(Arena *arena, const Profile *profile)
@@ -80,30 +82,37 @@ const SassExecutions *machine_executions(Arena *arena, const SassMap *map, const
     return executions->residual > most_residual ? NULL : executions;
 }
 
-/* Adds the executed machine instructions to the profile; false if the machine code is not mapped to PTX. */
-static bool add_machine(AssemblerJudge *judge, Arena *scratch, const Function *kernel, Profile *profile, Arena *arena,
-                        Buf *listing)
+static SassMap *map_form(AssemblerJudge *judge, Arena *arena, const Function *placed, const Disassembler *disassembler)
 {
-    const char *error, *no_text = NULL;
-    SassRequest request = {.assembler = judge->assembler, .module = kernel->module, .kernel = kernel->name};
-    if (listing) {
-        request.disassembler = disassembler_find(scratch, &no_text);
-        request.life = request.disassembler ? LIFE_COUNTS : LIFE_NONE;
-    }
-    const JudgeCubin made = assembler_judge_cubin(judge, kernel->module->source, kernel);
-    request.cubin = made.data;
-    request.cubin_size = made.size;
-    request.numbered = made.is_numbered ? made.data : NULL;
-    request.numbered_size = made.is_numbered ? made.size : 0;
-    request.assembly = assembly_request(NULL, 0);
-    request.assembly.options = knobs_words(scratch, kernel->tuning.knobs);
+    const char *error;
+    const JudgeCubin made = assembler_judge_cubin(judge, placed->module->source, placed);
+    SassRequest request = {.assembler = judge->assembler,
+                           .module = placed->module,
+                           .kernel = placed->name,
+                           .assembly = assembly_request(NULL, 0),
+                           .cubin = made.data,
+                           .cubin_size = made.size,
+                           .numbered = made.is_numbered ? made.data : NULL,
+                           .numbered_size = made.is_numbered ? made.size : 0,
+                           .disassembler = disassembler,
+                           .life = disassembler ? LIFE_COUNTS : LIFE_NONE};
+    request.assembly.options = knobs_words(arena, placed->tuning.knobs);
     request.assembly.arch = judge->arch;
     request.assembly.opt_level = judge->opt_level;
     request.assembly.timeout_ms = judge->timeout_ms;
-    SassMap *map = sass_map(scratch, &request, &error);
-    const SassExecutions *executions = map ? machine_executions(scratch, map, profile) : NULL;
+    return sass_map(arena, &request, &error);
+}
+
+SassMap *machine_map(AssemblerJudge *judge, Arena *arena, const Function *placed)
+{
+    return map_form(judge, arena, placed, NULL);
+}
+
+const SassExecutions *profile_add_machine(Arena *arena, Arena *scratch, const SassMap *map, Profile *profile)
+{
+    const SassExecutions *executions = machine_executions(scratch, map, profile);
     if (!executions)
-        return false;
+        return NULL;
     SassProfile *sm = ARENA_NEW(arena, SassProfile);
     sm->instructions = executions->total;
     sm->looped = executions->looped;
@@ -114,11 +123,22 @@ static bool add_machine(AssemblerJudge *judge, Arena *scratch, const Function *k
         sm->pipe[class_pipe((SassClass)class)] += executions->by_class[class];
     add_runs(map->code, executions, sm, arena);
     profile->sm = sm;
-    if (listing && (no_text || map->no_text))
+    return executions;
+}
+
+/* Adds the executed machine instructions to the profile; false if the machine code is not mapped to PTX. */
+static bool add_machine(AssemblerJudge *judge, Arena *scratch, const Function *kernel, Profile *profile, Arena *arena,
+                        Buf *listing)
+{
+    const char *no_text = NULL;
+    const Disassembler *disassembler = listing ? disassembler_find(scratch, &no_text) : NULL;
+    const SassMap *map = map_form(judge, scratch, kernel, disassembler);
+    const SassExecutions *executions = map ? profile_add_machine(arena, scratch, map, profile) : NULL;
+    if (executions && listing && (no_text || map->no_text))
         buf_printf(listing, "(without operands and live registers: %s)\n", no_text ? no_text : map->no_text);
-    if (listing)
+    if (executions && listing)
         sass_list(map, executions, listing);
-    return true;
+    return executions != NULL;
 }
 
 static Profile *profile_of_own(const CostBasis *basis, FormCost *cost)
@@ -147,22 +167,14 @@ FormCost machine_cost(AssemblerJudge *judge, const CostBasis *basis, const Funct
     if (!judge || !judge->assembler)
         return form_cost(basis, form, figures, change);
     Arena *scratch = arena_new();
-    FunctionForm printed = *form;
-    Body *clone = form->body ? body_clone(form->body) : NULL;
-    if (clone && clone->ssa)
-        body_from_ssa(clone);
-    printed.body = clone;
-    Module *module = print_and_parse(scratch, &printed);
-    Function *kernel = module ? module_find_function(module, form->function->name) : NULL;
+    const Function *placed = form_place(scratch, form);
     FormCost cost = {0};
-    if (kernel) {
-        kernel->tuning.knobs = form_tuning(form)->knobs; /* which the text does not contain */
-        const FunctionForm parsed = {.function = kernel};
+    if (placed) {
+        const FunctionForm parsed = {.function = placed};
         cost = form_cost(basis, &parsed, figures, change);
-        if (cost.known && add_machine(judge, scratch, kernel, cost.profile, basis->arena, listing))
+        if (cost.known && add_machine(judge, scratch, placed, cost.profile, basis->arena, listing))
             cost.time = form_time(basis, &cost);
     }
-    body_free(clone);
     arena_free(scratch);
     return cost.known ? cost : form_cost(basis, form, figures, change);
 }

@@ -11,6 +11,16 @@
 FormCost machine_cost(AssemblerJudge *judge, const CostBasis *basis, const FunctionForm *form, const Figures *figures,
                       const LaunchChange *change, Buf *listing);
 
+/* The steps of machine_cost(), for a form that is costed for several launches and architectures: */
+/* The form in a module of its own in the arena, printed and parsed again, so that its instructions have places in a
+ * text, by which those of machine code are found; NULL if that does not parse. */
+Function *form_place(Arena *arena, const FunctionForm *form);
+/* Its machine code for the judge's architecture, in the arena; NULL if there is none. */
+SassMap *machine_map(AssemblerJudge *judge, Arena *arena, const Function *placed);
+/* Adds the executed machine instructions, in the arena, to a profile of the placed form; NULL if they are not known.
+ * The executions themselves are in 'scratch'. */
+const SassExecutions *profile_add_machine(Arena *arena, Arena *scratch, const SassMap *map, Profile *profile);
+
 /* The executions of each part of the machine code, in the arena, by the profile of a launch of the same module. NULL if
  * the code is not mapped to PTX, or the counts cannot be right. */
 const SassExecutions *machine_executions(Arena *arena, const SassMap *map, const Profile *profile);

@@ -1,0 +1,201 @@
+/* One form: made once, counted for each block size, assembled and mapped to machine code for each architecture. */
+#include "sweep/internal.h"
+
+/* A form while it is measured; all is in the arena. */
+typedef struct Measurement {
+    Sweep *sweep;
+    const SweepForm *form;
+    Arena *arena;
+    KernelResult made; /* not of the original */
+    FunctionForm written;   /* the form ... */
+    const Function *placed; /* ... and the same, read again */
+    LaunchChange change;
+    SweepStatus status; /* if not SWEEP_OK, of all configurations, for ... */
+    const char *reason; /* ... this reason */
+} Measurement;
+
+/* A block size: its counts, or why there are none. */
+typedef struct Counted {
+    SweepStatus status;
+    const char *reason;
+    const Profile *profile;
+} Counted;
+
+bool sweep_open_assemblers(Sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->target_count; i++) {
+        Run *run = &sweep->targets[i].run;
+        if (!open_assembler(run))
+            return false;
+        figures_cache_close(&run->judge.cache); /* figures without code would be assembled once more */
+        run->judge.judge.width = 1;
+    }
+    return true;
+}
+
+static void take_time(double *seconds, double *since)
+{
+    const double now = sweep_now();
+    *seconds += now - *since;
+    *since = now;
+}
+
+static void fail(Measurement *measurement, SweepStatus status, const char *reason)
+{
+    measurement->status = status;
+    measurement->reason = reason ? reason : "unknown";
+}
+
+static KernelRequest request_of(const SweepForm *form)
+{
+    const Launch *launch = form->kernel->launch;
+    KernelRequest request = {.coarsen = true,
+                             .coarsening = {.shape = {{1, 1, 1}, {1, 1, 1}}, .shrinks_grid = true},
+                             .dynamic_shared = launch->dynamic_shared};
+    Shape *shape = &request.coarsening.shape;
+    (form->dimension.of_blocks ? shape->blocks : shape->threads)[form->dimension.axis] = form->factor;
+    request.coarsening.stride = form->stride;
+    if (!launch->threads[0])
+        memcpy(request.block, launch->block, sizeof request.block);
+    return request;
+}
+
+/* Makes the form for blocks of any size, or for that of the launch if it cannot change. */
+static void make(Measurement *measurement)
+{
+    const SweepForm *form = measurement->form;
+    SweepTarget *target = &measurement->sweep->targets[0];
+    KernelResult *made = &measurement->made;
+    measurement->written = (FunctionForm){.function = form->kernel->kernel};
+    if (form->factor > 1) {
+        Options defaults;
+        options_init(&defaults);
+        const KernelRequest request = request_of(form);
+        const PipelineOptions options = {.sm = target->run.sm, .level = defaults.level, .passes = defaults.passes};
+        pipeline_run(measurement->arena, form->kernel->kernel, &request, &options, made);
+        if (made->coarsening != OUTCOME_DONE) {
+            const char *reason = kernel_refusal_text(measurement->arena, made);
+            fail(measurement, SWEEP_REFUSED, reason ? reason : "there is nothing to coarsen");
+            return;
+        }
+        measurement->written = kernel_form(made);
+        measurement->change = contract_change(&made->contract);
+    }
+    measurement->placed = form_place(measurement->arena, &measurement->written);
+    if (!measurement->placed)
+        fail(measurement, SWEEP_REJECTED, "the form cannot be read again");
+}
+
+static Counted count(const Measurement *measurement, const Launch *launch)
+{
+    LaunchUnmet unmet;
+    const LaunchContract *contract = &measurement->made.contract;
+    if (measurement->form->factor > 1 && !contract_is_met(contract, launch->block, launch->grid, &unmet))
+        return (Counted){.status = SWEEP_UNMET, .reason = unmet_text(measurement->arena, &unmet)};
+    const FunctionForm form = {.function = measurement->placed};
+    Counted counted = {.status = SWEEP_OK};
+    counted.profile = profile_count(measurement->arena, &form, launch, &measurement->change, 1, NULL, &counted.reason);
+    if (!counted.profile)
+        counted.status = SWEEP_FAULT;
+    return counted;
+}
+
+/* Sets the counters, for each thread of the original. */
+static void set_counters(const Profile *profile, const Time *time, double replicas, double *values)
+{
+    const double threads = profile->original_threads, lanes = 32 / threads;
+    const double *pipe = profile->sm ? profile->sm->pipe : profile->pipe;
+    values[SWEEP_THREADS] = threads;
+    values[SWEEP_INSTRUCTIONS] = profile_executed(profile) * lanes;
+    values[SWEEP_FP32] = pipe[PIPE_FP32] * lanes;
+    values[SWEEP_INTEGER] = pipe[PIPE_INTEGER] * lanes;
+    values[SWEEP_SPECIAL] = pipe[PIPE_SPECIAL] * lanes;
+    values[SWEEP_CONTROL] = pipe[PIPE_CONTROL] * lanes;
+    values[SWEEP_LOADS] = profile->loads * lanes;
+    values[SWEEP_STORES] = profile->stores * lanes;
+    values[SWEEP_LOAD_SECTORS] = profile->load_sectors / threads;
+    values[SWEEP_STORE_SECTORS] = profile->store_sectors / threads;
+    values[SWEEP_DRAM_SECTORS] = time->dram_sectors / threads;
+    values[SWEEP_L1_MISSES] = profile->load_sectors * (1 - time->l1_hits) / threads;
+    values[SWEEP_SHARED] = profile->shared_accesses * lanes;
+    values[SWEEP_CONFLICTS] = profile->bank_conflicts * lanes;
+    values[SWEEP_LOCAL] = pipe[PIPE_LOCAL] * lanes;
+    values[SWEEP_BRANCHES] = profile->branches * lanes;
+    values[SWEEP_DIVERGENT] = profile->divergent_branches * lanes;
+    values[SWEEP_BARRIERS] = profile->pipe[PIPE_BARRIER] * lanes;
+    values[SWEEP_PATH] = time->path / replicas;
+}
+
+static void predict(const Measurement *measurement, const SweepTarget *target, const Launch *launch,
+                    const SassMap *map, const Figures *figures, const Counted *counted, SweepRow *row)
+{
+    Profile *profile = ARENA_NEW(measurement->arena, Profile);
+    *profile = *counted->profile;
+    row->by_machine =
+        map && profile_add_machine(measurement->arena, measurement->arena, map, profile) != NULL;
+    const CostBasis basis = cost_basis(measurement->arena, target->run.sm, &target->device, launch, NULL, 0);
+    FormCost cost = {.figures = *figures, .change = measurement->change, .profile = profile};
+    cost.time = form_time(&basis, &cost);
+    if (!cost.time.known) {
+        row->status = SWEEP_NO_ROOM;
+        row->reason = "an SM cannot hold one of its blocks";
+        return;
+    }
+    set_counters(profile, &cost.time, measurement->form->factor, row->values);
+    row->bound = resource_name(cost.time.binding);
+    row->values[SWEEP_WARPS] = cost.time.resident_warps;
+    row->values[SWEEP_CYCLES] = cost.time.cycles;
+    row->values[SWEEP_TIME] = cost.time.microseconds;
+}
+
+/* Assembles the form for an architecture and prints its rows. */
+static void measure_on(const Measurement *measurement, SweepTarget *target, const Counted *counted, Buf *out)
+{
+    Sweep *sweep = measurement->sweep;
+    AssemblerJudge *judge = &target->run.judge;
+    const SweepKernel *kernel = measurement->form->kernel;
+    const CostBasis basis = {0}; /* the judge keeps code in which lines are numbered where it has one */
+    double since = sweep_now();
+    Figures figures = {0};
+    const SassMap *map = NULL;
+    if (measurement->status == SWEEP_OK) {
+        judge->basis = &basis;
+        judge->judge.measure(judge, &measurement->written, &figures);
+        take_time(&sweep->seconds.assembling, &since);
+        map = figures.known ? machine_map(judge, measurement->arena, measurement->placed) : NULL;
+    }
+    for (size_t i = 0; i < kernel->launches.count; i++) {
+        SweepRow row = sweep_row_of(measurement->form, kernel->launches.data[i], target);
+        const bool is_made = measurement->status == SWEEP_OK;
+        row.status = !is_made ? measurement->status : !figures.known ? SWEEP_REJECTED : counted[i].status;
+        row.reason = !is_made ? measurement->reason : !figures.known ? figures.message : counted[i].reason;
+        if (figures.known) {
+            row.values[SWEEP_REGISTERS] = figures.registers;
+            row.values[SWEEP_SPILLS] = (double)figures_spills(&figures);
+            row.values[SWEEP_CODE] = (double)figures.instructions;
+        }
+        if (row.status == SWEEP_OK)
+            predict(measurement, target, kernel->launches.data[i], map, &figures, &counted[i], &row);
+        row.reason = row.reason ? row.reason : "-";
+        sweep_row_print(&row, out);
+    }
+    assembler_judge_forget(judge);
+    judge->basis = NULL;
+    take_time(&sweep->seconds.mapping, &since);
+}
+
+void sweep_measure(Sweep *sweep, const SweepForm *form, Buf *out)
+{
+    Measurement measurement = {.sweep = sweep, .form = form, .arena = arena_new()};
+    double since = sweep_now();
+    make(&measurement);
+    take_time(&sweep->seconds.coarsening, &since);
+    Counted *counted = ARENA_ARRAY(measurement.arena, Counted, form->kernel->launches.count);
+    for (size_t i = 0; measurement.status == SWEEP_OK && i < form->kernel->launches.count; i++)
+        counted[i] = count(&measurement, form->kernel->launches.data[i]);
+    take_time(&sweep->seconds.counting, &since);
+    for (size_t i = 0; i < sweep->target_count; i++)
+        measure_on(&measurement, &sweep->targets[i], counted, out);
+    kernel_discard(&measurement.made);
+    arena_free(measurement.arena);
+}
