@@ -126,6 +126,7 @@ static void set_counters(const Profile *profile, const Time *time, double replic
     values[SWEEP_PATH] = time->path / replicas;
 }
 
+/* Sets what is predicted for a launch, by machine code if there is a map, and if its counts can be right. */
 static void predict(const Measurement *measurement, const SweepTarget *target, const Launch *launch,
                     const SassMap *map, const Figures *figures, const Counted *counted, SweepRow *row)
 {
@@ -146,6 +147,23 @@ static void predict(const Measurement *measurement, const SweepTarget *target, c
     row->values[SWEEP_WARPS] = cost.time.resident_warps;
     row->values[SWEEP_CYCLES] = cost.time.cycles;
     row->values[SWEEP_TIME] = cost.time.microseconds;
+}
+
+/* Prints a row, with predictions if all has gone well: two of the original, of which one is by PTX, for comparison with
+ * forms that have no other. */
+static void print_predictions(const Measurement *measurement, const SweepTarget *target, const Launch *launch,
+                              const SassMap *map, const Figures *figures, const Counted *counted, const SweepRow *row,
+                              Buf *out)
+{
+    SweepRow predicted = *row;
+    if (row->status == SWEEP_OK)
+        predict(measurement, target, launch, map, figures, counted, &predicted);
+    sweep_row_print(&predicted, out);
+    if (row->factor > 1 || predicted.status != SWEEP_OK || !predicted.by_machine)
+        return;
+    predicted = *row;
+    predict(measurement, target, launch, NULL, figures, counted, &predicted);
+    sweep_row_print(&predicted, out);
 }
 
 /* Assembles the form for an architecture and prints its rows. */
@@ -174,10 +192,8 @@ static void measure_on(const Measurement *measurement, SweepTarget *target, cons
             row.values[SWEEP_SPILLS] = (double)figures_spills(&figures);
             row.values[SWEEP_CODE] = (double)figures.instructions;
         }
-        if (row.status == SWEEP_OK)
-            predict(measurement, target, kernel->launches.data[i], map, &figures, &counted[i], &row);
         row.reason = row.reason ? row.reason : "-";
-        sweep_row_print(&row, out);
+        print_predictions(measurement, target, kernel->launches.data[i], map, &figures, &counted[i], &row, out);
     }
     assembler_judge_forget(judge);
     judge->basis = NULL;

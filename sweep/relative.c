@@ -39,11 +39,10 @@ static bool is_of_launch(const SweepRow *row, const SweepRow *first)
            strcmp(row->arch, first->arch) == 0;
 }
 
-/* The speedup over an original; unknown if one of the times is, or if only one of them is by machine code. */
+/* The speedup over an original; unknown if one of the times is. */
 static double speedup_over(const SweepRow *original, const SweepRow *row)
 {
-    const bool is_comparable = original && row->status == SWEEP_OK && original->by_machine == row->by_machine;
-    return is_comparable ? original->values[SWEEP_CYCLES] / row->values[SWEEP_CYCLES] : NAN;
+    return original && row->status == SWEEP_OK ? original->values[SWEEP_CYCLES] / row->values[SWEEP_CYCLES] : NAN;
 }
 
 /* The fastest original of the rows, by machine code or by PTX; NULL if there is none. */
@@ -60,7 +59,7 @@ static const SweepRow *best_original(const SweepRow *rows, size_t count, bool by
 static const SweepRow *original_with_block(const SweepRow *rows, size_t count, const SweepRow *like)
 {
     for (size_t i = 0; i < count && rows[i].factor == 1; i++)
-        if (memcmp(rows[i].block, like->block, sizeof like->block) == 0)
+        if (memcmp(rows[i].block, like->block, sizeof like->block) == 0 && rows[i].by_machine == like->by_machine)
             return rows[i].status == SWEEP_OK ? &rows[i] : NULL;
     return NULL;
 }

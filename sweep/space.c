@@ -89,7 +89,8 @@ SweepRow sweep_row_of(const SweepForm *form, const Launch *launch, const SweepTa
     return row;
 }
 
-/* True if the sorted table has this configuration, made of the same inputs. */
+/* True if the sorted table has this configuration, made of the same inputs. The row that every original has is by
+ * PTX. */
 static bool has_row(const SweepTable *table, const SweepRow *row)
 {
     size_t first = 0, end = table->rows.count;

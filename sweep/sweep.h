@@ -66,7 +66,7 @@ typedef struct SweepRow {
     unsigned factor; /* 1: the original, of which dimension and stride mean nothing */
     Stride stride;   /* of merged threads */
     SweepStatus status;
-    bool by_machine;    /* times are of machine code, else of PTX */
+    bool by_machine;    /* times are of machine code, else of PTX; an original has a row of each kind */
     const char *bound;  /* the resource that binds; "-": unknown */
     const char *reason; /* of a status that is not SWEEP_OK; "-": none */
     uint64_t inputs;    /* a hash of all that decides the row */

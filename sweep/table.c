@@ -184,7 +184,7 @@ static int compare_numbers(double a, double b)
     return a < b ? -1 : a > b;
 }
 
-/* The original comes first, then merged threads, then merged blocks. */
+/* The original comes first, by machine code and then by PTX, then merged threads, then merged blocks. */
 static int compare_form(const SweepRow *a, const SweepRow *b)
 {
     const unsigned level_a = a->factor == 1 ? 0 : 1 + a->dimension.of_blocks;
@@ -206,5 +206,5 @@ int sweep_row_compare(const SweepRow *a, const SweepRow *b)
     order = order ? order : compare_form(a, b);
     for (unsigned i = 0; i < 3; i++)
         order = order ? order : compare_numbers(a->block[i], b->block[i]);
-    return order;
+    return order || a->factor > 1 ? order : compare_numbers(b->by_machine, a->by_machine);
 }

@@ -122,7 +122,7 @@ static void take_line(Crew *crew, char *line, size_t length)
     if (!sweep_row_read(sweep->arena, line, &row))
         bug("a row cannot be read: %s", line);
     VEC_PUSH(sweep->arena, sweep->table.rows, row);
-    crew->done++;
+    crew->done += row.factor > 1 || !row.by_machine; /* an original by machine code has another row */
 }
 
 /* Takes the lines that are complete. */

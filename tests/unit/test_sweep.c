@@ -128,13 +128,15 @@ static void speedups_are_relative(void **state)
     Arena *arena = arena_new();
     SweepTable table = {.arena = arena};
     SweepRow refused = row_of("sm_80", 64, 4, NAN), by_ptx = row_of("sm_80", 64, 8, 500);
+    SweepRow original_by_ptx = row_of("sm_80", 64, 1, 4000), on_other = row_of("sm_90", 64, 8, 500);
     refused.status = SWEEP_REFUSED;
-    by_ptx.by_machine = false;
+    by_ptx.by_machine = original_by_ptx.by_machine = on_other.by_machine = false;
     const SweepRow rows[] = {
         row_of("sm_80", 64, 2, 800),  row_of("sm_80", 64, 1, 1200), row_of("sm_80", 128, 1, 1000),
         row_of("sm_90", 64, 1, 300),  row_of("sm_80", 256, 2, 900), row_of("sm_90", 64, 2, 150),
         row_of("sm_80", 64, 2, 400), /* the same as the first, and measured later */
-        refused,                      by_ptx,
+        refused,                      by_ptx,                       original_by_ptx,
+        on_other,
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         VEC_PUSH(arena, table.rows, rows[i]);
@@ -149,7 +151,9 @@ static void speedups_are_relative(void **state)
     assert_true(find_row(&table, &rows[1])->values[SWEEP_SAME_BLOCK] == 1);
     assert_true(find_row(&table, &rows[5])->values[SWEEP_STRICT] == 2);
     assert_true(isnan(find_row(&table, &refused)->values[SWEEP_STRICT]));
-    assert_true(isnan(find_row(&table, &by_ptx)->values[SWEEP_STRICT]));
+    assert_true(find_row(&table, &by_ptx)->values[SWEEP_STRICT] == 8);
+    assert_true(find_row(&table, &by_ptx)->values[SWEEP_SAME_BLOCK] == 8);
+    assert_true(isnan(find_row(&table, &on_other)->values[SWEEP_STRICT]));
     arena_free(arena);
 }
 
