@@ -488,7 +488,8 @@ TO := $(DESTDIR)$(PREFIX)
 # Every file and link that `make install` makes, below PREFIX.
 INSTALLED := $(INSTALLED_PROGRAMS:%=bin/%) bin/ptxopt-ptxas-blackwell $(INSTALLED_MANUALS:docs/%=share/man/man1/%) \
     $(COMPLETIONS) $(addprefix include/,ptxopt.h ptxopt-launch.h ptxopt-adapted.h) \
-    $(addprefix lib/,ptxopt/cicc ptxopt/ptxopt-embedded.h libptxopt-launch.a libptxopt-launch.so libptxopt.a \
+    $(addprefix lib/,ptxopt/cicc ptxopt/explain.py ptxopt/ptxopt-embedded.h \
+    libptxopt-launch.a libptxopt-launch.so libptxopt.a \
     libptxopt.so.$(VERSION) $(SONAME) \
     $(addprefix ptxopt/,$(patsubst $(OUT)/%,%,$(EMULATED_LIBRARIES))) \
     libptxopt.so $(addprefix pkgconfig/,ptxopt.pc ptxopt-launch.pc) \
@@ -509,7 +510,7 @@ install: $(PROGRAM) $(WRAPPERS) $(PUBLIC) $(ADAPTER) $(EMBEDDED) $(PRELOAD) $(EM
 	install -s -m 755 $(PROGRAM) $(WRAPPERS) $(TO)/bin
 	ln -sf ptxopt-ptxas $(TO)/bin/ptxopt-ptxas-blackwell
 	install -m 755 wrappers/cicc $(TO)/lib/ptxopt
-	install -m 644 $(EMBEDDED) $(TO)/lib/ptxopt
+	install -m 644 $(EMBEDDED) python/ptxopt/explain.py $(TO)/lib/ptxopt
 	install -s -m 644 $(filter-out %.a,$(EMULATED_LIBRARIES)) $(TO)/lib/ptxopt/emulated
 	install -m 644 $(filter %.a,$(EMULATED_LIBRARIES)) $(TO)/lib/ptxopt/emulated/static
 	strip --strip-debug -D $(TO)/lib/ptxopt/emulated/static/libcudart_static.a

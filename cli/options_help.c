@@ -169,3 +169,18 @@ const char *sweep_options_help(Arena *arena)
     };
     return command_help(arena, &help, sweep_options_table());
 }
+
+const char *explain_options_help(Arena *arena)
+{
+    const CommandHelp help = {
+        .name = "explain",
+        .usage = "",
+        .about = "Explains a table of 'ptxopt sweep': for each architecture a regression tree from counters, relative\n"
+                 "to the original, to speedup; how well it describes the table, and kernels that it was not made\n"
+                 "from; and the best speedups by kernel and factor. Trees are scikit-learn's and drawings\n"
+                 "Matplotlib's: the Python that PTXOPT_PYTHON names (python3) must have them.\n",
+        .notes = "",
+        .status = "Exit status: 0 done; 1 a file is wrong, or something is not installed; 2 the usage is wrong.\n",
+    };
+    return command_help(arena, &help, explain_options_table());
+}

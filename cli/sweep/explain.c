@@ -1,0 +1,67 @@
+/* "ptxopt explain": regression trees for a table of "ptxopt sweep". They are scikit-learn's, so a Python does the work,
+ * which is started by its name, as a shell would: a program that embeds Python needs the one that it was built with. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/sweep/explain_options.h"
+#include "engine/engine.h"
+
+/* The script, in the tree that this program was built in, or where it was installed; NULL: it is in neither. */
+static const char *find_script(Arena *arena)
+{
+    static const char *const places[] = {"python/ptxopt/explain.py", "../lib/ptxopt/explain.py"};
+    enum { LONGEST = 4096 };
+    char program[LONGEST + 1];
+    const ssize_t length = readlink("/proc/self/exe", program, LONGEST);
+    if (length < 0)
+        return NULL;
+    program[length] = 0;
+    char *slash = strrchr(program, '/');
+    for (size_t i = 0; slash && i < COUNT_OF(places); i++) {
+        const char *path = arena_printf(arena, "%.*s/%s", (int)(slash - program), program, places[i]);
+        if (access(path, R_OK) == 0)
+            return path;
+    }
+    return NULL;
+}
+
+/* Becomes the Python; returns only if that fails. */
+static int start_python(Arena *arena, const ExplainOptions *options)
+{
+    const char *python = getenv("PTXOPT_PYTHON"), *script = find_script(arena);
+    VEC(const char *) words = {0};
+    if (!python || !*python)
+        python = "python3";
+    VEC_PUSH(arena, words, python);
+    if (!script)
+        VEC_PUSH(arena, words, "-m");
+    VEC_PUSH(arena, words, script ? script : "ptxopt.explain");
+    if (options->folder) {
+        VEC_PUSH(arena, words, "-o");
+        VEC_PUSH(arena, words, options->folder);
+    }
+    if (options->leaves) {
+        VEC_PUSH(arena, words, "-leaves");
+        VEC_PUSH(arena, words, arena_printf(arena, "%llu", (unsigned long long)options->leaves));
+    }
+    VEC_PUSH(arena, words, "--");
+    VEC_PUSH(arena, words, options->table);
+    VEC_PUSH(arena, words, NULL);
+    execvp(python, (char *const *)words.data);
+    fprintf(stderr, "ptxopt: error: cannot start %s: %s; PTXOPT_PYTHON names a Python with scikit-learn\n", python,
+            strerror(errno));
+    return EXIT_INPUT;
+}
+
+int main_explain(Arena *arena, int argc, char **argv)
+{
+    ExplainOptions options;
+    const char *error;
+    const OptionsOutcome outcome = explain_options_parse(arena, argc, argv, &options, &error);
+    return outcome == OPTIONS_RUN ? start_python(arena, &options)
+                                  : command_finish(outcome, "explain", explain_options_help(arena), error);
+}
