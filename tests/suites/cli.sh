@@ -190,7 +190,7 @@ wrong="$(tr -s ' \n' ' ' <"$tmp/out" | grep -qx 'ptxopt: -version, -help ptxopt 
 result "help on an option that not every help mentions" "$wrong"
 run completion bash
 wrong="$(grep -o '^    -[a-z-]* | ' "$tmp/out" | sort | uniq -d)"
-[ "$(grep -c "options='-" "$tmp/out")" -eq 9 ] || wrong="$wrong, not nine lists of options"
+[ "$(grep -c "options='-" "$tmp/out")" -eq 10 ] || wrong="$wrong, not ten lists of options"
 grep -q "commands='run cost view stats diff check sweep explain setup" "$tmp/out" || wrong="$wrong, no commands"
 result "completion has each value once, and the options of each command" "${wrong#, }"
 one_message "help on what is misspelt" 2 "did you mean '-coarsen'?" help coarsn
