@@ -272,3 +272,10 @@ void emit_module_with(const Module *module, const FunctionForm *form, Buf *out)
         variable_emit(form->added, out);
     arena_free(scratch);
 }
+
+void emit_form(const FunctionForm *form, Buf *out)
+{
+    function_emit(form, true, out);
+    if (form->added)
+        variable_emit(form->added, out);
+}

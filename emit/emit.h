@@ -25,4 +25,8 @@ void emit_module_as_written(const Module *module, Buf *out);
  * is omitted unless the target has the option 'debug', for which the assembler requires it. NULL: all functions. */
 void emit_module_with(const Module *module, const FunctionForm *form, Buf *out);
 
+/* One form of a function, under the name of form->function, which need not be the module's, and the variable that it
+ * adds. */
+void emit_form(const FunctionForm *form, Buf *out);
+
 #endif

@@ -13,6 +13,9 @@ Launch *launch_by_contract(Arena *arena, const Module *module, const Launch *lau
 /* A coarsened kernel's original, if it is kept beside it, has the kernel's name with this at its end. */
 #define ORIGINAL_SUFFIX "__ptxopt_original"
 
+/* A form beside a kernel (-tune) has the kernel's name with this and the form's number, from 1, at its end. */
+#define FORM_SUFFIX "__ptxopt_form"
+
 /* The launch of the original that the module has beside a coarsened kernel, if the contract does not allow the launch,
  * with *why set; NULL if the module has none, or the contract allows it. */
 Launch *launch_of_original(Arena *arena, const Module *module, const Launch *launch, const char **why);

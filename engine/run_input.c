@@ -272,6 +272,7 @@ bool read_launches(Run *run)
                                   .judge = run->assembler ? &run->judge : NULL,
                                   .risk = options->risk,
                                   .launch_decides = options->keep_original,
+                                  .ranked = options->tuned_forms ? options->tuned_forms - 1 : 0,
                                   .stride_given = option_given(options, OPTION_STRIDE),
                                   .guards_given = option_given(options, OPTION_COARSEN_GUARDS),
                                   .threads_only = has_level && !options->merges_blocks,

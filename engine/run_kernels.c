@@ -365,7 +365,10 @@ static void run_kernel(Run *run, KernelReport *kernel)
     set_request(run, kernel);
     check_block(run, kernel);
     search_begin(run, kernel);
+    const KernelRequest plain = kernel->request;
     complete_request(run, kernel);
+    if (run->options->tuned_forms && kernel->is_auto)
+        forms_make_tuned(run, kernel, &plain);
     kernel->has_basis = find_basis(run, kernel, &kernel->basis);
     run->judge.basis = kernel->has_basis ? &kernel->basis : NULL;
     assembler_judge_forget(&run->judge);
@@ -389,7 +392,7 @@ static void run_kernel(Run *run, KernelReport *kernel)
     kernel->estimate_after = kernel->estimate_before;
     if (run->options->report && result->body)
         kernel->estimate_after = kernel_estimate(run->arena, result->kernel, result->body, run->sm);
-    run->changed |= kernel_install(result);
+    run->changed |= kernel_install(result) || kernel->form_count;
     if (result->coarsening == OUTCOME_DONE)
         kernel->condition_count = contract_conditions(&result->contract, kernel->conditions);
     warn_refusals(run, kernel);

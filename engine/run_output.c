@@ -36,13 +36,21 @@ static void print_pays(const KernelReport *kernel, Buf *out)
                (unsigned)PAYS_MAGIC, (unsigned)PAYS_FORMAT, kernel->choice.pays_from);
 }
 
+static bool has_forms(const Run *run)
+{
+    for (size_t i = 0; i < run->report.kernel_count; i++)
+        if (run->report.kernels[i].form_count)
+            return true;
+    return false;
+}
+
 void print_module(const Run *run, Products *products)
 {
     const Source *source = run->report.source;
     buf_clear(&products->printed);
     if (run->options->canonical) {
         emit_module(run->module, &products->printed);
-    } else if (module_is_as_written(run->module)) {
+    } else if (module_is_as_written(run->module) && !has_forms(run)) {
         products->ptx = source->text;
         products->ptx_length = source->size;
         return;
@@ -51,10 +59,10 @@ void print_module(const Run *run, Products *products)
     }
     for (size_t i = 0; i < run->report.kernel_count && run->options->keep_original; i++) {
         const KernelReport *kernel = &run->report.kernels[i];
-        if (kernel->result.coarsening != OUTCOME_DONE)
-            continue;
-        print_original(kernel->result.kernel, source, &products->printed);
-        if (kernel->choice.pays_from)
+        forms_print_tuned(run, kernel, &products->printed);
+        if (kernel->result.coarsening == OUTCOME_DONE)
+            print_original(kernel->result.kernel, source, &products->printed);
+        if (kernel->choice.pays_from && (kernel->form_count || kernel->result.coarsening == OUTCOME_DONE))
             print_pays(kernel, &products->printed);
     }
     products->ptx = buf_text(&products->printed);
@@ -260,6 +268,11 @@ ExitStatus assemble_output(Run *run, Products *products)
         if (assemble_output_alone(run, products))
             return keep_cubin(run, products);
     }
+    if (run->assembly.failure != ASSEMBLY_UNAVAILABLE && forms_drop_tuned(run)) {
+        print_module(run, products);
+        if (products->ptx == run->report.source->text || assemble_output_alone(run, products))
+            return keep_cubin(run, products);
+    }
     if (run->assembly.failure == ASSEMBLY_UNAVAILABLE) {
         fprintf(run->messages, "ptxopt: error: %s can no longer be used: %s\n", run->report.assembler,
                 run->assembly.message);
@@ -302,6 +315,23 @@ void make_report(Run *run, Products *products)
         report_print_text(&run->report, &products->report);
 }
 
+/* Adds the verification that was made last to the report, prints it, and returns the run's status with it. */
+static ExitStatus verification_status(Run *run, const Module *input, ExitStatus status)
+{
+    const Verification *verification = &run->report.verifications[run->report.verification_count++];
+    const bool quiet = run->options->quiet;
+    verification_print(verification, input, run->messages);
+    if (verification->original_because && !quiet)
+        fprintf(run->messages, "ptxopt: note: -verify %s: the original of kernel '%s' runs: %s\n", verification->path,
+                verification->kernel, verification->original_because);
+    if (verification->weakened && verification->outcome != VERIFY_NOT_DONE && !quiet)
+        fprintf(run->messages, "ptxopt: warning: -verify %s: the input itself is at fault: %s\n", verification->path,
+                verification->weakened);
+    if (verification->outcome == VERIFY_DIFFERENT)
+        return EXIT_DIFFERENT;
+    return verification->outcome == VERIFY_NOT_DONE && status == EXIT_DONE ? EXIT_UNVERIFIED : status;
+}
+
 /* Parses both texts, so that exactly the text that is written is compared. */
 ExitStatus verify_output(Run *run, const Products *products)
 {
@@ -321,21 +351,15 @@ ExitStatus verify_output(Run *run, const Products *products)
     if (!input || !output)
         bug("the output does not parse");
     ExitStatus status = EXIT_DONE;
-    report->verifications = ARENA_ARRAY(run->arena, Verification, options->verify.count);
+    const unsigned forms = options->tuned_forms ? options->tuned_forms : 1;
+    report->verifications = ARENA_ARRAY(run->arena, Verification, options->verify.count * forms);
     for (size_t i = 0; i < options->verify.count; i++) {
-        Verification *verification = &report->verifications[report->verification_count++];
-        verify_launch(run->arena, input, output, options->verify.data[i], verification);
-        verification_print(verification, input, run->messages);
-        if (verification->original_because && !options->quiet)
-            fprintf(run->messages, "ptxopt: note: -verify %s: the original of kernel '%s' runs: %s\n",
-                    verification->path, verification->kernel, verification->original_because);
-        if (verification->weakened && verification->outcome != VERIFY_NOT_DONE && !options->quiet)
-            fprintf(run->messages, "ptxopt: warning: -verify %s: the input itself is at fault: %s\n",
-                    verification->path, verification->weakened);
-        if (verification->outcome == VERIFY_DIFFERENT)
-            status = EXIT_DIFFERENT;
-        else if (verification->outcome == VERIFY_NOT_DONE && status == EXIT_DONE)
-            status = EXIT_UNVERIFIED;
+        const char *path = options->verify.data[i];
+        verify_launch(run->arena, input, output, path, &report->verifications[report->verification_count]);
+        status = verification_status(run, input, status);
+        for (unsigned k = 1; k < forms; k++)
+            if (verify_form(run->arena, input, output, path, k, &report->verifications[report->verification_count]))
+                status = verification_status(run, input, status);
     }
     if (status == EXIT_DIFFERENT)
         fprintf(run->messages,

@@ -72,6 +72,15 @@ bool find_basis(const Run *run, const KernelReport *kernel, CostBasis *basis);
 /* Predicts the kernel's time before and after, and warns of losses. */
 void predict_costs(Run *run, KernelReport *kernel);
 
+/* run_forms.c: -tune */
+/* Makes the forms of a kernel that are predicted to be the fastest: what was chosen, which is in the kernel's request,
+ * and those that the choice ranks next. The request is then 'plain', that for the kernel itself. */
+void forms_make_tuned(Run *run, KernelReport *kernel, const KernelRequest *plain);
+/* Appends the forms, and the table by which launch adapters find them. */
+void forms_print_tuned(const Run *run, const KernelReport *kernel, Buf *out);
+/* Drops all forms, because the assembler rejects the module with them, and warns. False if there are none. */
+bool forms_drop_tuned(Run *run);
+
 /* run_kernels.c */
 void run_kernels(Run *run);
 

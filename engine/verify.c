@@ -138,7 +138,9 @@ static void compare(Verifier *verifier)
     find_writer(verifier, verifier->output, verifier->launch_output, 1);
 }
 
-void verify_launch(Arena *arena, const Module *input, const Module *output, const char *path, Verification *result)
+/* 'form': of the output, in place of the kernel; NULL: the kernel. */
+static void verify(Arena *arena, const Module *input, const Module *output, const char *path, const char *form,
+                   Verification *result)
 {
     *result = (Verification){.path = path, .outcome = VERIFY_EQUAL};
     Verifier verifier = {.arena = arena, .input = input, .output = output, .result = result};
@@ -156,8 +158,14 @@ void verify_launch(Arena *arena, const Module *input, const Module *output, cons
     bool has_contract;
     /* An input that is already coarsened is launched by its own contract. */
     verifier.launch = launch_by_contract(arena, input, launch, &has_contract, &error);
+    if (form)
+        result->kernel = launch->kernel = form;
     if (verifier.launch)
         verifier.launch_output = launch_by_contract(arena, output, launch, &has_contract, &error);
+    if (verifier.launch && !verifier.launch_output && form) {
+        result->original_because = error; /* the kernel, which another verification is about */
+        return;
+    }
     if (verifier.launch && !verifier.launch_output)
         verifier.launch_output = launch_of_original(arena, output, launch, &result->original_because);
     if (!verifier.launch_output) {
@@ -170,6 +178,23 @@ void verify_launch(Arena *arena, const Module *input, const Module *output, cons
     memcpy(result->block[1], verifier.launch_output->block, sizeof result->block[1]);
     if (run_input(&verifier) && run_output(&verifier))
         compare(&verifier);
+}
+
+void verify_launch(Arena *arena, const Module *input, const Module *output, const char *path, Verification *result)
+{
+    verify(arena, input, output, path, NULL, result);
+}
+
+bool verify_form(Arena *arena, const Module *input, const Module *output, const char *path, unsigned number,
+                 Verification *result)
+{
+    const char *error;
+    const Launch *launch = launch_read(arena, path, &error);
+    const char *form = launch ? arena_printf(arena, "%s" FORM_SUFFIX "%u", launch->kernel, number) : NULL;
+    const bool is_there = form && module_find_function(output, form);
+    if (is_there)
+        verify(arena, input, output, path, form, result);
+    return is_there;
 }
 
 static void print_writer(const Verification *verification, const Module *input, unsigned side, FILE *out)

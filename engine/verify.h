@@ -35,6 +35,9 @@ typedef struct Verification {
  * the input itself has. If the contract does not allow the launch, the original runs if the output has it. Results
  * live in 'arena'; both modules must outlive them. */
 void verify_launch(Arena *arena, const Module *input, const Module *output, const char *path, Verification *result);
+/* The same for the form of this number beside the kernel (-tune). False if the output has none of it. */
+bool verify_form(Arena *arena, const Module *input, const Module *output, const char *path, unsigned number,
+                 Verification *result);
 
 /* Prints the verification as a diagnostic of several lines; nothing if equal. */
 void verification_print(const Verification *verification, const Module *input, FILE *out);

@@ -138,11 +138,25 @@ static void expand_auto(Reader *reader)
         options_read_target_regs(reader, "auto");
 }
 
+/* -tune is about kernels whose form is chosen, and keeps their originals: without -coarsen, all of them. */
+static void expand_tune(Reader *reader)
+{
+    Options *options = reader->options;
+    if (!options->tuned_forms)
+        return;
+    if (options->assembler_none)
+        options_fail(reader, "-tune ranks forms by the assembler's figures, but -assembler none is given");
+    options->keep_original = true;
+    if (!options->coarsen.count)
+        options_read_coarsen(reader, "auto");
+}
+
 /* Checks that the options go together. */
 static void check_options(Reader *reader)
 {
     Options *options = reader->options;
     expand_auto(reader);
+    expand_tune(reader);
     if (options->ptxas_options.count && option_given(options, OPTION_ASSEMBLER) &&
         (options->assembler_none || options->assembler != ASSEMBLER_PTXAS))
         options_fail(reader, "-Xptxas passes options to ptxas, but -assembler says not to use it");

@@ -208,6 +208,15 @@ void options_read_stride(Reader *reader, const char *text)
                      LARGEST_BLOCK);
 }
 
+/* 'text' may be NULL. */
+void options_read_tune(Reader *reader, const char *text)
+{
+    enum { USUAL_FORMS = 4, FEWEST_FORMS = 2, MOST_FORMS = 16 };
+    reader->options->tuned_forms = USUAL_FORMS;
+    if (text)
+        options_read_number(reader, OPTION_TUNE, text, FEWEST_FORMS, MOST_FORMS, &reader->options->tuned_forms);
+}
+
 bool jam_factor_read(const char *text, unsigned *factor)
 {
     return whole_number(text, factor) && *factor >= 2 && *factor <= UNROLL_JAM_MOST;

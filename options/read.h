@@ -35,6 +35,7 @@ void options_read_jam(Reader *reader, const char *text);
 void options_read_grid(Reader *reader, const char *text);
 void options_read_guards(Reader *reader, const char *text);
 void options_read_search(Reader *reader, const char *text);
+void options_read_tune(Reader *reader, const char *text);
 void options_read_target_regs(Reader *reader, const char *text);
 void options_read_block(Reader *reader, const char *text);
 void options_read_shared(Reader *reader, const char *text);

@@ -51,7 +51,7 @@ void option_row_print_help(const OptionRow *row, Buf *out)
     if (!row->help || row->is_hidden)
         return;
     size_t start = out->length;
-    bool has_blank = *row->argument && *row->argument != ',';
+    bool has_blank = *row->argument && *row->argument != ',' && strncmp(row->argument, "[=", 2) != 0;
     buf_printf(out, "  -%s%s%s", row->name, has_blank ? " " : "", row->argument);
     if (*row->help)
         begin_lines(out, start);

@@ -240,6 +240,36 @@ static bool weigh_input(Choice *choice, Refusal *refusal)
     return true;
 }
 
+/* The best of the assembled forms that are not marked; NULL if there is none. Those that were compared by machine
+ * instructions come first. */
+static const Candidate *next_ranked(const Choice *choice, const bool *is_ranked)
+{
+    const Candidate *next = NULL;
+    for (unsigned i = 0; i < choice->candidate_count; i++) {
+        const Candidate *candidate = &choice->candidates[i];
+        if (is_ranked[i] || !candidate->trial->is_compared)
+            continue;
+        const bool is_surer = next && candidate->is_confirmed != next->is_confirmed;
+        if (!next || (is_surer ? candidate->is_confirmed : candidate_is_better(choice, candidate, next)))
+            next = candidate;
+    }
+    return next;
+}
+
+/* Lists the best forms: 'best' (NULL: none), and then the others. */
+static void rank_forms(const Choice *choice, const Candidate *best, unsigned most, FactorChoice *made)
+{
+    bool *is_ranked = ARENA_ARRAY(choice->arena, bool, choice->candidate_count + 1);
+    made->ranked = ARENA_ARRAY(choice->arena, RankedForm, most + 1);
+    const Candidate *next = best && best->trial->is_compared ? best : next_ranked(choice, is_ranked);
+    while (made->ranked_count < most && next) {
+        is_ranked[next - choice->candidates] = true;
+        made->ranked[made->ranked_count++] =
+            (RankedForm){.request = trial_request(choice, next->trial), .speedup = next->trial->speedup};
+        next = next_ranked(choice, is_ranked);
+    }
+}
+
 static FactorChoice choose(Choice *choice, const ChoiceContext *context)
 {
     forms_allocate(choice);
@@ -256,6 +286,7 @@ static FactorChoice choose(Choice *choice, const ChoiceContext *context)
         const MeasuredForm form = candidate_form(best, &best->figures);
         made.pays_from = pays_from(choice->judge, &choice->bases.of[choice->bases.usual], &input, &form);
     }
+    rank_forms(choice, best, context->ranked, &made);
     for (unsigned i = 0; i < choice->candidate_count; i++)
         kernel_discard(&choice->candidates[i].result);
     return made;

@@ -14,6 +14,7 @@ typedef struct ChoiceContext {
     struct AssemblerJudge *judge; /* for machine instructions; NULL: PTX instructions decide */
     Risk risk;
     bool launch_decides; /* the original stays beside the form, and each launch runs one of them */
+    unsigned ranked;     /* how many forms are wanted in FactorChoice.ranked, at most */
     bool threads_only, blocks_only; /* nothing else is merged; neither: both are tried, and products of both */
     bool stride_given; /* only the request's stride is tried */
     bool guards_given; /* only the request's form of guards is tried */

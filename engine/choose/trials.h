@@ -78,6 +78,12 @@ typedef enum FactorOutcome {
     FACTOR_BY_MEMORY,   /* not 'best', because another form is faster with what -memory does */
 } FactorOutcome;
 
+/* One of the forms that are predicted to be the fastest. */
+typedef struct RankedForm {
+    KernelRequest request;
+    double speedup; /* predicted */
+} RankedForm;
+
 /* The decision of -coarsen auto. Trials end here: only the request is used to make the form that is installed. */
 typedef struct FactorChoice {
     KernelRequest request; /* the kernel's, with the chosen coarsening, or with none, or refused with the reason */
@@ -93,6 +99,8 @@ typedef struct FactorChoice {
     unsigned pays_from;       /* threads of the original launch for each SM; launches of fewer run the original */
     CoarsenTrial *trials;
     unsigned trial_count;
+    RankedForm *ranked;       /* the best first, whether or not it was chosen; as many as the context asks for */
+    unsigned ranked_count;
 } FactorChoice;
 
 /* A form that -uj auto tried. */

@@ -22,6 +22,14 @@ typedef struct Standing {
     unsigned better_warps;
 } Standing;
 
+/* A form beside the kernel, for adapters that choose by measured time (-tune). */
+typedef struct TunedForm {
+    Name name;
+    const char *words; /* what was done to make it: "x2,bx4 stride=unit" */
+    double speedup;    /* predicted; 0: unknown */
+    const char *text;  /* its PTX, with its contract */
+} TunedForm;
+
 typedef struct KernelReport {
     KernelRequest request; /* the request that made the result, including all choices */
     KernelResult result;
@@ -32,6 +40,10 @@ typedef struct KernelReport {
     bool is_auto; /* -coarsen auto */
     bool is_memory_auto; /* -memory auto */
     bool is_directed; /* a directive in the kernel says how it is coarsened */
+    bool is_tuned; /* -tune: the kernel stays as it is, without what was chosen ... */
+    TunedForm *forms; /* ... which is the first of these, if something was */
+    unsigned form_count;
+    bool is_first_chosen; /* launches run the first form until times are known */
     FactorChoice choice;
     MemoryChoice memory_choice;
     LoopDirective *loop_directives; /* -uj source */
@@ -70,6 +82,9 @@ void report_print_text(const Report *report, Buf *out);
 void report_print_json(const Report *report, Buf *out);
 /* The launch contract (docs/formats.md): the kernels that were coarsened. */
 void launch_print_json(const Report *report, Buf *out);
+
+/* Appends what -tune made of a kernel, as a part of a sentence. */
+void tuned_print(const KernelReport *kernel, Buf *out);
 
 /* words.c */
 /* The line of the input on which the span begins; 0 for an empty span, which is nowhere. */

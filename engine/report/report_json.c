@@ -171,12 +171,30 @@ static json_t *jam_trial_json(const JamTrial *trial)
     return one;
 }
 
+/* The forms beside the kernel. */
+static json_t *forms_json(const KernelReport *kernel)
+{
+    json_t *forms = json_array();
+    for (unsigned i = 0; i < kernel->form_count; i++) {
+        const TunedForm *form = &kernel->forms[i];
+        json_t *one = json_object();
+        json_object_set_new(one, "name", json_text(form->name));
+        json_object_set_new(one, "words", json_text(form->words));
+        json_object_set_new(one, "speedup", form->speedup > 0 ? json_real(form->speedup) : json_null());
+        json_object_set_new(one, "first", json_boolean(i == 0 && kernel->is_first_chosen));
+        json_array_append_new(forms, one);
+    }
+    return forms;
+}
+
 static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
     json_t *value = json_object();
     bool is_declined = kernel->is_auto && result->coarsening == OUTCOME_NOT_ASKED;
-    json_object_set_new(value, "outcome", json_text(is_declined ? "declined" : outcome_word(result->coarsening)));
+    json_object_set_new(value, "outcome", json_text(kernel->form_count ? "tuned"
+                                                    : is_declined      ? "declined"
+                                                                       : outcome_word(result->coarsening)));
     if (result->coarsening == OUTCOME_DONE) {
         const LaunchChange change = contract_change(&result->contract);
         set_shape(value, &result->contract.shape);
@@ -208,6 +226,8 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
             json_object_set_new(value, "pays_from_threads_per_sm", json_integer(kernel->choice.pays_from));
         json_object_set_new(value, "trials", trials);
     }
+    if (kernel->is_tuned)
+        json_object_set_new(value, "forms", forms_json(kernel));
     return value;
 }
 

@@ -233,6 +233,13 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
     }
     if (result->coarsening != OUTCOME_REFUSED)
         coarsen_trials_print(choice, report, out);
+    if (kernel->is_tuned) {
+        buf_puts(out, "  tune: ");
+        tuned_print(kernel, out);
+        if (kernel->is_first_chosen)
+            pays_print(&kernel->choice, out);
+        buf_puts(out, "\n");
+    }
     switch (result->coarsening) {
     case OUTCOME_DONE:
         print_done(out, kernel);

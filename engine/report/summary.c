@@ -233,6 +233,20 @@ void pays_print(const FactorChoice *choice, Buf *out)
         buf_printf(out, "; launches of fewer than %u threads for each SM run the original", choice->pays_from);
 }
 
+void tuned_print(const KernelReport *kernel, Buf *out)
+{
+    if (!kernel->form_count)
+        buf_puts(out, "the original alone, because no other form can be used");
+    else
+        buf_printf(out, "%u forms, among which launches choose by measured time: the original", kernel->form_count + 1);
+    for (unsigned i = 0; i < kernel->form_count; i++) {
+        const TunedForm *form = &kernel->forms[i];
+        buf_printf(out, "; %s%s", form->words, i == 0 && kernel->is_first_chosen ? ", used until then" : "");
+        if (form->speedup > 0)
+            buf_printf(out, " (predicted %.2fx)", form->speedup);
+    }
+}
+
 static void print_launch(Buf *out, const KernelResult *result)
 {
     if (result->coarsening != OUTCOME_DONE)
@@ -259,7 +273,11 @@ static void print_kernel(Buf *out, const KernelReport *kernel)
     print_search(out, kernel);
     print_gain(out, kernel);
     print_launch(out, result);
-    if (result->coarsening == OUTCOME_DONE)
+    if (kernel->is_tuned) {
+        separate(out, kernel);
+        tuned_print(kernel, out);
+    }
+    if (result->coarsening == OUTCOME_DONE || kernel->is_first_chosen)
         pays_print(&kernel->choice, out);
 }
 

@@ -48,6 +48,7 @@ def optimize(
     memory: Optional[str] = None,
     fix_defects: bool = False,
     keep_original: bool = False,
+    tune: Union[bool, int] = False,
     target_regs: Optional[_ByKernel[Union[int, str]]] = None,
     spill: bool = False,
     knobs: bool = False,
@@ -101,6 +102,8 @@ def optimize(
                     neighbouring accesses become one; "stage,vectors"; "auto": where that is predicted to pay ("off")
     fix_defects     True: code that the assembler is known to get wrong is written in another way
     keep_original   True: the original of a coarsened kernel is added, as KERNEL__ptxopt_original
+    tune            True or a number: kernels stay, and the forms that are predicted to be the fastest are added, up to
+                    that number in all with the original (4), for launch adapters that choose by measured time
 
     Registers
     target_regs     at most this many registers per thread; "auto": the count at which one more block fits that makes the
@@ -141,7 +144,8 @@ def optimize(
         ("coarsen-grid", _one(coarsen_grid)), ("coarsen-guards", _one(coarsen_guards)),
         ("coarsen-growth", _one(coarsen_growth)), ("stride", _one(stride)), ("uj", _by_kernel("uj", uj, several=True)),
         ("memory", _one(memory)), ("fix-defects", fix_defects),
-        ("keep-original", keep_original), ("target-regs", _by_kernel("target_regs", target_regs, several=True)),
+        ("keep-original", keep_original), ("tune", tune if isinstance(tune, bool) else _one(tune)),
+        ("target-regs", _by_kernel("target_regs", target_regs, several=True)),
         ("spill", spill), ("knobs", knobs), ("entry", _joined(entry)), ("block", _by_kernel("block", block)),
         ("dynamic-shared", _by_kernel("dynamic_shared", dynamic_shared)), ("ptx-version", _one(ptx_version)),
         ("arch", _one(arch)),

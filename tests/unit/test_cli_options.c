@@ -126,6 +126,9 @@ static void test_knobs(void **state)
     line = line_read("-target-regs 32 -knobs -assembler nvjitlink in.ptx");
     assert_int_equal(line.options.assembler, ASSEMBLER_NVJITLINK);
     line_free(&line);
+    check_wrong("-tune=1 in.ptx", "-tune 1: expected a number from 2 to 16");
+    check_wrong("-tune=17 in.ptx", "-tune 17: expected a number from 2 to 16");
+    check_wrong("-tune -assembler none in.ptx", "-tune ranks forms by the assembler's figures");
     check_wrong("-knobs in.ptx", "-target-regs, which is not given");
     check_wrong("-target-regs 32 -knobs-out a in.ptx", "-knobs is not given");
     check_wrong("-target-regs 32 -knobs -knobs-out= in.ptx", "-knobs-out: the file name is empty");
@@ -416,6 +419,14 @@ static void test_fields(void **state)
     assert_true(line.options.spill && line.options.keep_original && line.options.missing_ok);
     assert_false(line.options.summary || line.options.canonical || line.options.knobs);
     assert_int_equal(line.options.level, 2);
+    line_free(&line);
+    line = line_read("-tune in.ptx");
+    assert_int_equal(line.options.tuned_forms, 4);
+    assert_true(line.options.keep_original && options_coarsen_for(&line.options, "k")->is_auto);
+    line_free(&line);
+    line = line_read("-tune=2 -coarsen k:2 in.ptx");
+    assert_int_equal(line.options.tuned_forms, 2);
+    assert_null(options_coarsen_for(&line.options, "other"));
     line_free(&line);
     line = line_read("-summary -canonical -input-name k.cu -machine m.json -launch a.json -launch b.json -O0 in.ptx");
     assert_true(line.options.summary && line.options.canonical);

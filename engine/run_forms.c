@@ -1,0 +1,186 @@
+/* -tune: the forms of a kernel among which launch adapters choose by measured time. The kernel itself stays beside them
+ * under its own name, so that a launch that no adapter sees is right. */
+#include <string.h>
+
+#include "emit/emit.h"
+#include "engine/launch.h"
+#include "engine/run_steps.h"
+
+enum { TUNE_MAGIC = 0x4e545850, TUNE_FORMAT = 1, TUNE_HEADER_WORDS = 8 };
+
+static void print_factors(const unsigned factor[3], const char *prefix, Buf *out)
+{
+    for (unsigned d = 0; d < 3; d++)
+        if (factor[d] > 1)
+            buf_printf(out, "%s%s%c%u", out->length ? "," : "", prefix, "xyz"[d], factor[d]);
+}
+
+/* The words by which a form is known to the store and to people: they say what was asked for, so they are the same in
+ * each build. */
+static const char *form_words(Arena *arena, const KernelRequest *request)
+{
+    static const char *const guards[] = {[GUARDS_SEQUENTIAL] = " guards=sequential",
+                                         [GUARDS_FAST] = " guards=fast",
+                                         [GUARDS_PREDICATED] = " guards=predicated",
+                                         [GUARDS_AUTO] = ""};
+    const CoarsenRequest *coarsening = &request->coarsening;
+    Buf out = {0};
+    char stride[16];
+    if (request->coarsen) {
+        print_factors(coarsening->shape.threads, "", &out);
+        print_factors(coarsening->shape.blocks, "b", &out);
+        if (coarsening->stride.kind != STRIDE_BLOCK)
+            buf_printf(&out, " stride=%s", stride_text(&coarsening->stride, stride));
+        buf_puts(&out, guards[coarsening->guards]);
+        if (coarsening->shrinks_grid && merges_any(coarsening->shape.blocks))
+            buf_puts(&out, " grid=shrink");
+    }
+    if (request->staging.wanted)
+        buf_printf(&out, "%sstage", out.length ? " " : "");
+    if (request->vectors)
+        buf_printf(&out, "%svectors", out.length ? " " : "");
+    for (unsigned i = 0; i < request->jam_count; i++)
+        buf_printf(&out, "%suj=%s:%u", out.length ? " " : "", request->jams[i].loop, request->jams[i].factor);
+    const char *words = arena_strndup(arena, buf_text(&out), out.length);
+    buf_free(&out);
+    return words;
+}
+
+/* True if all that was requested was done, and the kernel is another one than before. */
+static bool is_made(const KernelRequest *request, const KernelResult *result)
+{
+    for (unsigned i = 0; i < result->jam_count; i++)
+        if (!result->jams[i].done)
+            return false;
+    return result->body && (!request->coarsen || result->coarsening == OUTCOME_DONE);
+}
+
+static const char *form_text(const Run *run, Name name, const KernelResult *result)
+{
+    Buf text = {0};
+    LaunchContract contract = result->contract;
+    Function renamed = *result->kernel;
+    FunctionForm form = kernel_form(result);
+    renamed.name = contract.kernel = name;
+    form.function = &renamed;
+    if (form.added) {
+        Variable *symbol = contract_symbol(run->module, &contract);
+        symbol->space = SPACE_GLOBAL; /* constant memory has no room for those of many forms */
+        form.added = symbol;
+    }
+    emit_form(&form, &text);
+    const char *copy = arena_strndup(run->arena, buf_text(&text), text.length);
+    buf_free(&text);
+    return copy;
+}
+
+/* Adds the form that the request makes, unless it cannot be made. */
+static void add_form(Run *run, KernelReport *kernel, const KernelRequest *request, double speedup)
+{
+    PipelineOptions pipeline = run->pipeline;
+    KernelResult result;
+    pipeline.no_figures = true;
+    memset(pipeline.passes.dumped, 0, sizeof pipeline.passes.dumped);
+    pipeline_run(run->arena, kernel->result.kernel, request, &pipeline, &result);
+    if (is_made(request, &result)) {
+        TunedForm *form = &kernel->forms[kernel->form_count++];
+        const char *name = arena_printf(run->arena, "%s" FORM_SUFFIX "%u", kernel->result.kernel->name,
+                                        kernel->form_count);
+        form->name = intern(run->module->names, name);
+        form->words = form_words(run->arena, request);
+        form->speedup = speedup;
+        form->text = form_text(run, form->name, &result);
+    }
+    kernel_discard(&result);
+}
+
+static bool is_same_form(const Run *run, const KernelRequest *request, const KernelReport *kernel)
+{
+    const char *words = form_words(run->arena, request);
+    for (unsigned i = 0; i < kernel->form_count; i++)
+        if (strcmp(kernel->forms[i].words, words) == 0)
+            return true;
+    return false;
+}
+
+void forms_make_tuned(Run *run, KernelReport *kernel, const KernelRequest *plain)
+{
+    const unsigned most = run->options->tuned_forms - 1;
+    const KernelRequest chosen = kernel->request;
+    const FactorChoice *choice = &kernel->choice;
+    kernel->is_tuned = true;
+    kernel->forms = ARENA_ARRAY(run->arena, TunedForm, most + 1);
+    if (*form_words(run->arena, &chosen) && strcmp(form_words(run->arena, &chosen), form_words(run->arena, plain)) != 0)
+        add_form(run, kernel, &chosen, choice->speedup);
+    kernel->is_first_chosen = kernel->form_count > 0;
+    for (unsigned i = 0; i < choice->ranked_count && kernel->form_count < most; i++)
+        if (!is_same_form(run, &choice->ranked[i].request, kernel))
+            add_form(run, kernel, &choice->ranked[i].request, choice->ranked[i].speedup);
+    kernel->request = *plain;
+    kernel->request.refused = chosen.refused;
+}
+
+/* A hash of what the kernel is: the version of this program, the architecture, and the text without the lines of the
+ * source. Equal kernels of two programs share what is learned about them. */
+static uint64_t content_hash(const Run *run, const Function *kernel)
+{
+    const char *at = run->report.source->text + kernel->text.begin, *end = run->report.source->text + kernel->text.end;
+    uint64_t hash = hash_fnv(PTXOPT_VERSION, sizeof PTXOPT_VERSION, HASH_START);
+    hash = hash_fnv(run->arch, strlen(run->arch), hash);
+    while (at < end) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        const char *next = line_end ? line_end + 1 : end, *word = at;
+        while (word < next && (*word == ' ' || *word == '\t'))
+            word++;
+        if (next - word < 4 || memcmp(word, ".loc", 4) != 0)
+            hash = hash_fnv(at, (size_t)(next - at), hash);
+        at = next;
+    }
+    return hash;
+}
+
+/* The table that the launch adapters read (docs/formats.md). */
+static void print_table(const Run *run, const KernelReport *kernel, Buf *out)
+{
+    const uint64_t hash = content_hash(run, kernel->result.kernel);
+    const uint32_t header[TUNE_HEADER_WORDS] = {
+        TUNE_MAGIC, TUNE_FORMAT, kernel->form_count, kernel->is_first_chosen, (uint32_t)hash, (uint32_t)(hash >> 32)};
+    Buf bytes = {0};
+    for (unsigned i = 0; i < TUNE_HEADER_WORDS; i++)
+        for (unsigned k = 0; k < 4; k++)
+            buf_putc(&bytes, (char)(header[i] >> 8 * k));
+    for (unsigned i = 0; i < kernel->form_count; i++)
+        buf_write(&bytes, kernel->forms[i].words, strlen(kernel->forms[i].words) + 1);
+    buf_printf(out, ".visible .global .align 4 .b8 __ptxopt_tune_%s[%zu] = {", kernel->result.kernel->name,
+               bytes.length);
+    for (size_t i = 0; i < bytes.length; i++)
+        buf_printf(out, "%s%u", i ? "," : "", (unsigned char)bytes.data[i]);
+    buf_puts(out, "};\n");
+    buf_free(&bytes);
+}
+
+void forms_print_tuned(const Run *run, const KernelReport *kernel, Buf *out)
+{
+    if (!kernel->form_count)
+        return;
+    if (out->length && out->data[out->length - 1] != '\n')
+        buf_putc(out, '\n');
+    for (unsigned i = 0; i < kernel->form_count; i++)
+        buf_puts(out, kernel->forms[i].text);
+    print_table(run, kernel, out);
+}
+
+bool forms_drop_tuned(Run *run)
+{
+    unsigned dropped = 0;
+    for (size_t i = 0; i < run->report.kernel_count; i++) {
+        KernelReport *kernel = &run->report.kernels[i];
+        dropped += kernel->form_count;
+        kernel->form_count = 0;
+        kernel->is_first_chosen = false;
+    }
+    if (dropped)
+        diag_report_plain(&run->diag, SEVERITY_WARNING, "-tune adds no forms: %s rejects the module with them",
+                          run->report.assembler);
+    return dropped > 0;
+}
