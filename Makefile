@@ -10,8 +10,8 @@
 ## make corpus-report  the same, and write build/corpus/report.html
 ## make gpu-run      build what `tools/corpus-run --gpu` needs to run launch files on a GPU
 ## make check-gpu    compare the emulator's instructions with a GPU; ACCEPT=FILE keeps the GPU's answers
-## make bench-NAME   run the benchmark bench/NAME: acceptance, choices, cost, emulator, frontend, gpu, pressure, raise
-##                   or time
+## make bench-NAME   run the benchmark bench/NAME: acceptance, choices, cost, emulator, frontend, gpu, pressure, raise,
+##                   time or tune
 ## make inputs       make the PTX and the occupancies of tests/ again (needs the CUDA toolkit and clang)
 ## make install      install the programs, the library, the manual pages and the documentation of formats under PREFIX
 ## make uninstall    remove them again
@@ -41,8 +41,8 @@ step = $(if $(V),,$(info $()  $(1) $@))
 .SUFFIXES:
 .DELETE_ON_ERROR:
 
-FOLDERS := support ir lexer parser analysis target images opt emit assembler sass emulator cost options engine view \
-    stats machine sweep library cli wrappers
+FOLDERS := store support ir lexer parser analysis target images opt emit assembler sass emulator cost options engine \
+    view stats machine sweep library cli wrappers
 
 # Generated C is made once, in build/, and shared by all variants; objects and programs are in $(OUT).
 GEN := build
@@ -247,26 +247,30 @@ $(RUNTIME_OBJECTS): $(OUT)/runtime/%.o: runtime/%.c $(OUT)/configuration $(GEN)/
 	$(compile)
 
 ADAPTER := $(OUT)/runtime/libptxopt-launch.a
-$(ADAPTER): $(OUT)/runtime/contracts.o $(OUT)/runtime/link_adapter.o
+# Both adapters share these.
+SHARED_RUNTIME := $(addprefix $(OUT)/runtime/,contracts.o halving.o learned.o tune.o) $(OUT)/store/store.o
+$(ADAPTER): $(SHARED_RUNTIME) $(OUT)/runtime/link_adapter.o
 	@rm -f $@
 	$(call step,AR)
 	$(Q)$(AR) rcsD $@ $^
 
 # The same in host code that ptxopt-nvcc compiles.
 EMBEDDED := $(OUT)/runtime/ptxopt-embedded.h
-$(EMBEDDED): runtime/embed.awk wrappers/wrapped.def runtime/contracts.c runtime/link_adapter.c runtime/runtime.h \
-    runtime/ptxopt-launch.h abi/abi.h abi/driver.def $(OUT)/configuration $(GEN)/needs-build
+EMBEDDED_SOURCES := $(SHARED_RUNTIME:$(OUT)/%.o=%.c) runtime/link_adapter.c
+$(EMBEDDED): runtime/embed.awk wrappers/wrapped.def $(EMBEDDED_SOURCES) $(wildcard runtime/*.h store/*.h abi/*) \
+    $(OUT)/configuration $(GEN)/needs-build
 	@mkdir -p $(@D)
 	$(call step,EMBED)
 	$(Q)$(CC) $(STANDARD) $(WARNINGS) $(ALL_CPPFLAGS) -DPTXOPT_EMBEDDED -Os -g0 -fPIC -fvisibility=hidden -fno-common \
-	    -ffunction-sections -fdata-sections -S -o $(@D)/embedded.s -include runtime/contracts.c runtime/link_adapter.c
+	    -ffunction-sections -fdata-sections -S -o $(@D)/embedded.s $(SHARED_RUNTIME:$(OUT)/%.o=-include %.c) \
+	    runtime/link_adapter.c
 	$(Q)$(CC) -c -o $(@D)/embedded.o $(@D)/embedded.s
 	$(Q)$(NM) -P --defined-only $(@D)/embedded.o | cut -d ' ' -f 1 >$(@D)/embedded.symbols
 	$(Q)awk -v prefix=ptxopt_$(subst .,_,$(VERSION))_ -f $< $(word 2,$^) $(@D)/embedded.symbols $(@D)/embedded.s >$@
 
 # The same for programs that cannot be built again: preloaded.
 PRELOAD := $(OUT)/runtime/libptxopt-launch.so
-$(PRELOAD): $(OUT)/runtime/contracts.o $(OUT)/runtime/preload.o
+$(PRELOAD): $(SHARED_RUNTIME) $(OUT)/runtime/preload.o
 	$(call step,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,$(@F) -o $@ $^ -ldl -lpthread
 
@@ -281,7 +285,7 @@ ORACLE_TESTS := $(filter $(OUT)/tests/test_oracle_% $(OUT)/tests/test_evaluate,$
 $(UNIT_TESTS): LIBRARIES += -lcmocka
 $(ORACLE_TESTS): LIBRARIES += -lmpfr -lgmp
 $(ORACLE_TESTS): $(OUT)/liboracle.a
-$(OUT)/tests/test_contracts: $(OUT)/runtime/contracts.o
+$(OUT)/tests/test_contracts $(OUT)/tests/test_tune: $(filter $(OUT)/runtime/%,$(SHARED_RUNTIME))
 $(UNIT_TESTS): $(OUT)/tests/%: $(OUT)/tests/unit/%.o $(OUT)/libptxopt.a
 	$(link)
 
@@ -430,6 +434,12 @@ $(OUT)/bench/usage: bench/usage.c
 	@mkdir -p $(@D)
 	$(call step,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $<
+
+bench-tune: $(OUT)/bench/tune
+$(OUT)/bench/tune: bench/tune.c $(SHARED_RUNTIME)
+	@mkdir -p $(@D)
+	$(call step,LINK)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -o $@ $^ -ldl -lpthread
 
 # Fuzzers: one program, which finds its harness by its own name (tests/fuzz/harness.c).
 

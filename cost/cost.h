@@ -133,6 +133,11 @@ static inline double profile_executed(const Profile *profile)
 Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *launch, const LaunchChange *change,
                        unsigned jobs, const volatile sig_atomic_t *stop, const char **error);
 
+/* The profile of a run that was made with all counts (EmulatorOptions) and with this form, which has a body.
+ * 'original_threads': of the original's grid. */
+Profile *profile_of_run(Arena *arena, const FunctionForm *form, const Launch *launch, double original_threads,
+                        const EmulatorResult *result);
+
 enum { ESTIMATED_TRIPS = 16 };
 /* An assumed launch of the original kernel. */
 typedef struct AssumedLaunch {

@@ -74,6 +74,21 @@ static double product(const unsigned values[3])
     return all;
 }
 
+Profile *profile_of_run(Arena *arena, const FunctionForm *form, const Launch *launch, double original_threads,
+                        const EmulatorResult *result)
+{
+    ProfileBuilder all = {.arena = arena};
+    const EmulatorInst *counts = result->instructions, *end = counts + result->instruction_count;
+    while (counts < end)
+        counts = add_function(&all, form, counts, end);
+    Profile *profile = profile_finish(&all);
+    profile->blocks = product(launch->grid);
+    profile->block_threads = product(launch->block);
+    profile->original_threads = original_threads;
+    set_totals(arena, profile, result);
+    return profile;
+}
+
 Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *launch, const LaunchChange *change,
                        unsigned jobs, const volatile sig_atomic_t *stop, const char **error)
 {
@@ -101,15 +116,7 @@ Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *lau
     if (result->fault.kind != FAULT_NONE) {
         *error = fault_text(arena, module, &result->fault);
     } else {
-        ProfileBuilder all = {.arena = arena};
-        const EmulatorInst *counts = result->instructions, *end = counts + result->instruction_count;
-        while (counts < end)
-            counts = add_function(&all, &whole, counts, end);
-        profile = profile_finish(&all);
-        profile->blocks = product(changed->grid);
-        profile->block_threads = product(changed->block);
-        profile->original_threads = product(launch->grid) * product(launch->block);
-        set_totals(arena, profile, result);
+        profile = profile_of_run(arena, &whole, changed, product(launch->grid) * product(launch->block), result);
     }
     arena_free(scratch);
     body_free(own);

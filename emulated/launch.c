@@ -1,9 +1,10 @@
 /* Launches: the kernel runs in the emulator, on the device's memory. Time is counted: one nanosecond for each warp
- * instruction, and one for each 1,024 bytes copied or filled. */
+ * instruction, unless clock.c says how long the launch takes, and one for each 1,024 bytes copied or filled. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "emulated/clock.h"
 #include "emulated/driver.h"
 #include "emulated/driver_api.h"
 
@@ -166,6 +167,17 @@ static Launch launch_describe(Arena *arena, const EmulatedLaunch *wanted, const 
     return launch;
 }
 
+static double modelled_time(Arena *arena, const EmulatedLaunch *wanted, const FunctionForm *form, const Launch *launch,
+                            const EmulatorResult *result)
+{
+    const KernelFigures figures = kernel_figures(wanted->function);
+    const ClockPlace place = {.architecture = DEVICE_ARCHITECTURE,
+                              .multiprocessors = MULTIPROCESSORS,
+                              .registers = figures.registers,
+                              .shared = figures.shared + launch->dynamic_shared};
+    return clock_of_run(arena, &place, form, launch, result);
+}
+
 int emulated_run(const EmulatedLaunch *wanted)
 {
     LOCKED;
@@ -184,13 +196,26 @@ int emulated_run(const EmulatedLaunch *wanted)
     device.memories = memory_list(arena, &device.memory_count);
     device.images = image_list(&device.image_count);
     const Launch launch = launch_describe(arena, wanted, &device);
+    const char *reason;
+    FunctionForm form = {.function = wanted->function->function};
+    Body *body = clock_is_modelled() ? body_build((Function *)form.function, &reason) : NULL;
+    if (body) {
+        form.body = body;
+        options.forms = &form;
+        options.form_count = 1;
+        options.count_memory = options.count_reuse = options.count_blocks = options.count_instructions = true;
+    }
     EmulatorResult *result = emulator_run(arena, module, &launch, &options);
     if (result->fault.kind != FAULT_NONE)
         fprintf(stderr, "%s\n", fault_text(arena, module, &result->fault));
     else if (failure_is("wrong") && is_coarsened(wanted->function))
         corrupt(wanted);
-    device_clock += 1e-6 * (double)result->counters.warp_instructions;
+    if (body && result->fault.kind == FAULT_NONE)
+        device_clock += modelled_time(arena, wanted, &form, &launch, result);
+    else
+        device_clock += 1e-6 * (double)result->counters.warp_instructions;
     error = error_of(result->fault.kind);
+    body_free(body);
     arena_free(arena);
     return error;
 }

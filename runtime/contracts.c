@@ -5,7 +5,7 @@
 
 #include "runtime/runtime.h"
 
-enum { MOST_THREADS = 1024, CAPTURE_RELAXED = 2 };
+enum { MOST_THREADS = 1024 };
 
 static Contract *contracts;
 static pthread_mutex_t contracts_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -22,9 +22,12 @@ static void print_counts(void)
     FILE *out = strcmp(wanted, "1") == 0 ? stderr : fopen(wanted, "a");
     pthread_mutex_lock(&contracts_lock);
     for (const Contract *contract = contracts; out && contract; contract = contract->next)
-        if (contract->is_coarsened)
+    {
+        if (contract->is_coarsened || contract->tuning)
             fprintf(out, "ptxopt: kernel '%s': launches: %lu adapted, %lu of the original\n", contract->kernel,
                     contract->adapted, contract->originals);
+        tuning_print(contract, out);
+    }
     pthread_mutex_unlock(&contracts_lock);
     if (out && out != stderr)
         fclose(out);
@@ -124,6 +127,18 @@ static void read_pays(const Driver *driver, void *module, void *library, Contrac
         memset(contract->pays, 0, sizeof contract->pays);
 }
 
+void *variable_read(const Driver *driver, void *module, void *library, const char *prefix, const char *kernel,
+                    size_t *size)
+{
+    uint64_t address = 0;
+    *size = find_variable(driver, module, library, prefix, kernel, &address);
+    void *bytes = *size ? malloc(*size) : NULL;
+    if (bytes && copy_variable(driver, bytes, address, *size))
+        return bytes;
+    free(bytes);
+    return NULL;
+}
+
 static void *find_form(const Driver *driver, void *module, void *library, const Contract *contract, const char *form)
 {
     char *name = name_join("", contract->kernel, form);
@@ -163,6 +178,24 @@ static bool read_coarsened(const Driver *driver, void *module, void *library, Co
     return true;
 }
 
+bool form_read(const Driver *driver, void *module, void *library, const char *name, Contract *form)
+{
+    static const uint32_t unchanged[PTXOPT_CONTRACT_WORDS] = {PTXOPT_CONTRACT_MAGIC, 1, 0, 1, 1, 1, 0, 0, 0, 1};
+    uint64_t address = 0;
+    *form = (Contract){.driver = driver, .is_of_library = !module, .is_beside = true, .is_coarsened = true};
+    form->other = find_kernel(driver, module, library, name);
+    if (!form->other || !(form->kernel = strdup(name)))
+        return false;
+    const size_t size = find_variable(driver, module, library, "__ptxopt_launch_", name, &address);
+    if (!size)
+        memcpy(form->words, unchanged, sizeof unchanged);
+    else if (!copy_words(driver, form, address, size))
+        return false;
+    if (shared_factor(form) > 1)
+        form->function = form->other;
+    return true;
+}
+
 Contract *contract_read(const Driver *driver, void *module, void *library, const char *kernel)
 {
     Contract *contract = calloc(1, sizeof *contract);
@@ -172,14 +205,41 @@ Contract *contract_read(const Driver *driver, void *module, void *library, const
     contract->is_of_library = !module;
     if (!read_coarsened(driver, module, library, contract))
         read_beside(driver, module, library, contract);
+    if (!contract->is_coarsened)
+        tuning_read(contract, module, library);
     if (contract->other)
         read_pays(driver, module, library, contract);
     return contract;
 }
 
+const Contract *contract_with(const Contract *contract, const void *other)
+{
+    const Contract *form;
+    if (!contract || !other || contract->other == other)
+        return contract && other ? contract : NULL;
+    for (unsigned i = 1; contract->tuning && (form = tuning_form(contract->tuning, i)) != NULL; i++)
+        if (form->other == other)
+            return form;
+    return NULL;
+}
+
+/* True if both have the same forms to choose from, or none. */
+static bool same_tuning(const struct Tuning *one, const struct Tuning *other)
+{
+    const Contract *a = NULL, *b = NULL;
+    for (unsigned i = 1; one && other; i++) {
+        a = tuning_form(one, i);
+        b = tuning_form(other, i);
+        if (!a || !b || a->other != b->other)
+            return !a && !b;
+    }
+    return !one && !other;
+}
+
 bool contract_same(const Contract *one, const Contract *other)
 {
-    return strcmp(one->kernel, other->kernel) == 0 && one->is_coarsened == other->is_coarsened &&
+    return same_tuning(one->tuning, other->tuning) &&
+           strcmp(one->kernel, other->kernel) == 0 && one->is_coarsened == other->is_coarsened &&
            one->is_beside == other->is_beside && one->other == other->other &&
            memcmp(one->words, other->words, sizeof one->words) == 0 &&
            memcmp(one->pays, other->pays, sizeof one->pays) == 0;
@@ -187,6 +247,7 @@ bool contract_same(const Contract *one, const Contract *other)
 
 void contract_free(Contract *contract)
 {
+    tuning_free(contract->tuning);
     free(contract->kernel);
     free(contract);
 }
@@ -210,6 +271,10 @@ void node_set_other(const Driver *driver, const Contract *contract, KernelNode *
 
 int other_set(const Driver *driver, const Contract *contract, int attribute, int value, int device)
 {
+    const Contract *form;
+    for (unsigned i = 1; contract && contract->tuning && (form = tuning_form(contract->tuning, i)) != NULL; i++)
+        if (form->other != contract->other)
+            other_set(driver, form, attribute, value, device); /* a form that refuses it is not launched */
     if (!contract || !contract->other)
         return 0;
     if (!contract->is_of_library)
@@ -268,12 +333,6 @@ static bool grow_shared(Contract *contract, size_t shared)
     return false;
 }
 
-/* The numbers of a launch that contracts change. */
-typedef struct LaunchShape {
-    unsigned grid[3], block[3];
-    size_t shared;
-} LaunchShape;
-
 static LaunchShape shape_of(const unsigned grid[3], const unsigned block[3], size_t shared)
 {
     LaunchShape shape = {.shared = shared};
@@ -311,11 +370,23 @@ static bool is_coarsened_form(const Contract *contract, const void *other)
     return contract && contract->is_coarsened && (other != NULL) == contract->is_beside;
 }
 
-void *launch_decide(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared)
+bool form_adapt(const Contract *form, LaunchShape *launch)
+{
+    char why[256];
+    return ptxopt_launch_adapt_grid(form->words, launch->grid, launch->block, &launch->shared, why, sizeof why);
+}
+
+static void count(Contract *contract, bool is_adapted)
+{
+    __atomic_add_fetch(is_adapted ? &contract->adapted : &contract->originals, 1, __ATOMIC_RELAXED);
+}
+
+/* The predicted form of a launch, or the only one. */
+static Contract *decide_by_contract(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared)
 {
     char why[256];
     LaunchShape adapted = shape_of(grid, block, *shared);
-    if (!contract || !contract->is_coarsened)
+    if (!contract->is_coarsened)
         return NULL;
     bool fits = shape_adapt(contract, &adapted, why, sizeof why);
     if (fits && !grow_shared(contract, adapted.shared)) {
@@ -327,8 +398,70 @@ void *launch_decide(Contract *contract, unsigned grid[3], unsigned block[3], uns
         stop(contract->kernel, why);
     if (fits)
         shape_put(&adapted, grid, block, shared);
-    __atomic_add_fetch(fits ? &contract->adapted : &contract->originals, 1, __ATOMIC_RELAXED);
-    return form_of(contract, fits);
+    count(contract, fits);
+    return form_of(contract, fits) ? contract : NULL;
+}
+
+Contract *launch_begin(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared, void *stream,
+                       Timing *timing)
+{
+    if (timing)
+        timing->shape = NULL;
+    if (!contract || !contract->tuning)
+        return contract ? decide_by_contract(contract, grid, block, shared) : NULL;
+    const LaunchShape launch = shape_of(grid, block, *shared);
+    LaunchShape adapted;
+    const int number = timing ? tuning_turn(contract, &launch, &adapted, stream, timing)
+                              : tuning_known(contract, &launch, &adapted);
+    Contract *form = number > 0 ? tuning_form(contract->tuning, (unsigned)number) : NULL;
+    if (number < 0)
+        return decide_by_contract(contract, grid, block, shared);
+    if (form && !grow_shared(form, adapted.shared)) {
+        tuning_drop(contract, timing, &launch, (unsigned)number);
+        form = NULL;
+    } else if (form) {
+        shape_put(&adapted, grid, block, shared);
+    }
+    count(contract, form != NULL);
+    return form;
+}
+
+void launch_end(Contract *contract, Timing *timing, int error)
+{
+    if (timing->shape)
+        tuning_end(contract, timing, error);
+}
+
+Contract *launch_decide(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared)
+{
+    return launch_begin(contract, grid, block, shared, NULL, NULL);
+}
+
+/* True if all blocks of the form's launch are on the device at once. */
+static bool is_resident(const Contract *form, const LaunchShape *launch)
+{
+    const Driver *driver = form->driver;
+    const double blocks = (double)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    const int threads = (int)(launch->block[0] * launch->block[1] * launch->block[2]);
+    int each = 0;
+    return driver->occupancy && driver->occupancy(&each, form->other, threads, launch->shared, 0) == 0 &&
+           blocks <= (double)each * multiprocessors(driver);
+}
+
+/* The program may have chosen the grid by a query, which was about the predicted form. */
+Contract *launch_decide_resident(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared)
+{
+    if (!contract || !contract->tuning)
+        return launch_decide(contract, grid, block, shared);
+    const LaunchShape launch = shape_of(grid, block, *shared);
+    LaunchShape adapted;
+    const int number = tuning_known(contract, &launch, &adapted);
+    Contract *form = number > 0 ? tuning_form(contract->tuning, (unsigned)number) : NULL;
+    if (!form || !grow_shared(form, adapted.shared) || !is_resident(form, &adapted))
+        return decide_by_contract(contract, grid, block, shared);
+    shape_put(&adapted, grid, block, shared);
+    count(contract, true);
+    return form;
 }
 
 void launch_before(const Contract *contract, const void *other, unsigned grid[3], unsigned block[3], unsigned *shared)

@@ -217,18 +217,40 @@ static Dim3 pack(const unsigned numbers[3])
     return (Dim3){numbers[0], numbers[1], numbers[2]};
 }
 
-/* The other form of the kernel, if it is to be launched instead; NULL: the program's own. The launch is changed to what
- * that needs. */
-static void *decide(const void *kernel, Dim3 *grid, Dim3 *block, size_t *shared)
+/* A launch of the runtime's, while it is decided about and made. */
+typedef struct Call {
+    Contract *contract;
+    void *other; /* the form that is launched instead; NULL: the program's own */
+    Timing timing;
+} Call;
+
+typedef enum CallKind {
+    CALL_PLAIN,
+    CALL_SPECIAL,  /* it has attributes, and is not timed */
+    CALL_RESIDENT, /* all its blocks must be on the device at once */
+} CallKind;
+
+/* Decides about a launch, which is changed to what the form needs. */
+static Call call_begin(const void *kernel, Dim3 *grid, Dim3 *block, size_t *shared, void *stream, CallKind kind)
 {
     unsigned blocks[3], threads[3], bytes = (unsigned)*shared;
+    Call call = {.contract = contract_of(kernel)};
     unpack(grid, blocks);
     unpack(block, threads);
-    void *other = launch_decide(contract_of(kernel), blocks, threads, &bytes);
+    call.other = launched_form(
+        kind == CALL_RESIDENT  ? launch_decide_resident(call.contract, blocks, threads, &bytes)
+        : kind == CALL_SPECIAL ? launch_decide(call.contract, blocks, threads, &bytes)
+                               : launch_begin(call.contract, blocks, threads, &bytes, stream, &call.timing));
     *grid = pack(blocks);
     *block = pack(threads);
     *shared = *shared == (unsigned)*shared ? bytes : *shared;
-    return other;
+    return call;
+}
+
+static int call_end(Call *call, int error)
+{
+    launch_end(call->contract, &call->timing, error);
+    return error;
 }
 
 static int launch_other(void *other, Dim3 grid, Dim3 block, void **arguments, size_t shared, void *stream)
@@ -249,26 +271,30 @@ static int launch_other_cooperative(void *other, Dim3 grid, Dim3 block, void **a
 
 /* A launch function. If the driver refuses a launch, the runtime is given one without blocks: it refuses that too, and
  * so remembers an error for cudaGetLastError. */
-#define WRAP_LAUNCH(NAME, KERNEL, OTHER, DEFAULT)                                                                      \
+#define WRAP_LAUNCH(NAME, KERNEL, OTHER, DEFAULT, KIND)                                                                \
     extern int REAL(NAME)(KERNEL kernel, Dim3 grid, Dim3 block, void **arguments, size_t shared, void *stream)         \
         __attribute__((weak));                                                                                         \
     int ADAPTED(NAME)(KERNEL kernel, Dim3 grid, Dim3 block, void **arguments, size_t shared, void *stream)             \
     {                                                                                                                  \
-        void *other = decide(kernel, &grid, &block, &shared);                                                          \
-        int error = 0;                                                                                                 \
-        if (other &&                                                                                                   \
-            (error = OTHER(other, grid, block, arguments, shared, driver_stream(stream, DEFAULT))) != 0)               \
+        void *own = driver_stream(stream, DEFAULT);                                                                    \
+        Call call = call_begin(kernel, &grid, &block, &shared, own, KIND);                                             \
+        if (!call.other)                                                                                               \
+            return call_end(&call, REAL(NAME)(kernel, grid, block, arguments, shared, stream));                        \
+        int error = call_end(&call, OTHER(call.other, grid, block, arguments, shared, own));                           \
+        if (error)                                                                                                     \
             REAL(NAME)(kernel, (Dim3){0, 0, 0}, block, arguments, shared, stream);                                     \
-        return other ? error : REAL(NAME)(kernel, grid, block, arguments, shared, stream);                             \
+        return error;                                                                                                  \
     }
 
 /* Each with its twin for programs whose default stream is each thread's. */
-WRAP_LAUNCH(__cudaLaunchKernel, void *, launch_other, LEGACY_STREAM)
-WRAP_LAUNCH(__cudaLaunchKernel_ptsz, void *, launch_other, THREAD_STREAM)
-WRAP_LAUNCH(cudaLaunchKernel, const void *, launch_other, LEGACY_STREAM)
-WRAP_LAUNCH(cudaLaunchKernel_ptsz, const void *, launch_other, THREAD_STREAM)
-WRAP_LAUNCH(cudaLaunchCooperativeKernel, const void *, launch_other_cooperative, LEGACY_STREAM)
-WRAP_LAUNCH(cudaLaunchCooperativeKernel_ptsz, const void *, launch_other_cooperative, THREAD_STREAM)
+WRAP_LAUNCH(__cudaLaunchKernel, void *, launch_other, LEGACY_STREAM, CALL_PLAIN)
+WRAP_LAUNCH(__cudaLaunchKernel_ptsz, void *, launch_other, THREAD_STREAM, CALL_PLAIN)
+WRAP_LAUNCH(cudaLaunchKernel, const void *, launch_other, LEGACY_STREAM, CALL_PLAIN)
+WRAP_LAUNCH(cudaLaunchKernel_ptsz, const void *, launch_other, THREAD_STREAM, CALL_PLAIN)
+WRAP_LAUNCH(cudaLaunchCooperativeKernel, const void *, launch_other_cooperative, LEGACY_STREAM,
+            CALL_RESIDENT)
+WRAP_LAUNCH(cudaLaunchCooperativeKernel_ptsz, const void *, launch_other_cooperative, THREAD_STREAM,
+            CALL_RESIDENT)
 
 static int launch_other_config(void *other, const LaunchConfig *config, void **arguments, void *stream)
 {
@@ -276,19 +302,33 @@ static int launch_other_config(void *other, const LaunchConfig *config, void **a
     return driver.launch_ex ? driver.launch_ex(&given, other, arguments, NULL) : NOT_SUPPORTED;
 }
 
+/* An attribute is an int and, from its eighth byte, a value of 64 bytes. */
+static CallKind config_kind(const LaunchConfig *config)
+{
+    enum { COOPERATIVE = 2, VALUE = 2, ATTRIBUTE_INTS = 18 };
+    for (unsigned i = 0; i < config->attribute_count; i++) {
+        const int *attribute = (const int *)config->attributes + i * ATTRIBUTE_INTS;
+        if (attribute[0] == COOPERATIVE && attribute[VALUE])
+            return CALL_RESIDENT;
+    }
+    return config->attribute_count ? CALL_SPECIAL : CALL_PLAIN;
+}
+
 #define WRAP_CONFIG(NAME, DEFAULT)                                                                                     \
     extern int REAL(NAME)(const LaunchConfig *config, const void *kernel, void **arguments) __attribute__((weak));     \
     int ADAPTED(NAME)(const LaunchConfig *config, const void *kernel, void **arguments)                                \
     {                                                                                                                  \
         LaunchConfig adapted = *config;                                                                                \
-        void *other = decide(kernel, &adapted.grid, &adapted.block, &adapted.shared);                                  \
-        int error = 0;                                                                                                 \
-        if (other && (error = launch_other_config(other, &adapted, arguments,                                          \
-                                                        driver_stream(config->stream, DEFAULT))) != 0) {               \
+        void *own = driver_stream(config->stream, DEFAULT);                                                            \
+        Call call = call_begin(kernel, &adapted.grid, &adapted.block, &adapted.shared, own, config_kind(config));      \
+        if (!call.other)                                                                                               \
+            return call_end(&call, REAL(NAME)(&adapted, kernel, arguments));                                           \
+        int error = call_end(&call, launch_other_config(call.other, &adapted, arguments, own));                        \
+        if (error) {                                                                                                   \
             adapted.grid = (Dim3){0, 0, 0};                                                                            \
             REAL(NAME)(&adapted, kernel, arguments);                                                                   \
         }                                                                                                              \
-        return other ? error : REAL(NAME)(&adapted, kernel, arguments);                                                \
+        return error;                                                                                                  \
     }
 
 WRAP_CONFIG(cudaLaunchKernelExC, LEGACY_STREAM)
@@ -301,10 +341,10 @@ static bool node_decide(const KernelNode *given, KernelNode *node)
 {
     *node = node_copy(given, false);
     Contract *contract = contract_of(node->function);
-    bool is_other = launch_decide(contract, node->grid, node->block, &node->shared) != NULL;
-    if (is_other)
-        node_set_other(&driver, contract, node, true);
-    return is_other;
+    const Contract *form = launch_decide(contract, node->grid, node->block, &node->shared);
+    if (form)
+        node_set_other(&driver, form, node, true);
+    return form != NULL;
 }
 
 static int add_other(void **node, void *graph, void *const *needs, const void *edges, size_t count,
@@ -362,9 +402,9 @@ static const Entry *entry_of_other(const void *other, const Contract **contract)
     const Entry *found = NULL;
     for (const Entry *entry = entries; entry && !found; entry = entry->next)
         for (const Loaded *loaded = entry->loaded; loaded && !found; loaded = loaded->next)
-            if (loaded->contract->other && loaded->contract->other == other) {
+            if (contract_with(loaded->contract, other)) {
                 found = entry;
-                *contract = loaded->contract;
+                *contract = contract_with(loaded->contract, other);
             }
     pthread_mutex_unlock(&lock);
     return found;

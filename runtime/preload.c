@@ -168,33 +168,44 @@ OWN(int, cuKernelGetFunction, void **function, void *kernel)
 UNLOAD(cuModuleUnload)
 UNLOAD(cuLibraryUnload)
 
-/* The function that is launched instead of this one; the launch is changed to what it needs. */
-static void *launch_target(void *function, unsigned grid[3], unsigned block[3], unsigned *shared)
+/* The function that is launched instead of this one, or this one; the launch is changed to what it needs. */
+static void *launch_target(void *function, const Contract *form)
 {
-    void *other = launch_decide(contract_of(function), grid, block, shared);
-    return other ? other : function;
+    return form ? form->other : function;
 }
 
-#define LAUNCH(NAME)                                                                                                   \
+/* The stream of a launch function: the default one, 0, is another one in those that end in _ptsz. */
+enum { LEGACY_STREAM = 1, THREAD_STREAM = 2 };
+static void *own_stream(void *stream, uintptr_t default_stream)
+{
+    return stream ? stream : (void *)default_stream; // NOLINT: a constant of the CUDA API
+}
+
+#define LAUNCH(NAME, DEFAULT)                                                                                          \
     OWN(int, NAME, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,                \
         unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **arguments, void **extra)             \
     {                                                                                                                  \
         unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};                           \
-        function = launch_target(function, grid, block, &shared);                                                      \
-        return real_##NAME() ? real_##NAME()(function, grid[0], grid[1], grid[2], block[0], block[1], block[2],        \
-                                             shared, stream, arguments, extra)                                         \
-                             : NOT_FOUND;                                                                              \
+        Timing timing;                                                                                                 \
+        Contract *contract = contract_of(function);                                                                    \
+        Contract *form = launch_begin(contract, grid, block, &shared, own_stream(stream, DEFAULT), &timing);           \
+        function = launch_target(function, form);                                                                      \
+        int error = real_##NAME() ? real_##NAME()(function, grid[0], grid[1], grid[2], block[0], block[1], block[2],   \
+                                                  shared, stream, arguments, extra)                                    \
+                                  : NOT_FOUND;                                                                         \
+        launch_end(contract, &timing, error);                                                                          \
+        return error;                                                                                                  \
     }
 
-LAUNCH(cuLaunchKernel)
-LAUNCH(cuLaunchKernel_ptsz)
+LAUNCH(cuLaunchKernel, LEGACY_STREAM)
+LAUNCH(cuLaunchKernel_ptsz, THREAD_STREAM)
 
 #define COOPERATIVE(NAME)                                                                                              \
     OWN(int, NAME, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,                \
         unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **arguments)                           \
     {                                                                                                                  \
         unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};                           \
-        function = launch_target(function, grid, block, &shared);                                                      \
+        function = launch_target(function, launch_decide_resident(contract_of(function), grid, block, &shared));       \
         return real_##NAME() ? real_##NAME()(function, grid[0], grid[1], grid[2], block[0], block[1], block[2],        \
                                              shared, stream, arguments)                                                \
                              : NOT_FOUND;                                                                              \
@@ -203,16 +214,43 @@ LAUNCH(cuLaunchKernel_ptsz)
 COOPERATIVE(cuLaunchCooperativeKernel)
 COOPERATIVE(cuLaunchCooperativeKernel_ptsz)
 
-#define LAUNCH_EX(NAME)                                                                                                \
+/* An attribute is an int and, from its eighth byte, a value of 64 bytes. */
+static bool is_cooperative(const DriverConfig *config)
+{
+    enum { COOPERATIVE = 2, VALUE = 2, ATTRIBUTE_INTS = 18 };
+    for (unsigned i = 0; i < config->attribute_count; i++) {
+        const int *attribute = (const int *)config->attributes + i * ATTRIBUTE_INTS;
+        if (attribute[0] == COOPERATIVE && attribute[VALUE])
+            return true;
+    }
+    return false;
+}
+
+/* Decides about a launch; one with attributes is not timed. */
+static Contract *config_begin(Contract *contract, DriverConfig *config, void *stream, Timing *timing)
+{
+    timing->shape = NULL;
+    return is_cooperative(config) ? launch_decide_resident(contract, config->grid, config->block, &config->shared)
+           : config->attribute_count
+               ? launch_decide(contract, config->grid, config->block, &config->shared)
+               : launch_begin(contract, config->grid, config->block, &config->shared, stream, timing);
+}
+
+#define LAUNCH_EX(NAME, DEFAULT)                                                                                       \
     OWN(int, NAME, const DriverConfig *config, void *function, void **arguments, void **extra)                         \
     {                                                                                                                  \
         DriverConfig adapted = *config;                                                                                \
-        function = launch_target(function, adapted.grid, adapted.block, &adapted.shared);                              \
-        return real_##NAME() ? real_##NAME()(&adapted, function, arguments, extra) : NOT_FOUND;                        \
+        Timing timing;                                                                                                 \
+        Contract *contract = contract_of(function);                                                                    \
+        function = launch_target(                                                                                      \
+            function, config_begin(contract, &adapted, own_stream(config->stream, DEFAULT), &timing));                 \
+        int error = real_##NAME() ? real_##NAME()(&adapted, function, arguments, extra) : NOT_FOUND;                   \
+        launch_end(contract, &timing, error);                                                                          \
+        return error;                                                                                                  \
     }
 
-LAUNCH_EX(cuLaunchKernelEx)
-LAUNCH_EX(cuLaunchKernelEx_ptsz)
+LAUNCH_EX(cuLaunchKernelEx, LEGACY_STREAM)
+LAUNCH_EX(cuLaunchKernelEx_ptsz, THREAD_STREAM)
 
 /* Nodes of graphs. The first version of the parameters ends before the kernel. */
 
@@ -221,8 +259,9 @@ static KernelNode node_adapted(const KernelNode *given, bool has_kernel)
 {
     KernelNode node = node_copy(given, has_kernel);
     Contract *contract = contract_of(has_kernel && !node.function ? node.kernel : node.function);
-    if (launch_decide(contract, node.grid, node.block, &node.shared))
-        node_set_other(&driver, contract, &node, has_kernel);
+    const Contract *form = launch_decide(contract, node.grid, node.block, &node.shared);
+    if (form)
+        node_set_other(&driver, form, &node, has_kernel);
     return node;
 }
 
@@ -256,10 +295,33 @@ SET_NODE(cuGraphKernelNodeSetParams_v2, true)
 SET_INSTANCE_NODE(cuGraphExecKernelNodeSetParams, false)
 SET_INSTANCE_NODE(cuGraphExecKernelNodeSetParams_v2, true)
 
+/* The handle that the program has for the kernel of this form, which was chosen for it; with *form, its contract. NULL:
+ * it is not such a form. */
+static void *handle_of_form(const void *other, const Contract **form)
+{
+    void *handle = NULL;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < SLOTS && !handle; i++)
+        for (const Function *function = functions[i]; function && !handle; function = function->next)
+            if (function->handle && (function->contract->is_beside || function->contract->tuning) &&
+                (*form = contract_with(function->contract, other)) != NULL)
+                handle = (void *)function->handle;
+    pthread_mutex_unlock(&lock);
+    return handle;
+}
+
 /* Restores the original's kernel and launch: programs read parameters, change them, and set them again. */
 static void node_before(KernelNode *node, bool has_kernel)
 {
-    const Contract *contract = contract_of(has_kernel && !node->function ? node->kernel : node->function);
+    void **place = has_kernel && !node->function ? &node->kernel : &node->function;
+    const Contract *form = NULL;
+    void *handle = handle_of_form(*place, &form);
+    if (handle) {
+        launch_before(form, *place, node->grid, node->block, &node->shared);
+        *place = handle;
+        return;
+    }
+    const Contract *contract = contract_of(*place);
     launch_before(contract, NULL, node->grid, node->block, &node->shared);
 }
 

@@ -82,8 +82,7 @@ static bool set_field(Device *device, const char *name, const json_t *value)
     return false;
 }
 
-/* Reduces the device to 'count' SMs with their share of L2 and DRAM. */
-static void device_slice(Device *device, double count)
+void device_slice(Device *device, double count)
 {
     double share = count / device->multiprocessors;
     device->multiprocessors = count;

@@ -115,6 +115,8 @@ typedef struct Device {
 
 /* The device of the architecture, or of the nearest one below (the first in the table if there is none). */
 const Device *device_for(unsigned architecture);
+/* Reduces the device to 'count' SMs with their share of L2 and DRAM. */
+void device_slice(Device *device, double count);
 /* Changes the members of *device that the machine file (docs/formats.md) names. False, with *error set to a message in
  * the arena, if the file cannot be read or is invalid. */
 bool device_read(Arena *arena, const char *path, Device *device, const char **error);

@@ -36,7 +36,9 @@ void nvcc_help(void)
              "\n"
              "Environment: PTXOPT_REAL_NVCC names the real nvcc; PTXOPT_STRICT=1 is -strict; PTXOPT_STATS names a\n"
              "table to which each kernel's figures are added (ptxopt stats); when the program runs,\n"
-             "PTXOPT_LAUNCH_REPORT=1 prints how often each coarsened kernel was launched. Manual: man ptxopt-nvcc\n"
+             "PTXOPT_LAUNCH_REPORT=1 prints how often each coarsened kernel was launched, and PTXOPT_TUNE=learn, use\n"
+             "or off says whether kernels with several forms (-Xptxas -tune) learn which is the fastest. Manual:\n"
+             "man ptxopt-nvcc\n"
              "\n"
              "The options of nvcc:\n");
 }

@@ -285,14 +285,14 @@ static void test_decide(void **state)
     assert_int_equal(shared, 100);
     assert_int_equal(contract->adapted, 1);
     block[0] = 63;
-    assert_ptr_equal(launch_decide(contract, grid, block, &shared), &other_kernel);
+    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared)), &other_kernel);
     assert_int_equal(block[0], 63);
     assert_int_equal(contract->originals, 1);
     contract_free(contract);
 
     contract = beside(plain);
     block[0] = 64;
-    assert_ptr_equal(launch_decide(contract, grid, block, &shared), &other_kernel);
+    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared)), &other_kernel);
     assert_int_equal(block[0], 32);
     block[0] = 63;
     assert_null(launch_decide(contract, grid, block, &shared));
@@ -322,7 +322,7 @@ static void test_shared(void **state)
     /* More than there is: the original, with what it asked for; what is less is given again. */
     grid[1] = 4;
     shared = 99999;
-    assert_ptr_equal(launch_decide(contract, grid, block, &shared), &other_kernel);
+    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared)), &other_kernel);
     assert_int_equal(shared, 99999);
     assert_int_equal(grid[1], 4);
     shared = 128;
@@ -331,7 +331,7 @@ static void test_shared(void **state)
     /* None is needed; the launch is the original's. */
     int calls = gpu.shared_calls;
     grid[1] = 3;
-    assert_ptr_equal(launch_decide(contract, grid, block, &shared), &other_kernel);
+    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared)), &other_kernel);
     grid[1] = 4;
     shared = 0;
     assert_null(launch_decide(contract, grid, block, &shared));
@@ -349,7 +349,7 @@ static void test_shared_of_library(void **state)
     variable(0, "__ptxopt_beside_mm", grid_form, 4 * PTXOPT_CONTRACT_WORDS);
     gpu.kernels[0] = "mm__ptxopt_coarsened";
     Contract *contract = contract_read(&driver, NULL, gpu.library, "mm");
-    assert_ptr_equal(launch_decide(contract, grid, block, &shared), &other_kernel);
+    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared)), &other_kernel);
     assert_ptr_equal(gpu.set_function, &function_of_other);
     contract_free(contract);
 }
@@ -368,10 +368,10 @@ static void test_pays(void **state)
     Contract *contract = contract_read(&driver, gpu.module, NULL, "mm");
     assert_null(launch_decide(contract, grid, block, &shared)); /* 2,048 threads for two SMs */
     block[0] = 62;
-    assert_ptr_equal(launch_decide(contract, grid, block, &shared), &other_kernel);
+    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared)), &other_kernel);
     block[0] = 64;
     gpu.device = 1; /* three SMs: too few threads */
-    assert_ptr_equal(launch_decide(contract, grid, block, &shared), &other_kernel);
+    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared)), &other_kernel);
     gpu.device = 0;
     assert_null(launch_decide(contract, grid, block, &shared));
     assert_int_equal(gpu.attribute_calls, 2); /* once for each device */

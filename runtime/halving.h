@@ -1,0 +1,50 @@
+/* Which of several forms is the fastest, by successive halving: all run, those that are likely slower drop out, and the
+ * rest run more often. The original is arm 0. Nothing here knows about launches. */
+#ifndef PTXOPT_RUNTIME_HALVING_H
+#define PTXOPT_RUNTIME_HALVING_H
+
+#include <stdbool.h>
+
+/* Arms: the original, and the most forms that -tune adds. Samples: of one arm; the race ends before it has more. */
+enum { MOST_ARMS = 16, MOST_SAMPLES = 40 };
+
+typedef struct Arm {
+    bool is_out;
+    unsigned issued;   /* timed launches that were begun */
+    unsigned received; /* whose times are known; that of the first, which may load code, does not count */
+    unsigned count;
+    float samples[MOST_SAMPLES]; /* milliseconds */
+} Arm;
+
+typedef struct Race {
+    unsigned arm_count;
+    unsigned quota; /* of timed launches that each arm shall have in this round */
+    unsigned left;  /* of the timed launches of the whole race */
+    unsigned lost;  /* whose times could not be had */
+    int winner;     /* -1: it goes on */
+    Arm arms[MOST_ARMS];
+} Race;
+
+/* A mean, and what is uncertain about it. */
+typedef struct Estimate {
+    unsigned count;
+    double mean, variance; /* of one sample */
+} Estimate;
+
+/* How sure a comparison must be: the probability of the times if the forms are equally fast. */
+typedef enum Certainty { CERTAIN_FIFTH, CERTAIN_TWENTIETH, CERTAIN_HUNDREDTH, CERTAINTY_COUNT } Certainty;
+
+void race_begin(Race *race, unsigned arm_count);
+/* Takes an arm out, because its form cannot be launched. The original stays. */
+void race_drop(Race *race, unsigned arm);
+/* The arm whose launch is to be timed now, which is taken as begun; -1: none until more times are known. */
+int race_next(Race *race);
+/* Adds the time of a launch that was begun; one that is not positive is lost. */
+void race_add(Race *race, unsigned arm, float milliseconds);
+/* The arm with the lowest mean so far. */
+unsigned race_leader(const Race *race);
+Estimate arm_estimate(const Arm *arm);
+/* True if the second is slower than the first, by Welch's test. */
+bool is_slower(const Estimate *fast, const Estimate *slow, Certainty certainty);
+
+#endif

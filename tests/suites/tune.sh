@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# Choosing forms by measured time, without a GPU: programs run on the emulated driver, whose events have the predicted
+# times with noise, and must compute the same as without a choice, in every launch; what one run learns, the next one
+# uses. Then programs of the runtime, if nvcc is installed.
+set -uo pipefail
+
+tmp="$(mktemp -d)"
+trap 'rm -rf "$tmp"' EXIT
+errors="${TEST_TMP:?}/errors"
+. tests/suites/result.bash
+. tests/suites/programs.bash
+tools="$(dirname "$(realpath "${PTXOPT:?}")")"
+root="$PWD"
+emulated="$(realpath "${BUILD:?}/emulated")"
+preload="$(realpath "$BUILD/runtime/libptxopt-launch.so")"
+if [ "$(basename "$BUILD")" != build ]; then
+    echo "the sanitizers cannot be loaded into other programs"
+    exit 77
+fi
+CC="${CC:-cc}"
+unset PTXOPT_LAUNCH_REPORT PTXOPT_TUNE
+export XDG_CACHE_HOME="$tmp/home"
+store="$XDG_CACHE_HOME/ptxopt/Emulated-GPU.sqlite"
+
+# $1: name; $2: exit status; $3: pattern of the output; $4...: the command.
+runs() {
+    local name="$1" wanted="$2" pattern="$3" status
+    shift 3
+    (env LD_LIBRARY_PATH="$emulated" PTXOPT_EMULATED_NOISE=0.05 "$@" >"$tmp/out" 2>"$errors"; exit $?) 2>/dev/null
+    status=$?
+    cat "$errors" >>"$tmp/out"
+    if [ "$status" -ne "$wanted" ]; then
+        result "$name" "exit status $status: $(tail -n 3 "$tmp/out")"
+    else
+        result "$name" "$(grep -qE "$pattern" "$tmp/out" || echo "'$pattern' is not in: $(head -n 3 "$tmp/out")")"
+    fi
+}
+
+result "a C program" "$($CC -std=gnu11 -Wall -Wextra -Werror -o "$tmp/tuned" tests/launching/tuned.c -L"$emulated" \
+    -l:libcuda.so.1 -lpthread 2>&1 | head -n 3)"
+if ! "$PTXOPT" -q -tune -arch sm_90 -O1 -o "$tmp/step.ptx" tests/launching/step.ptx 2>"$errors"; then
+    echo "skip choosing by measured time: $(head -n 1 "$errors")"
+    exit "$failed"
+fi
+adapted=(LD_PRELOAD="$preload" "$tmp/tuned")
+for way in plain streams threads graph captured sizes attributes library reset; do
+    for mode in learn use off; do
+        runs "$way, $mode" 0 "^0 wrong" PTXOPT_TUNE=$mode "${adapted[@]}" $way "$tmp/step.ptx" 40
+    done
+    runs "$way, not adapted" 0 "^0 wrong" "$tmp/tuned" $way "$tmp/step.ptx" 10
+    rm -rf "$XDG_CACHE_HOME"
+done
+runs "another word" 0 "PTXOPT_TUNE=lern: expected 'learn', 'use' or 'off'" PTXOPT_TUNE=lern "${adapted[@]}" plain \
+    "$tmp/step.ptx" 1
+
+# One run learns, and the next ones use that at once.
+export PTXOPT_LAUNCH_REPORT=1
+chosen="step', grid 32,1,1, block 128,1,1: b?x[0-9].*, in 0\.[0-9]* of the original's time"
+runs "use, nothing is known" 0 "grid 32,1,1, block 128,1,1: not known yet, 0 launches timed" PTXOPT_TUNE=use \
+    "${adapted[@]}" plain "$tmp/step.ptx" 4
+runs "learn" 0 "$chosen, (1[6-9]|2[0-9]|3[0-3]) launches timed" "${adapted[@]}" plain "$tmp/step.ptx" 60
+runs "use" 0 "$chosen, 0 launches timed" PTXOPT_TUNE=use "${adapted[@]}" plain "$tmp/step.ptx" 4
+runs "use: no launch of the original" 0 "launches: 4 adapted, 0 of the original" PTXOPT_TUNE=use "${adapted[@]}" plain \
+    "$tmp/step.ptx" 4
+runs "learn, known already" 0 "$chosen, 0 launches timed" "${adapted[@]}" plain "$tmp/step.ptx" 40
+runs "off" 0 "launches: 0 adapted, 4 of the original|launches: 4 adapted" PTXOPT_TUNE=off "${adapted[@]}" plain \
+    "$tmp/step.ptx" 4
+result "off: nothing is printed of it" "$(grep 'grid 32' "$tmp/out")"
+runs "list" 0 "^Emulated GPU, driver 13.0, step: grid 32,1,1, block 128,1,1: b?x" "$PTXOPT" tune -list
+"$PTXOPT" tune -list >"$tmp/before"
+result "export" "$("$PTXOPT" tune -export "$tmp/caches" 2>&1)"
+result "export: Kernel Tuner's format" "$(python3 - "$tmp"/caches/*.json <<'END'
+import json, re, sys
+for path in sys.argv[1:]:
+    cache = json.load(open(path))
+    needed = ["schema_version", "device_name", "kernel_name", "problem_size", "tune_params_keys", "tune_params",
+              "objective", "cache"]
+    print(*[name for name in needed if name not in cache])
+    times = ["time", "compile_time", "verification_time", "benchmark_time", "strategy_time", "framework_time",
+             "timestamp"]
+    for key, entry in cache["cache"].items():
+        if not re.fullmatch(r"\d+(,\d+)*", key) or any(name not in entry for name in times):
+            print(key)
+END
+)"
+rm -rf "$XDG_CACHE_HOME"
+result "list, no store" "$("$PTXOPT" tune -list 2>&1)"
+result "import" "$("$PTXOPT" tune -import "$tmp"/caches/*.json 2>&1)"
+result "import: the same" "$("$PTXOPT" tune -list | diff "$tmp/before" -)"
+runs "import: used" 0 "$chosen, 0 launches timed" PTXOPT_TUNE=use "${adapted[@]}" plain "$tmp/step.ptx" 4
+echo '{"cache": {}}' >"$tmp/other.json"
+runs "import, another file" 1 "it has no member \"ptxopt\"" "$PTXOPT" tune -import "$tmp/other.json"
+runs "export, no folder" 1 "cannot make '/dev/null/caches'" "$PTXOPT" tune -export /dev/null/caches
+runs "tune alone" 2 "expected -list, -export FOLDER or -import FILE" "$PTXOPT" tune
+
+# Nothing can break a program: processes at once, one that is killed, and stores that cannot be used.
+rm -rf "$XDG_CACHE_HOME"
+for i in 1 2 3; do
+    LD_LIBRARY_PATH="$emulated" PTXOPT_EMULATED_NOISE=0.05 PTXOPT_EMULATED_SEED=$i LD_PRELOAD="$preload" \
+        "$tmp/tuned" streams "$tmp/step.ptx" 60 >"$tmp/process$i" 2>&1 &
+done
+wait
+result "three processes" "$(grep -L '^0 wrong' "$tmp"/process?)"
+runs "three processes: both shapes are known" 0 "grid 16,1,1, block 128" "$PTXOPT" tune -list
+for i in 1 2 3 4 5; do
+    LD_LIBRARY_PATH="$emulated" PTXOPT_EMULATED_NOISE=0.05 LD_PRELOAD="$preload" "$tmp/tuned" sizes "$tmp/step.ptx" \
+        2000 >/dev/null 2>&1 &
+    sleep 0.$i
+    kill -9 $! 2>/dev/null
+    wait $! 2>/dev/null
+done
+runs "after processes that were killed" 0 "$chosen, 0 launches timed" "${adapted[@]}" plain "$tmp/step.ptx" 40
+runs "killed at its end" 137 "^0 wrong" ENDS_BY_KILL=1 "${adapted[@]}" plain "$tmp/step.ptx" 60
+printf '%0200d\n' 0 >"$store"
+runs "a damaged store" 0 "what is learned about launches is not kept: file is not a database" "${adapted[@]}" plain \
+    "$tmp/step.ptx" 60
+runs "a damaged store is made anew" 0 "$chosen, 0 launches timed" "${adapted[@]}" plain "$tmp/step.ptx" 4
+runs "no home" 0 "is not kept: there is no home folder" XDG_CACHE_HOME= HOME= "${adapted[@]}" plain "$tmp/step.ptx" 60
+result "no home: learns all the same" "$(grep -qE "$chosen, [1-9]" "$tmp/out" || echo "it does not")"
+runs "a home that cannot be written" 0 "is not kept: unable to open database file" XDG_CACHE_HOME=/dev/null/none \
+    "${adapted[@]}" plain "$tmp/step.ptx" 60
+mkdir "$tmp/without" && echo nothing >"$tmp/without/libsqlite3.so.0"
+runs "no SQLite" 0 "is not kept: libsqlite3.so.0 is not installed" LD_LIBRARY_PATH="$emulated:$tmp/without" \
+    "${adapted[@]}" plain "$tmp/step.ptx" 60
+result "no SQLite: learns all the same" "$(grep -qE "$chosen, [1-9]" "$tmp/out" || echo "it does not")"
+result "no SQLite: one message" "$(grep -c 'is not kept' "$tmp/out" | grep -v '^1$')"
+unset PTXOPT_LAUNCH_REPORT
+
+real="$(nvidia_program PTXOPT_REAL_NVCC nvcc)"
+if [ -z "$real" ]; then
+    echo "skip a whole program: no nvcc"
+    exit "$failed"
+fi
+export PTXOPT_REAL_NVCC="$real"
+nvcc="$tools/ptxopt-nvcc"
+cp tests/launching/program.cu "$tmp/app.cu"
+cp tests/launching/launches.cu "$tmp"
+cd "$tmp" || exit 1
+# $1: name; $2...: the command.
+builds() {
+    local name="$1"
+    shift
+    result "$name" "$("$@" >"$tmp/out" 2>"$errors" || echo "exit status $?")"
+}
+tune=(-Xptxas -tune=3 -Xptxopt -q,-O1)
+builds "app" "$nvcc" -cudart shared -arch=sm_90 "${tune[@]}" app.cu -o app
+builds "app, a static runtime" "$nvcc" -cudart static -L"$emulated/static" -arch=sm_90 "${tune[@]}" app.cu -o app-static
+builds "app, threads with streams of their own" "$nvcc" -cudart shared -default-stream per-thread -arch=sm_90 \
+    "${tune[@]}" app.cu -o app-streams
+for program in app app-static app-streams; do
+    for mode in learn use off; do
+        runs "$program, $mode" 0 "^0 wrong, 1536 counted of 1536, at most 1024 threads, some time" PTXOPT_TUNE=$mode \
+            ./$program 128
+        runs "$program, $mode, another block" 0 "^0 wrong, 1524 counted of 1524" PTXOPT_TUNE=$mode ./$program 127
+    done
+done
+rm -rf "$XDG_CACHE_HOME"
+builds "launches, nvcc alone" "$real" -cudart shared -arch=sm_90 launches.cu -o launches-plain
+builds "launches" "$nvcc" -cudart shared -arch=sm_90 "${tune[@]}" launches.cu -o launches
+for program in launches-plain launches; do
+    for block in 128 127; do
+        runs "$program, $block" 0 "^library, as it lists them: 0 wrong" ./$program $block \
+            "$root/tests/launching/reverse.ptx"
+        result "$program, $block: all right" "$(grep -E ': [1-9][0-9]* wrong' "$tmp/out")"
+        result "$program, $block: what is asked for" "$(grep -qx "a node has blocks of $block threads of this kernel" \
+            "$tmp/out" && grep -qx 'too large: too many blocks in cooperative launch' "$tmp/out" || cat "$tmp/out")"
+    done
+done
+exit "$failed"

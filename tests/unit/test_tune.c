@@ -1,0 +1,664 @@
+/* Choosing a form by measured time (runtime/tune.c and its neighbours, store/), on a driver that the tests script. */
+#include "runtime/halving.h"
+#include "runtime/runtime.h"
+#include "store/store.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { OK = 0, FAILED = 1, NOT_READY = 600, FORMS = 3, KEYS = 100, MOST_LAUNCHES = 400 };
+
+/* Noise: the same in each run. */
+
+static uint64_t random_state;
+
+static double random_unit(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return ((double)(random_state >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double random_normal(void)
+{
+    const double turn = 6.283185307179586;
+    return sqrt(-2 * log(random_unit())) * cos(turn * random_unit());
+}
+
+/* The rule. */
+
+typedef struct Contest {
+    unsigned right, near, worse; /* of all keys: the fastest won, or one within 2% of it; slower than the original */
+    unsigned launches;
+} Contest;
+
+static int run_race(Race *race, const double *times, unsigned arms, double noise)
+{
+    race_begin(race, arms);
+    while (race->winner < 0) {
+        const int arm = race_next(race);
+        assert_true(arm >= 0 && !race->arms[arm].is_out);
+        race_add(race, (unsigned)arm, (float)(times[arm] * (1 + noise * random_normal())));
+    }
+    return race->winner;
+}
+
+static Contest contest(unsigned arms, double noise, double fastest, double slowest)
+{
+    Contest result = {0};
+    for (unsigned key = 0; key < KEYS; key++) {
+        double times[MOST_ARMS] = {0.02 * exp(6 * random_unit())};
+        unsigned best = 0;
+        for (unsigned i = 1; i < arms; i++) {
+            times[i] = times[0] * fastest * pow(slowest / fastest, random_unit());
+            best = times[i] < times[best] ? i : best;
+        }
+        Race race;
+        const int winner = run_race(&race, times, arms, noise);
+        for (unsigned i = 0; i < arms; i++)
+            result.launches += race.arms[i].issued;
+        result.right += (unsigned)winner == best;
+        result.near += times[winner] <= 1.02 * times[best];
+        result.worse += times[winner] > 1.01 * times[0];
+    }
+    return result;
+}
+
+static void test_best_form(void **state)
+{
+    (void)state;
+    random_state = 2026;
+    for (unsigned arms = 2; arms <= 8; arms *= 2) {
+        const Contest result = contest(arms, 0.05, 0.6, 1.5);
+        print_message("%u forms, 5%% noise: %u of %u right, %u within 2%%, %.1f launches a form\n", arms, result.right,
+                      KEYS, result.near, (double)result.launches / (KEYS * arms));
+        assert_true(result.right >= 94 && result.near >= 95);
+        assert_true(result.worse <= 1);
+        assert_true(result.launches <= 8 * arms * KEYS);
+    }
+}
+
+static void test_original_stays(void **state)
+{
+    (void)state;
+    Race race;
+    const double alike[] = {1, 0.994, 0.995, 0.996}, slower[] = {1, 1.3, 1.1, 2}, one[] = {1};
+    random_state = 7;
+    for (unsigned i = 0; i < 50; i++) {
+        assert_int_equal(run_race(&race, alike, 4, 0), 0);
+        assert_int_equal(run_race(&race, slower, 4, 0.05), 0);
+    }
+    assert_int_equal(run_race(&race, one, 1, 0), 0);
+}
+
+/* A launch that something else disturbs does not decide. */
+static void test_outliers(void **state)
+{
+    (void)state;
+    Arm arm = {.count = 5, .samples = {1, 1.1f, 20, 0.9f, 1}};
+    const Estimate estimate = arm_estimate(&arm);
+    assert_int_equal(estimate.count, 4);
+    assert_true(fabs(estimate.mean - 1) < 1e-6 && estimate.variance < 0.01);
+    const Estimate slow = {.count = 4, .mean = 1.4, .variance = 0.01};
+    const Estimate unsure = {.count = 4, .mean = 1.4, .variance = 1};
+    assert_true(is_slower(&estimate, &slow, CERTAIN_HUNDREDTH));
+    assert_false(is_slower(&slow, &estimate, CERTAIN_FIFTH));
+    assert_false(is_slower(&estimate, &unsure, CERTAIN_TWENTIETH));
+    const Estimate single = {.count = 1, .mean = 9, .variance = 0.01};
+    assert_false(is_slower(&estimate, &single, CERTAIN_FIFTH));
+}
+
+/* A form that cannot be launched leaves the race, which goes on. */
+static void test_dropped(void **state)
+{
+    (void)state;
+    Race race;
+    race_begin(&race, 3);
+    for (unsigned i = 0; i < 4; i++)
+        for (unsigned arm = 0; arm < 2; arm++) {
+            assert_true(race_next(&race) >= 0);
+            race_add(&race, arm, arm ? 1 : 2);
+        }
+    assert_int_equal(race.winner, -1); /* it waits for the third */
+    race_drop(&race, 2);
+    assert_int_equal(race.winner, 1);
+    race_begin(&race, 2);
+    race_drop(&race, 1);
+    assert_int_equal(race.winner, 0);
+    race_begin(&race, 2); /* a launch whose time is lost is made again */
+    for (unsigned i = 0; i < 20; i++) {
+        const int arm = race_next(&race);
+        assert_true(arm >= 0);
+        race_add(&race, (unsigned)arm, 0);
+    }
+    assert_int_equal(race.lost, 20);
+    assert_int_equal(race.winner, -1);
+}
+
+/* Launches, on a driver whose kernels take the times that the test sets. */
+
+static struct {
+    double times[FORMS + 1], noise; /* milliseconds of a launch of each form */
+    double clock;
+    double ready; /* events later than this have not happened yet */
+    int mode, captured, records, creations, last, device, version;
+    bool fails_to_record, is_forgetful;
+} gpu;
+
+typedef struct Event {
+    double time;
+} Event;
+
+static char kernels[FORMS];
+static const char words[] = "x2\0x4\0vectors";
+static uint8_t table[32 + sizeof words];
+static uint32_t contracts[FORMS][PTXOPT_CONTRACT_WORDS];
+
+static int find_variable(uint64_t *address, size_t *size, void *module, const char *name)
+{
+    (void)module;
+    unsigned number;
+    if (strcmp(name, "__ptxopt_tune_k") == 0) {
+        *address = (uint64_t)(uintptr_t)table;
+        *size = sizeof table;
+        return OK;
+    }
+    if (sscanf(name, "__ptxopt_launch_k__ptxopt_form%u", &number) == 1 && contracts[number - 1][0]) {
+        *address = (uint64_t)(uintptr_t)contracts[number - 1];
+        *size = sizeof contracts[number - 1];
+        return OK;
+    }
+    return FAILED;
+}
+
+static int find_kernel(void **found, void *module, const char *name)
+{
+    (void)module;
+    unsigned number;
+    if (gpu.is_forgetful || sscanf(name, "k__ptxopt_form%u", &number) != 1)
+        return FAILED;
+    *found = &kernels[number - 1];
+    return OK;
+}
+
+static int copy_out(void *to, uint64_t from, size_t size)
+{
+    memcpy(to, (const void *)(uintptr_t)from, size);
+    return OK;
+}
+
+static int exchange_mode(int *mode)
+{
+    const int before = gpu.mode;
+    gpu.mode = *mode;
+    *mode = before;
+    return OK;
+}
+
+static int is_capturing(void *stream, int *status)
+{
+    *status = gpu.captured;
+    return stream == &gpu.captured ? FAILED : OK;
+}
+
+static int event_create(void **event, unsigned flags)
+{
+    assert_int_equal(flags, 0);
+    assert_int_equal(gpu.mode, CAPTURE_RELAXED);
+    gpu.creations++;
+    *event = calloc(1, sizeof(Event));
+    return OK;
+}
+
+static int event_record(void *event, void *stream)
+{
+    (void)stream;
+    assert_int_equal(gpu.mode, CAPTURE_RELAXED);
+    assert_false(gpu.captured);
+    gpu.records++;
+    ((Event *)event)->time = gpu.clock;
+    return gpu.fails_to_record ? FAILED : OK;
+}
+
+static int event_query(void *event)
+{
+    return ((Event *)event)->time > gpu.ready ? NOT_READY : OK;
+}
+
+static int event_elapsed(float *milliseconds, void *start, void *end)
+{
+    *milliseconds = (float)(((Event *)end)->time - ((Event *)start)->time);
+    return OK;
+}
+
+static int current_device(int *device)
+{
+    *device = gpu.device;
+    return OK;
+}
+
+static int current_context(void **context)
+{
+    *context = &gpu;
+    return OK;
+}
+
+static int driver_version(int *version)
+{
+    *version = gpu.version;
+    return OK;
+}
+
+static int device_name(char *name, int length, int device)
+{
+    snprintf(name, (size_t)length, "Test GPU %d", device);
+    return OK;
+}
+
+static const Driver driver = {
+    .module_global = find_variable,
+    .module_function = find_kernel,
+    .copy_out = copy_out,
+    .exchange_capture_mode = exchange_mode,
+    .stream_is_capturing = is_capturing,
+    .event_create = event_create,
+    .event_record = event_record,
+    .event_query = event_query,
+    .event_elapsed = event_elapsed,
+    .current_device = current_device,
+    .current_context = current_context,
+    .driver_version = driver_version,
+    .device_name = device_name,
+};
+
+/* A module whose kernel has three forms, which halve, quarter and keep the block, of this content. */
+static void reset(uint32_t content)
+{
+    const uint32_t header[8] = {0x4e545850, 1, FORMS, 1, content, 0};
+    memset(&gpu, 0, sizeof gpu);
+    gpu.ready = 1e30;
+    gpu.version = 12040;
+    memset(table, 0, sizeof table);
+    memcpy(table, header, sizeof header);
+    memcpy(table + sizeof header, words, sizeof words);
+    memset(contracts, 0, sizeof contracts);
+    for (unsigned i = 0; i < 2; i++) {
+        const uint32_t halves[PTXOPT_CONTRACT_WORDS] = {PTXOPT_CONTRACT_MAGIC, 1, 0, 2u << i, 1, 1, 0, 0, 0, 1};
+        memcpy(contracts[i], halves, sizeof halves);
+    }
+}
+
+static Contract *tuned(uint32_t content)
+{
+    reset(content);
+    return contract_read(&driver, &gpu, NULL, "k");
+}
+
+/* Launches once, as an adapter does; returns the form. */
+static int launch(Contract *contract, unsigned threads, void *stream)
+{
+    unsigned grid[3] = {8, 1, 1}, block[3] = {threads, 1, 1}, shared = 0;
+    Timing timing;
+    const Contract *form = launch_begin(contract, grid, block, &shared, stream, &timing);
+    const int number = form ? (int)((char *)form->other - kernels) + 1 : 0;
+    assert_int_equal(block[0], number == 1 ? threads / 2 : number == 2 ? threads / 4 : threads);
+    assert_int_equal(gpu.mode, 0);
+    gpu.clock += gpu.times[number] * (1 + gpu.noise * random_normal());
+    launch_end(contract, &timing, OK);
+    assert_int_equal(gpu.mode, 0);
+    return number;
+}
+
+static void set_times(double original, double first, double second, double third)
+{
+    const double times[FORMS + 1] = {original, first, second, third};
+    memcpy(gpu.times, times, sizeof times);
+}
+
+static int launch_often(Contract *contract, unsigned threads, unsigned times)
+{
+    int number = 0;
+    for (unsigned i = 0; i < times; i++)
+        number = launch(contract, threads, NULL);
+    return number;
+}
+
+static void test_turns(void **state)
+{
+    (void)state;
+    Contract *contract = tuned(1);
+    unsigned often[FORMS + 1] = {0};
+    set_times(1, 0.9, 0.7, 1.2);
+    for (unsigned i = 0; i < 16; i++)
+        often[launch(contract, 128, NULL)]++;
+    for (unsigned i = 0; i <= FORMS; i++)
+        assert_int_equal(often[i], 4);
+    assert_int_equal(launch_often(contract, 128, 50), 2);
+    const int records = gpu.records, creations = gpu.creations;
+    assert_int_equal(launch_often(contract, 128, 60), 2);
+    assert_true(gpu.records <= records + 4); /* one launch of 64 is timed */
+    assert_int_equal(gpu.creations, creations);
+    /* Another shape is another matter, and one that some forms do not allow knows only the others. */
+    set_times(1, 0.5, 0.7, 1.2);
+    assert_int_equal(launch_often(contract, 64, 60), 1);
+    assert_int_equal(launch_often(contract, 127, 60), 0);
+    assert_int_equal(contract->adapted + contract->originals, 16 + 50 + 60 + 60 + 60);
+}
+
+/* Times that are not known yet are not waited for: the predicted form, and then the best so far, is launched. */
+static void test_not_ready(void **state)
+{
+    (void)state;
+    Contract *contract = tuned(2);
+    set_times(1, 0.9, 0.7, 1.2);
+    gpu.ready = -1;
+    launch_often(contract, 128, 16);
+    const int records = gpu.records;
+    assert_int_equal(launch_often(contract, 128, 100), 1);
+    assert_int_equal(gpu.records, records);
+    gpu.ready = 1e30;
+    assert_int_equal(launch_often(contract, 128, 50), 2);
+}
+
+static void test_captured(void **state)
+{
+    (void)state;
+    Contract *contract = tuned(3);
+    set_times(1, 0.9, 0.7, 1.2);
+    gpu.captured = 1;
+    assert_int_equal(launch_often(contract, 128, 50), 1);
+    assert_int_equal(gpu.records, 0);
+    gpu.captured = 0;
+    for (unsigned i = 0; i < 50; i++)
+        assert_int_equal(launch(contract, 128, &gpu.captured), 1); /* it cannot be asked whether it is captured */
+    launch_often(contract, 128, 60);
+    gpu.captured = 1;
+    const int records = gpu.records;
+    assert_int_equal(launch_often(contract, 128, 200), 2);
+    assert_int_equal(gpu.records, records);
+    unsigned grid[3] = {8, 1, 1}, block[3] = {128, 1, 1}, shared = 0; /* a node of a graph */
+    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared)), &kernels[1]);
+    assert_int_equal(block[0], 32);
+}
+
+static void test_errors(void **state)
+{
+    (void)state;
+    Contract *contract = tuned(4);
+    set_times(1, 0.9, 0.7, 1.2);
+    gpu.fails_to_record = true;
+    assert_int_equal(launch_often(contract, 128, 300), 1); /* the predicted one */
+    const int records = gpu.records;
+    assert_true(records <= 64);
+    launch_often(contract, 128, 300);
+    assert_int_equal(gpu.records, records);
+    gpu.fails_to_record = false; /* events of a context that is gone do not spoil those of another one */
+    assert_int_equal(launch_often(contract, 256, 60), 2);
+    contract = tuned(5);
+    gpu.is_forgetful = true;
+    Contract *without = contract_read(&driver, &gpu, NULL, "k");
+    assert_null(without->tuning); /* a form is not there */
+    assert_false(without->is_coarsened);
+    gpu.is_forgetful = false;
+    table[4] = 2; /* another format */
+    assert_null(contract_read(&driver, &gpu, NULL, "k")->tuning);
+    table[4] = 1;
+    table[8] = 16; /* too many */
+    assert_null(contract_read(&driver, &gpu, NULL, "k")->tuning);
+    table[8] = 15; /* more than it names */
+    assert_null(contract_read(&driver, &gpu, NULL, "k")->tuning);
+    assert_non_null(contract);
+}
+
+/* The times drift: the forms are compared again, but not for ever. */
+static void test_drift(void **state)
+{
+    (void)state;
+    Contract *contract = tuned(6);
+    random_state = 3;
+    gpu.noise = 0.02;
+    set_times(1, 0.9, 0.7, 1.2);
+    assert_int_equal(launch_often(contract, 128, 60), 2);
+    assert_int_equal(launch_often(contract, 128, 5000), 2); /* noise is no drift */
+    set_times(1, 0.9, 1.5, 0.6);
+    assert_int_equal(launch_often(contract, 128, 2000), 3);
+    for (unsigned i = 0; i < 40; i++) {
+        set_times(1, i % 2 ? 0.5 : 2, 1, i % 2 ? 2 : 0.5);
+        launch_often(contract, 128, 20000);
+    }
+    const int records = gpu.records;
+    launch_often(contract, 128, 20000);
+    assert_true(gpu.records - records < 2 * 64);
+}
+
+/* 95 of 100 keys at 5% noise, through launches. */
+static void test_hundred_keys(void **state)
+{
+    (void)state;
+    unsigned right = 0, launches = 0;
+    random_state = 1;
+    for (unsigned key = 0; key < KEYS; key++) {
+        Contract *contract = tuned(1000 + key);
+        unsigned best = 0;
+        gpu.noise = 0.05;
+        gpu.times[0] = 0.02 * exp(5 * random_unit());
+        for (unsigned i = 1; i <= FORMS; i++) {
+            gpu.times[i] = gpu.times[0] * 0.6 * pow(2.5, random_unit());
+            best = gpu.times[i] < gpu.times[best] ? i : best;
+        }
+        right += (unsigned)launch_often(contract, 128, 8 * (FORMS + 1) + 1) == best;
+        launches += (unsigned)gpu.records / 2;
+    }
+    print_message("%u of %u keys right after %.1f timed launches a form\n", right, KEYS,
+                  (double)launches / (KEYS * (FORMS + 1)));
+    assert_true(right >= 95);
+}
+
+/* The store. */
+
+/* A row that is not about a kernel that is launched here. */
+static StoreRow row_of(uint64_t hash, const char *form, bool is_chosen, double milliseconds)
+{
+    return (StoreRow){.hash = hash, .kernel = "k", .grid = {9, 1, 1}, .block = {128, 1, 1}, .device = "Test GPU 0",
+                      .driver = 12040, .form = form, .is_chosen = is_chosen, .launches = 7,
+                      .milliseconds = milliseconds, .variance = 0.0001, .when = 1};
+}
+
+static void store_put(const StoreRow *rows, size_t count)
+{
+    char path[STORE_PATH], error[STORE_ERROR];
+    assert_true(store_file("Test GPU 0", path));
+    if (!store_write(path, 1000, rows, count, error))
+        fail_msg("%s", error);
+}
+
+/* Without its journal, SQLite would roll that back into the next file. */
+static void store_remove(void)
+{
+    char path[STORE_PATH], journal[STORE_PATH + 16];
+    assert_true(store_file("Test GPU 0", path));
+    snprintf(journal, sizeof journal, "%s-journal", path);
+    unlink(path);
+    unlink(journal);
+}
+
+typedef struct Seen {
+    unsigned rows, chosen;
+    double milliseconds;
+    char form[32];
+} Seen;
+
+static void see(void *context, const StoreRow *row)
+{
+    Seen *seen = context;
+    seen->rows++;
+    seen->chosen += row->is_chosen;
+    if (!row->is_chosen)
+        return;
+    seen->milliseconds = row->milliseconds;
+    snprintf(seen->form, sizeof seen->form, "%s", row->form);
+}
+
+static Seen store_see(void)
+{
+    char path[STORE_PATH], error[STORE_ERROR] = "";
+    Seen seen = {0};
+    assert_true(store_file("Test GPU 0", path));
+    if (!store_read(path, 1000, see, &seen, error))
+        fail_msg("%s", error);
+    return seen;
+}
+
+static void test_store(void **state)
+{
+    (void)state;
+    char path[STORE_PATH], error[STORE_ERROR];
+    assert_true(store_file("Test GPU 0", path));
+    assert_non_null(strstr(path, "/ptxopt/Test-GPU-0.sqlite"));
+    store_remove();
+    assert_int_equal(store_see().rows, 0);
+    const StoreRow rows[] = {row_of(~UINT64_C(0), "", false, 1), row_of(~UINT64_C(0), "x2", true, 0.5)};
+    store_put(rows, 2);
+    assert_int_equal(store_see().rows, 2);
+    assert_string_equal(store_see().form, "x2");
+    const StoreRow other = row_of(~UINT64_C(0), "x4", true, 0.4); /* chosen in place of x2 */
+    store_put(&other, 1);
+    assert_int_equal(store_see().rows, 3);
+    assert_int_equal(store_see().chosen, 1);
+    assert_string_equal(store_see().form, "x4");
+    FILE *file = fopen(path, "w"); /* not a database */
+    fputs("This is not what SQLite writes, but a text that is long enough to be read as its header.\n", file);
+    fclose(file);
+    Seen seen = {0};
+    assert_false(store_read(path, 10, see, &seen, error));
+    store_put(rows, 2);
+    assert_int_equal(store_see().rows, 2);
+    if (geteuid() != 0) { /* for whom nothing is read-only */
+        chmod(path, 0400);
+        assert_int_equal(store_see().rows, 2);
+        assert_false(store_write(path, 10, rows, 2, error));
+        chmod(path, 0600);
+    }
+    assert_false(store_write("/dev/null/none/a.sqlite", 10, rows, 2, error));
+}
+
+/* Several processes write, and one of them is killed meanwhile. */
+static void test_store_processes(void **state)
+{
+    (void)state;
+    enum { WRITERS = 4, WRITES = 10 };
+    pid_t writers[WRITERS + 1];
+    char path[STORE_PATH], error[STORE_ERROR];
+    assert_true(store_file("Test GPU 0", path));
+    store_remove();
+    for (unsigned w = 0; w <= WRITERS; w++)
+        if ((writers[w] = fork()) == 0) {
+            for (unsigned i = 0; i < WRITES || w == WRITERS; i++) {
+                const StoreRow row = row_of(w * 1000 + i, "x2", true, 1);
+                if (!store_write(path, 20000, &row, 1, error))
+                    _exit(1);
+            }
+            _exit(0);
+        }
+    usleep(100000);
+    kill(writers[WRITERS], SIGKILL);
+    for (unsigned w = 0; w <= WRITERS; w++) {
+        int status;
+        waitpid(writers[w], &status, 0);
+        assert_int_equal(status, w == WRITERS ? SIGKILL : 0);
+    }
+    assert_true(store_see().rows >= WRITERS * WRITES);
+}
+
+/* A run uses what another has learned: in a child process each, because the store is read once. */
+static int run_child(int (*run)(void))
+{
+    int status;
+    const pid_t child = fork();
+    if (child == 0)
+        exit(run());
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int learn(void)
+{
+    Contract *contract = tuned(77);
+    set_times(1, 0.9, 0.7, 1.2);
+    return launch_often(contract, 128, 60);
+}
+
+static int first_form(void)
+{
+    return launch(tuned(77), 128, NULL);
+}
+
+static int first_form_of_other_driver(void)
+{
+    Contract *contract = tuned(77);
+    gpu.version = 12050;
+    return launch(contract, 128, NULL);
+}
+
+static int first_form_without(void)
+{
+    Contract *contract = tuned(77);
+    set_times(1, 0.9, 0.7, 1.2);
+    const int number = launch_often(contract, 128, 60);
+    return gpu.records ? 99 : number;
+}
+
+static void test_next_run(void **state)
+{
+    (void)state;
+    store_remove();
+    setenv("PTXOPT_TUNE", "use", 1);
+    assert_int_equal(run_child(first_form), 1); /* the predicted one */
+    unsetenv("PTXOPT_TUNE");
+    assert_int_equal(run_child(first_form), 0); /* the first whose turn it is */
+    assert_int_equal(run_child(learn), 2);
+    assert_int_equal(run_child(first_form), 2);
+    assert_int_equal(run_child(first_form_of_other_driver), 0);
+    setenv("PTXOPT_TUNE", "use", 1);
+    assert_int_equal(run_child(first_form), 2);
+    assert_int_equal(run_child(first_form_without), 2);
+    setenv("PTXOPT_TUNE", "off", 1);
+    assert_int_equal(run_child(first_form_without), 1);
+    unsetenv("PTXOPT_TUNE");
+}
+
+static int make_home(void **state)
+{
+    static char home[] = "/tmp/ptxopt-test-XXXXXX";
+    *state = mkdtemp(home);
+    setenv("XDG_CACHE_HOME", home, 1);
+    return *state ? 0 : -1;
+}
+
+static int remove_home(void **state)
+{
+    char command[64];
+    snprintf(command, sizeof command, "rm -rf '%s'", (char *)*state);
+    return system(command);
+}
+
+/* The tests of the store come first, because this process writes it once many kernels have been launched. */
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_store),     cmocka_unit_test(test_store_processes), cmocka_unit_test(test_next_run),
+        cmocka_unit_test(test_best_form), cmocka_unit_test(test_original_stays),  cmocka_unit_test(test_outliers),
+        cmocka_unit_test(test_dropped),   cmocka_unit_test(test_turns),           cmocka_unit_test(test_not_ready),
+        cmocka_unit_test(test_captured),  cmocka_unit_test(test_errors),          cmocka_unit_test(test_drift),
+        cmocka_unit_test(test_hundred_keys),
+    };
+    return cmocka_run_group_tests(tests, make_home, remove_home);
+}
