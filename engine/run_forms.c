@@ -120,9 +120,9 @@ void forms_make_tuned(Run *run, KernelReport *kernel, const KernelRequest *plain
     kernel->request.refused = chosen.refused;
 }
 
-/* A hash of what the kernel is: the version of this program, the architecture, and the text without the lines of the
- * source. Equal kernels of two programs share what is learned about them. */
-static uint64_t content_hash(const Run *run, const Function *kernel)
+/* It is that of the version of this program, the architecture, and the text without the lines of the source, so that
+ * equal kernels of two programs share what is learned about them. */
+uint64_t kernel_content_hash(const Run *run, const Function *kernel)
 {
     const char *at = run->report.source->text + kernel->text.begin, *end = run->report.source->text + kernel->text.end;
     uint64_t hash = hash_fnv(PTXOPT_VERSION, sizeof PTXOPT_VERSION, HASH_START);
@@ -142,7 +142,7 @@ static uint64_t content_hash(const Run *run, const Function *kernel)
 /* The table that the launch adapters read (docs/formats.md). */
 static void print_table(const Run *run, const KernelReport *kernel, Buf *out)
 {
-    const uint64_t hash = content_hash(run, kernel->result.kernel);
+    const uint64_t hash = kernel_content_hash(run, kernel->result.kernel);
     const uint32_t header[TUNE_HEADER_WORDS] = {
         TUNE_MAGIC, TUNE_FORMAT, kernel->form_count, kernel->is_first_chosen, (uint32_t)hash, (uint32_t)(hash >> 32)};
     Buf bytes = {0};

@@ -363,6 +363,7 @@ static void run_kernel(Run *run, KernelReport *kernel)
 {
     KernelResult *result = &kernel->result;
     set_request(run, kernel);
+    follow_learned(run, kernel);
     check_block(run, kernel);
     search_begin(run, kernel);
     const KernelRequest plain = kernel->request;

@@ -25,6 +25,7 @@ typedef struct Run {
     ChoiceContext choice;
     Assembly assembly; /* of the output */
     Assembly of_input; /* of the input; all zero: not made yet */
+    struct LearnedRows *learned; /* -tune-from; NULL: not given */
     Report report;
     unsigned knobs;     /* options of the assembler that searches may try: opt/registers/moves/knobs.h */
     bool skips;         /* an interrupt ended the searches before this kernel's */
@@ -76,10 +77,18 @@ void predict_costs(Run *run, KernelReport *kernel);
 /* Makes the forms of a kernel that are predicted to be the fastest: what was chosen, which is in the kernel's request,
  * and those that the choice ranks next. The request is then 'plain', that for the kernel itself. */
 void forms_make_tuned(Run *run, KernelReport *kernel, const KernelRequest *plain);
+/* The hash of a kernel's content, under which its times are stored. */
+uint64_t kernel_content_hash(const Run *run, const Function *kernel);
 /* Appends the forms, and the table by which launch adapters find them. */
 void forms_print_tuned(const Run *run, const KernelReport *kernel, Buf *out);
 /* Drops all forms, because the assembler rejects the module with them, and warns. False if there are none. */
 bool forms_drop_tuned(Run *run);
+
+/* run_learned.c: -tune-from */
+/* Reads the file; prints an error and returns false if the run must end. */
+bool read_learned(Run *run);
+/* If the file knows the kernel, and no option names it, requests the form that was measured to be the fastest. */
+void follow_learned(Run *run, KernelReport *report);
 
 /* run_kernels.c */
 void run_kernels(Run *run);

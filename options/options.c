@@ -138,10 +138,12 @@ static void expand_auto(Reader *reader)
         options_read_target_regs(reader, "auto");
 }
 
-/* -tune is about kernels whose form is chosen, and keeps their originals: without -coarsen, all of them. */
+/* -tune is about kernels whose form is chosen, without -coarsen about all of them. Originals are kept, as with
+ * -tune-from, because launches are adapted. */
 static void expand_tune(Reader *reader)
 {
     Options *options = reader->options;
+    options->keep_original |= options->tune_from != NULL;
     if (!options->tuned_forms)
         return;
     if (options->assembler_none)

@@ -107,6 +107,7 @@ typedef struct Options {
     unsigned ptx_version; /* times 10, that the output may have at most; 0: that of the input */
     bool fixes_defects;  /* code that the assembler gets wrong is rewritten (opt/defects/) */
     bool keep_original; /* of a coarsened kernel, as NAME__ptxopt_original */
+    const char *tune_from; /* -tune-from: a file of the store; or NULL */
     unsigned tuned_forms; /* -tune: of each kernel, with the original; 0: not given */
     const char *input_name; /* what the input was compiled from; or NULL */
     bool missing_ok; /* options for kernels that the module does not have are ignored */

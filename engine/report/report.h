@@ -30,6 +30,13 @@ typedef struct TunedForm {
     const char *text;  /* its PTX, with its contract */
 } TunedForm;
 
+/* The form of a kernel that was measured to be the fastest (-tune-from). */
+typedef struct LearnedForm {
+    const char *words; /* as those of a TunedForm; NULL: nothing is known */
+    double share;      /* of the original's time, on average */
+    unsigned launches; /* different ones that were measured */
+} LearnedForm;
+
 typedef struct KernelReport {
     KernelRequest request; /* the request that made the result, including all choices */
     KernelResult result;
@@ -40,6 +47,7 @@ typedef struct KernelReport {
     bool is_auto; /* -coarsen auto */
     bool is_memory_auto; /* -memory auto */
     bool is_directed; /* a directive in the kernel says how it is coarsened */
+    LearnedForm learned;
     bool is_tuned; /* -tune: the kernel stays as it is, without what was chosen ... */
     TunedForm *forms; /* ... which is the first of these, if something was */
     unsigned form_count;
@@ -83,7 +91,8 @@ void report_print_json(const Report *report, Buf *out);
 /* The launch contract (docs/formats.md): the kernels that were coarsened. */
 void launch_print_json(const Report *report, Buf *out);
 
-/* Appends what -tune made of a kernel, as a part of a sentence. */
+/* Appends what -tune made of a kernel, or -tune-from, as a part of a sentence. */
+void learned_print(const LearnedForm *learned, Buf *out);
 void tuned_print(const KernelReport *kernel, Buf *out);
 
 /* words.c */

@@ -228,6 +228,10 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
     }
     if (kernel->is_tuned)
         json_object_set_new(value, "forms", forms_json(kernel));
+    if (kernel->learned.words)
+        json_object_set_new(value, "learned", json_pack("{s: s, s: f, s: i}", "words", kernel->learned.words, "share",
+                                                        kernel->learned.share, "launches",
+                                                        (int)kernel->learned.launches));
     return value;
 }
 

@@ -233,6 +233,11 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
     }
     if (result->coarsening != OUTCOME_REFUSED)
         coarsen_trials_print(choice, report, out);
+    if (kernel->learned.words) {
+        buf_puts(out, "  tune: ");
+        learned_print(&kernel->learned, out);
+        buf_puts(out, "\n");
+    }
     if (kernel->is_tuned) {
         buf_puts(out, "  tune: ");
         tuned_print(kernel, out);

@@ -233,6 +233,14 @@ void pays_print(const FactorChoice *choice, Buf *out)
         buf_printf(out, "; launches of fewer than %u threads for each SM run the original", choice->pays_from);
 }
 
+void learned_print(const LearnedForm *learned, Buf *out)
+{
+    buf_printf(out, "by measured time: %s", *learned->words ? learned->words : "the original");
+    if (*learned->words)
+        buf_printf(out, ", in %.2f of the original's time", learned->share);
+    buf_printf(out, " (%u different launch%s)", learned->launches, learned->launches == 1 ? "" : "es");
+}
+
 void tuned_print(const KernelReport *kernel, Buf *out)
 {
     if (!kernel->form_count)
@@ -273,6 +281,10 @@ static void print_kernel(Buf *out, const KernelReport *kernel)
     print_search(out, kernel);
     print_gain(out, kernel);
     print_launch(out, result);
+    if (kernel->learned.words) {
+        separate(out, kernel);
+        learned_print(&kernel->learned, out);
+    }
     if (kernel->is_tuned) {
         separate(out, kernel);
         tuned_print(kernel, out);

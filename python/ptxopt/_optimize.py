@@ -49,6 +49,7 @@ def optimize(
     fix_defects: bool = False,
     keep_original: bool = False,
     tune: Union[bool, int] = False,
+    tune_from: Optional[_Path] = None,
     target_regs: Optional[_ByKernel[Union[int, str]]] = None,
     spill: bool = False,
     knobs: bool = False,
@@ -104,6 +105,7 @@ def optimize(
     keep_original   True: the original of a coarsened kernel is added, as KERNEL__ptxopt_original
     tune            True or a number: kernels stay, and the forms that are predicted to be the fastest are added, up to
                     that number in all with the original (4), for launch adapters that choose by measured time
+    tune_from       a file of what launches have learned: each kernel gets the form that was measured to be the fastest
 
     Registers
     target_regs     at most this many registers per thread; "auto": the count at which one more block fits that makes the
@@ -145,6 +147,7 @@ def optimize(
         ("coarsen-growth", _one(coarsen_growth)), ("stride", _one(stride)), ("uj", _by_kernel("uj", uj, several=True)),
         ("memory", _one(memory)), ("fix-defects", fix_defects),
         ("keep-original", keep_original), ("tune", tune if isinstance(tune, bool) else _one(tune)),
+        ("tune-from", _several(tune_from)),
         ("target-regs", _by_kernel("target_regs", target_regs, several=True)),
         ("spill", spill), ("knobs", knobs), ("entry", _joined(entry)), ("block", _by_kernel("block", block)),
         ("dynamic-shared", _by_kernel("dynamic_shared", dynamic_shared)), ("ptx-version", _one(ptx_version)),

@@ -87,7 +87,7 @@ class Coarsening(_Part):
     """The outcome of coarsening. line and column give the place of the reason in the PTX; 0: no place."""
 
     outcome: str
-    """"not asked", "done", "refused", "unchanged" or "declined"."""
+    """"not asked", "done", "refused", "unchanged", "declined" or "tuned"."""
     factor: tuple[int, ...] = (1, 1, 1)
     reason: Optional[str] = None
     line: int = 0

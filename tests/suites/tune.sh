@@ -88,6 +88,21 @@ result "list, no store" "$("$PTXOPT" tune -list 2>&1)"
 result "import" "$("$PTXOPT" tune -import "$tmp"/caches/*.json 2>&1)"
 result "import: the same" "$("$PTXOPT" tune -list | diff "$tmp/before" -)"
 runs "import: used" 0 "$chosen, 0 launches timed" PTXOPT_TUNE=use "${adapted[@]}" plain "$tmp/step.ptx" 4
+# The learned form is compiled in.
+runs "tune-from" 0 "tune: by measured time: b?x[0-9].*, in 0\.[0-9]* of the original's time \(1 different launch\)" \
+    "$PTXOPT" -tune-from "$store" -arch sm_90 -report -o "$tmp/fixed.ptx" tests/launching/step.ptx
+runs "tune-from: launched by the contract" 0 "launches: 40 adapted, 0 of the original" "${adapted[@]}" plain \
+    "$tmp/fixed.ptx" 40
+runs "tune-from: right" 0 "^0 wrong" "${adapted[@]}" streams "$tmp/fixed.ptx" 10
+runs "tune-from, JSON" 0 '"words": "b?x[0-9].*",' "$PTXOPT" -tune-from "$store" -arch sm_90 -report \
+    -report-format json -o "$tmp/fixed.ptx" tests/launching/step.ptx
+runs "tune-from, another architecture" 0 "step.ptx for sm_80" "$PTXOPT" -tune-from "$store" -arch sm_80 -q -report \
+    -o "$tmp/other.ptx" tests/launching/step.ptx
+result "tune-from, another architecture: unchanged" "$(cmp tests/launching/step.ptx "$tmp/other.ptx" 2>&1)"
+runs "tune-from, no file" 1 "error: -tune-from $tmp/none: No such file or directory" "$PTXOPT" -tune-from "$tmp/none" \
+    tests/launching/step.ptx
+runs "tune-from, another file" 1 "error: -tune-from .*: file is not a database" "$PTXOPT" -tune-from tests/launching/tuned.c \
+    tests/launching/step.ptx
 echo '{"cache": {}}' >"$tmp/other.json"
 runs "import, another file" 1 "it has no member \"ptxopt\"" "$PTXOPT" tune -import "$tmp/other.json"
 runs "export, no folder" 1 "cannot make '/dev/null/caches'" "$PTXOPT" tune -export /dev/null/caches
@@ -153,6 +168,11 @@ for program in app app-static app-streams; do
             ./$program 128
         runs "$program, $mode, another block" 0 "^0 wrong, 1524 counted of 1524" PTXOPT_TUNE=$mode ./$program 127
     done
+done
+builds "app, compiled in" "$nvcc" -cudart shared -arch=sm_90 -Xptxas -tune-from="$store" -Xptxopt -q,-O1 app.cu \
+    -o app-fixed
+for block in 128 127; do
+    runs "app, compiled in, $block" 0 "^0 wrong, 15[0-9]* counted" ./app-fixed $block
 done
 rm -rf "$XDG_CACHE_HOME"
 builds "launches, nvcc alone" "$real" -cudart shared -arch=sm_90 launches.cu -o launches-plain

@@ -424,6 +424,10 @@ static void test_fields(void **state)
     assert_int_equal(line.options.tuned_forms, 4);
     assert_true(line.options.keep_original && options_coarsen_for(&line.options, "k")->is_auto);
     line_free(&line);
+    line = line_read("-tune-from a.sqlite in.ptx");
+    assert_string_equal(line.options.tune_from, "a.sqlite");
+    assert_true(line.options.keep_original && !line.options.coarsen.count);
+    line_free(&line);
     line = line_read("-tune=2 -coarsen k:2 in.ptx");
     assert_int_equal(line.options.tuned_forms, 2);
     assert_null(options_coarsen_for(&line.options, "other"));

@@ -1,0 +1,171 @@
+/* -tune-from: kernels get the form that programs have measured to be the fastest (store/), so that nothing is left to
+ * choose when they run. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/run_steps.h"
+#include "store/store.h"
+
+enum { WAIT = 5000 }; /* milliseconds for which another process may hold up the file */
+
+/* Rows are next to each other if they are about one kernel and one launch. */
+struct LearnedRows {
+    Arena *arena;
+    VEC(StoreRow) rows;
+};
+
+static void take(void *context, const StoreRow *row)
+{
+    struct LearnedRows *learned = context;
+    StoreRow copy = *row;
+    copy.kernel = copy.device = "";
+    copy.form = arena_strndup(learned->arena, row->form, strlen(row->form));
+    VEC_PUSH(learned->arena, learned->rows, copy);
+}
+
+bool read_learned(Run *run)
+{
+    const char *path = run->options->tune_from;
+    char error[STORE_ERROR] = "";
+    if (!path)
+        return true;
+    run->learned = ARENA_NEW(run->arena, struct LearnedRows);
+    run->learned->arena = run->arena;
+    const bool is_there = access(path, R_OK) == 0;
+    if (is_there && store_read(path, WAIT, take, run->learned, error))
+        return true;
+    fprintf(run->messages, "ptxopt: error: -tune-from %s: %s\n", path, is_there ? error : strerror(errno));
+    return false;
+}
+
+static bool is_same_launch(const StoreRow *one, const StoreRow *other)
+{
+    return one->hash == other->hash && memcmp(one->grid, other->grid, sizeof one->grid) == 0 &&
+           memcmp(one->block, other->block, sizeof one->block) == 0 && one->shared == other->shared &&
+           one->driver == other->driver;
+}
+
+/* The row of a form in the launch that begins here; NULL: it was not measured. */
+static const StoreRow *row_of_form(const struct LearnedRows *learned, size_t first, const char *form)
+{
+    for (size_t i = first; i < learned->rows.count; i++) {
+        const StoreRow *row = &learned->rows.data[i];
+        if (!is_same_launch(&learned->rows.data[first], row))
+            return NULL;
+        if (strcmp(row->form, form) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+/* The form's time over the original's: the geometric mean over the kernel's launches, whose number is *launches. 0: it
+ * was not measured in all of them. */
+static double form_share(const struct LearnedRows *learned, uint64_t hash, const char *form, unsigned *launches)
+{
+    double sum = 0;
+    *launches = 0;
+    for (size_t i = 0; i < learned->rows.count; i++) {
+        const StoreRow *first = &learned->rows.data[i];
+        if (first->hash != hash || (i && is_same_launch(first, &learned->rows.data[i - 1])))
+            continue;
+        const StoreRow *row = row_of_form(learned, i, form), *original = row_of_form(learned, i, "");
+        if (!row || !original || !(row->milliseconds > 0) || !(original->milliseconds > 0))
+            return 0;
+        sum += log(row->milliseconds / original->milliseconds);
+        ++*launches;
+    }
+    return *launches ? exp(sum / *launches) : 0;
+}
+
+/* The form with the lowest share; the original if none gains at least 1%, as when launches choose. NULL: nothing is
+ * known about the kernel. */
+static const char *best_form(const struct LearnedRows *learned, uint64_t hash, double *share, unsigned *launches)
+{
+    static const double least_share = 0.99;
+    const char *best = NULL;
+    *share = form_share(learned, hash, "", launches);
+    if (*share > 0)
+        best = "";
+    for (size_t i = 0; best && i < learned->rows.count; i++) {
+        const StoreRow *row = &learned->rows.data[i];
+        unsigned count;
+        const double own = row->hash == hash ? form_share(learned, hash, row->form, &count) : 0;
+        if (own > 0 && own <= least_share && own < *share) {
+            *share = own;
+            best = row->form;
+        }
+    }
+    return best;
+}
+
+/* Adds one word of a form to the request; false if it is not known here. */
+static bool follow_word(const Run *run, const Function *kernel, const char *word, KernelRequest *request)
+{
+    CoarsenOption shape = {0};
+    UnrollJam *jams;
+    const char *colon = strrchr(word, ':');
+    if (strncmp(word, "stride=", 7) == 0)
+        return stride_read(word + 7, &request->coarsening.stride);
+    if (strncmp(word, "guards=", 7) == 0)
+        return guard_form_read(word + 7, &request->coarsening.guards);
+    if (strcmp(word, "grid=shrink") == 0)
+        return request->coarsening.shrinks_grid = true;
+    if (strcmp(word, "stage") == 0)
+        return request->staging.wanted = true;
+    if (strcmp(word, "vectors") == 0)
+        return request->vectors = true;
+    if (strncmp(word, "uj=", 3) == 0 && colon) {
+        jams = ARENA_ARRAY(run->arena, UnrollJam, request->jam_count + 1);
+        if (request->jam_count)
+            memcpy(jams, request->jams, request->jam_count * sizeof *jams);
+        jams[request->jam_count].loop = arena_strndup(run->arena, word + 3, (size_t)(colon - word - 3));
+        request->jams = jams;
+        return kernel_has_label(kernel, jams[request->jam_count].loop) &&
+               jam_factor_read(colon + 1, &jams[request->jam_count++].factor);
+    }
+    if (coarsen_factors_read(run->arena, word, &shape) || shape.is_auto)
+        return false;
+    request->coarsen = !shape_is_identity(&shape.shape);
+    request->coarsening.shape = shape.shape;
+    return true;
+}
+
+static bool follow_words(const Run *run, const Function *kernel, const char *words, KernelRequest *request)
+{
+    while (*words) {
+        const size_t length = strcspn(words, " ");
+        if (!follow_word(run, kernel, arena_strndup(run->arena, words, length), request))
+            return false;
+        words += length + strspn(words + length, " ");
+    }
+    return true;
+}
+
+void follow_learned(Run *run, KernelReport *report)
+{
+    const Function *kernel = report->result.kernel;
+    const CoarsenOption *coarsen = options_coarsen_for(run->options, kernel->name);
+    KernelRequest request = report->request;
+    double share;
+    unsigned launches;
+    if (!run->learned || (coarsen && coarsen->kernel))
+        return;
+    const char *words = best_form(run->learned, kernel_content_hash(run, kernel), &share, &launches);
+    if (!words)
+        return;
+    request.coarsen = request.staging.wanted = request.vectors = false;
+    request.coarsening.shape = (Shape){{1, 1, 1}, {1, 1, 1}};
+    request.coarsening.stride = (Stride){.kind = STRIDE_BLOCK};
+    request.coarsening.guards = GUARDS_AUTO;
+    request.coarsening.shrinks_grid = false;
+    if (!follow_words(run, kernel, words, &request)) {
+        diag_warning(&run->diag, kernel->span, "-tune-from: kernel '%s' has no form '%s' any more", kernel->name,
+                     words);
+        return;
+    }
+    report->request = request;
+    report->is_auto = report->is_memory_auto = report->is_jam_auto = false;
+    report->learned = (LearnedForm){words, share, launches};
+}
