@@ -89,6 +89,8 @@ static const Case cases[] = {
     /* Logic, selection, predicates. */
     {"LOP3.LUT R2, R4, R5, R6, 0x96, !PT", {1, 3, 7}, false, 5, UNTOUCHED, false},
     {"LOP3.LUT R2, R4, R5, R6, 0xe2, !PT", {0xf0, 0x0f, 0xff}, false, 0xf0, UNTOUCHED, false},
+    {"LOP3.LUT R2, R4, R5, R6, 0x30, !PT", {0xf0, 0xcc}, false, 0x30, UNTOUCHED, false},
+    {"LOP3.LUT R2, R4, R5, R6, 0x0a, !PT", {0xf0, 0, 0xcc}, false, 0x0c, UNTOUCHED, false},
     {"LOP3.LUT P1, RZ, R4, 0x1, RZ, 0xc0, !PT", {3}, false, UNTOUCHED, UNTOUCHED, true},
     {"LOP3.LUT P1, RZ, R4, 0x1, RZ, 0xc0, !PT", {2}, false, UNTOUCHED, UNTOUCHED, false},
     {"PLOP3.LUT P1, PT, P0, PT, PT, 0x80, 0x8", {0}, true, UNTOUCHED, UNTOUCHED, true},
@@ -99,6 +101,7 @@ static const Case cases[] = {
     {"FSEL R2, R4, -R5, P0", {ONE, ONE}, false, 0xbf800000, UNTOUCHED, false},
     {"MOV.64 R2, 0xfff8000000000001", {0}, false, 1, 0xfff80000, false},
     {"P2R R2, PR, R4, 0x3", {0xf0}, true, 0xf1, UNTOUCHED, false},
+    {"P2R R2, PR, R4, 0x2", {0xf0}, true, 0xf0, UNTOUCHED, false},
     {"R2P PR, R4.B1, 0x7f", {0x200}, false, UNTOUCHED, UNTOUCHED, true},
     {"ISETP.GE.AND P1, PT, R4, R5, PT", {MOST, 0}, false, UNTOUCHED, UNTOUCHED, false},
     {"ISETP.GE.U32.AND P1, PT, R4, R5, PT", {MOST, 0}, false, UNTOUCHED, UNTOUCHED, true},
@@ -106,6 +109,8 @@ static const Case cases[] = {
     {"ISETP.NE.AND.EX P1, PT, R4, RZ, PT, P0", {0}, true, UNTOUCHED, UNTOUCHED, true},
     {"ISETP.GT.AND.EX P1, PT, R4, R5, PT, P0", {2, 1}, false, UNTOUCHED, UNTOUCHED, true},
     {"ISETP.GE.U64.AND P1, PT, R4, R6, PT", {0, 1, MOST, 0}, false, UNTOUCHED, UNTOUCHED, true},
+    {"ISETP.GT.U64.AND P1, PT, R4, R6, PT", {0, LEAST, 0, 1}, false, UNTOUCHED, UNTOUCHED, true},
+    {"ISETP.GT.S64.AND P1, PT, R4, R6, PT", {0, LEAST, 0, 1}, false, UNTOUCHED, UNTOUCHED, false},
     {"ISETP.LT.AND P2, P1, R4, R5, PT", {3, 3}, false, UNTOUCHED, UNTOUCHED, true},
     {"IMNMX R2, R4, R5, PT", {MOST, 1}, false, MOST, UNTOUCHED, false},
     {"IMNMX.U32 R2, R4, R5, PT", {MOST, 1}, false, 1, UNTOUCHED, false},
@@ -144,6 +149,7 @@ static const Case cases[] = {
     {"DSETP.GT.AND P1, PT, R4, RZ, PT", {1, 0}, false, UNTOUCHED, UNTOUCHED, true},
     {"DSETP.MAX.AND P2, P1, R4, R6, PT", {1, 0x7ff00000, 1, 0x7ff00000}, false, UNTOUCHED, UNTOUCHED, true},
     {"DSETP.MAX.AND P1, P2, R4, R6, PT", {0, LEAST, 0, 0}, false, UNTOUCHED, UNTOUCHED, false},
+    {"DSETP.MAX.AND P1, P2, R4, R6, PT", {1, 0x7ff00000, 0, ONE}, false, UNTOUCHED, UNTOUCHED, false},
     {"DSETP.MIN.AND P1, P2, R4, R6, PT", {0, LEAST, 0, 0}, false, UNTOUCHED, UNTOUCHED, true},
     {"DSETP.MIN.AND P1, P2, R4, R6, PT", {0, ONE, 1, 0x7ff00000}, false, UNTOUCHED, UNTOUCHED, true},
     {"MUFU.RCP R2, R4", {TWO}, false, 0x3f000000, UNTOUCHED, false},
@@ -176,6 +182,7 @@ static const Case cases[] = {
     {"F2IP.U8.F32.TRUNC.NTZ R2, RZ, R4, RZ", {0x447a0000}, false, 0xff, UNTOUCHED, false},
     {"I2I.S8.S32.SAT R2, R4", {0xffffff00}, false, 0xffffff80, UNTOUCHED, false},
     {"I2I.U8.S32.SAT R2, R4", {1000}, false, 0xff, UNTOUCHED, false},
+    {"I2I.U8.S32.SAT R2, R4", {256}, false, 0xff, UNTOUCHED, false},
     {"I2I.U16.S32.SAT R2, R4", {MOST}, false, 0, UNTOUCHED, false},
     {"FRND.TRUNC R2, R4", {0xbfc00000}, false, 0xbf800000, UNTOUCHED, false},
     {"FRND.FLOOR R2, R4", {0xbe800000}, false, 0xbf800000, UNTOUCHED, false},
@@ -192,7 +199,8 @@ static const Case cases[] = {
     {"@!P0 MOV R2, R4", {1}, false, 1, UNTOUCHED, false},
     {"MOV R2, c[0x0][0x4]", {0}, false, 0x11223344, UNTOUCHED, false},
     {"LDC.U8 R2, c[0x0][R4+0x5]", {0}, false, 0x33, UNTOUCHED, false},
-    {"LDC.64 R2, c[0x0][R4]", {4}, false, 0x11223344, 0x55667788, false},
+    {"LDC.S8 R2, c[0x0][R4+0x8]", {3}, false, 0xffffff80, UNTOUCHED, false},
+    {"LDC.64 R2, c[0x0][R4]", {4}, false, 0x11223344, 0x80667788, false},
     {"S2R R2, SR_TID.Y", {0}, false, 3, UNTOUCHED, false},
     {"S2R R2, SR_LTMASK", {0}, false, 0x1f, UNTOUCHED, false},
     {"CS2R R2, SRZ", {0}, false, 0, 0, false},
@@ -220,6 +228,7 @@ static void test_instructions(void **state)
     (void)state;
     Arena *arena = arena_new();
     uint32_t bank[] = {0, 0x11223344, 0x55667788, 0};
+    ((uint8_t *)bank)[11] = 0x80;
     Program program = {.banks = {(uint8_t *)bank}, .bank_sizes = {sizeof bank}};
     MachineEnd end = {.approximate = MACHINE_NONE, .ordered = MACHINE_NONE};
     ThreadBlock block = {.program = &program, .end = &end, .arena = arena};
