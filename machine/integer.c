@@ -193,6 +193,19 @@ static uint32_t clamp(const Decoded *it, uint32_t value)
     return has(it, SUFFIX_RELU) ? minimum_as(it, value, 0, false) : value;
 }
 
+/* The number of the first operand after the result and its predicates, which must be PT, if 'count' operands follow; 0
+ * after stop(). */
+static unsigned first_of(Thread *thread, const Decoded *it, unsigned count)
+{
+    const unsigned first = skip_predicates(it, 1);
+    bool plain = first + count == it->operand_count;
+    for (unsigned i = 1; i < first; i++)
+        plain = plain && it->operands[i].index == TRUE_PREDICATE;
+    if (!plain)
+        stop(thread, MACHINE_UNDECIDED, "this form of a minimum");
+    return plain ? first : 0;
+}
+
 /* IMNMX.S64 p, q, d, a, b, r, s */
 static Step minimum_of_pairs(Thread *thread, const Decoded *it)
 {
@@ -209,11 +222,12 @@ static Step minimum_of_pairs(Thread *thread, const Decoded *it)
 /* IMNMX, VIMNMX d, a, b, p: the minimum if p. */
 Step execute_minimum(Thread *thread, const Decoded *it)
 {
-    const Place *a = &it->operands[1];
     if (has(it, SUFFIX_S64) || has(it, SUFFIX_U64))
         return minimum_of_pairs(thread, it);
-    if (it->operand_count != 4)
-        return stop(thread, MACHINE_UNDECIDED, "this form of a minimum");
+    const unsigned first = first_of(thread, it, 3);
+    const Place *a = &it->operands[first];
+    if (!first)
+        return STEP_STOPPED;
     set32(thread, &it->operands[0],
           clamp(it, minimum_as(it, integer32(thread, a), integer32(thread, a + 1), predicate(thread, a + 2))));
     return STEP_ON;
@@ -222,10 +236,10 @@ Step execute_minimum(Thread *thread, const Decoded *it)
 /* VIMNMX3 d, a, b, c, p: the least or greatest of three. */
 Step execute_minimum3(Thread *thread, const Decoded *it)
 {
-    const unsigned first = skip_predicates(it, 1);
+    const unsigned first = first_of(thread, it, 4);
     const Place *a = &it->operands[first];
-    if (first != 1 || it->operand_count != 5)
-        return stop(thread, MACHINE_UNDECIDED, "this form of a minimum of three");
+    if (!first)
+        return STEP_STOPPED;
     const bool takes_least = predicate(thread, a + 3);
     const uint32_t two = minimum_as(it, integer32(thread, a), integer32(thread, a + 1), takes_least);
     set32(thread, &it->operands[0], clamp(it, minimum_as(it, two, integer32(thread, a + 2), takes_least)));
@@ -235,10 +249,10 @@ Step execute_minimum3(Thread *thread, const Decoded *it)
 /* VIADDMNMX d, a, b, c, p: the minimum of a + b and c. */
 Step execute_add_minimum(Thread *thread, const Decoded *it)
 {
-    const unsigned first = skip_predicates(it, 1);
+    const unsigned first = first_of(thread, it, 4);
     const Place *a = &it->operands[first];
-    if (first != 1 || it->operand_count != 5 || has(it, SUFFIX_S16X2) || has(it, SUFFIX_U16X2))
-        return stop(thread, MACHINE_UNDECIDED, "this form of a sum and a minimum");
+    if (!first)
+        return STEP_STOPPED;
     const uint32_t sum = integer32(thread, a) + integer32(thread, a + 1);
     set32(thread, &it->operands[0], clamp(it, minimum_as(it, sum, integer32(thread, a + 2), predicate(thread, a + 3))));
     return STEP_ON;

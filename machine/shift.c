@@ -30,7 +30,7 @@ Step execute_scale_add(Thread *thread, const Decoded *it)
 {
     const unsigned first = skip_predicates(it, 1);
     const Place *a = &it->operands[first];
-    if (a->negated || a[1].negated || first + 3 != it->operand_count)
+    if (((a->negated || a[1].negated) && first > 1) || first + 3 != it->operand_count)
         return stop(thread, MACHINE_UNDECIDED, "this form of a scaled sum");
     const uint32_t scaled = integer32(thread, a) << (integer32(thread, a + 2) & 31);
     const uint64_t sum = (uint64_t)scaled + integer32(thread, a + 1);
