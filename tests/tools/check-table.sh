@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# check-table.sh ARCH FILE.ptx...: checks all kernels of the files (ptxopt check -inputs 6), for 15 seconds at most each,
-# and prints how many have each verdict, the reasons, and what is different. PTXOPT names the program.
+# check-table.sh ARCH FILE.ptx...: checks all kernels of the files, for 15 seconds at most each, and prints how many
+# have each verdict, the reasons, and the differences. PTXOPT names the program.
 set -uo pipefail
 arch="$1"
 shift

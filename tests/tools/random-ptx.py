@@ -11,8 +11,8 @@ import random
 import sys
 
 # #R, #D, #H, #P: a new register of 32, 64 or 16 bits, or a predicate; #R': its name again. #T, #U: a new temporary one
-# of 32 or 64 bits; #t, #u: its name again. #r, #d, #h, #p: an earlier one. #k, #l: an earlier one of 32 or 64 bits, or a
-# number; #f: an earlier one, or a float. #s: a divisor; #S: an amount; #b, #g: a number of bits; #x: a table of LOP3;
+# of 32 or 64 bits; #t, #u: its name again. #r, #d, #h, #p: an earlier one. #k, #l: an earlier one of 32 or 64 bits, or
+# a number; #f: an earlier one, or a float. #s: a divisor; #S: an amount; #b, #g: a number of bits; #x: a table of LOP3;
 # #m: a selector of bytes; #c, #v: a comparison.
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 UNORDERED = COMPARISONS + ("equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan")
@@ -69,7 +69,8 @@ TEMPLATES = {
         "add.rz.f32 #R, #r, #r;", "mul.rp.f32 #R, #r, #r;", "fma.rm.f32 #R, #r, #r, #r;",
         "add.rn.ftz.f32 #R, #r, #r;", "mul.rn.ftz.f32 #R, #r, #r;", "fma.rn.ftz.f32 #R, #r, #r, #f;",
         "add.rn.sat.f32 #R, #r, #r;", "mul.rn.sat.f32 #R, #r, #r;", "add.f32 #R, #r, #r;", "mul.f32 #R, #r, #f;",
-        "neg.f32 #R, #r;", "abs.f32 #R, #r;", "min.f32 #R, #r, #r;", "max.f32 #R, #r, #f;", "min.ftz.f32 #R, #r, #r;",
+        "neg.f32 #R, #r;", "abs.f32 #R, #r;", "add.rn.f32 #T, #r, #r; min.f32 #R, #r, #t;",
+        "add.rn.f32 #T, #r, #r; max.f32 #R, #t, #r;", "add.rn.f32 #T, #r, #r; min.ftz.f32 #R, #r, #t;",
         "div.rn.f32 #R, #r, #r;", "rcp.rn.f32 #R, #r;", "sqrt.rn.f32 #R, #r;", "setp.#v.f32 #P, #r, #r;",
         "setp.#v.ftz.f32 #P, #r, #f;", "selp.f32 #R, #r, #r, #p;", "copysign.f32 #R, #r, #r;",
         "testp.normal.f32 #P, #r;", "testp.infinite.f32 #P, #r;", "set.#v.f32.f32 #R, #r, #r;",
@@ -86,6 +87,7 @@ TEMPLATES = {
         "neg.s16 #H, #h;", "bfi.b32 #R, #r, #r, #b, 32;", "shr.u64 #D, #d, #r;", "shl.b64 #D, #d, #r;",
     ],
     # PTX leaves the bits of a NaN open, and these do not give the canonical one everywhere: not mixed with integers.
+    # Above, a minimum has an operand that is never another NaN, because ptxas takes the minimum of x and x for x.
     "payload": [
         "sqrt.rn.f64 #D, #d;", "rcp.rn.f64 #D, #d;", "div.rn.f64 #D, #d, #d;", "neg.f64 #D, #d;", "abs.f64 #D, #d;",
         "min.f64 #D, #d, #d;", "max.f64 #D, #d, #d;", "cvt.rmi.f64.f64 #D, #d;",
