@@ -248,7 +248,8 @@ $(RUNTIME_OBJECTS): $(OUT)/runtime/%.o: runtime/%.c $(OUT)/configuration $(GEN)/
 
 ADAPTER := $(OUT)/runtime/libptxopt-launch.a
 # Both adapters share these.
-SHARED_RUNTIME := $(addprefix $(OUT)/runtime/,contracts.o halving.o learned.o tune.o) $(OUT)/store/store.o
+SHARED_RUNTIME := $(addprefix $(OUT)/runtime/,contracts.o events.o halving.o learned.o shapes.o tune.o tuned_forms.o) \
+    $(OUT)/store/store.o
 $(ADAPTER): $(SHARED_RUNTIME) $(OUT)/runtime/link_adapter.o
 	@rm -f $@
 	$(call step,AR)
@@ -285,6 +286,7 @@ ORACLE_TESTS := $(filter $(OUT)/tests/test_oracle_% $(OUT)/tests/test_evaluate,$
 $(UNIT_TESTS): LIBRARIES += -lcmocka
 $(ORACLE_TESTS): LIBRARIES += -lmpfr -lgmp
 $(ORACLE_TESTS): $(OUT)/liboracle.a
+$(OUT)/tests/test_halving: $(OUT)/runtime/halving.o
 $(OUT)/tests/test_contracts $(OUT)/tests/test_tune: $(filter $(OUT)/runtime/%,$(SHARED_RUNTIME))
 $(UNIT_TESTS): $(OUT)/tests/%: $(OUT)/tests/unit/%.o $(OUT)/libptxopt.a
 	$(link)

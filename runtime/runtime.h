@@ -4,7 +4,8 @@
  * contracts.c      the contracts of loaded kernels, and counts of launches
  * halving.c        which of several forms is the fastest, by their times
  * learned.c        the store of what was learned (store/), as the adapters use it
- * tune.c           the forms that -tune leaves beside a kernel: launches take turns over them, and are timed
+ * tune.c           the forms that -tune leaves beside a kernel: launches take turns over them, and are timed; with
+ *                  tuned_forms.c, shapes.c and events.c
  * link_adapter.c   in each object that ptxopt-nvcc compiles, by embed.awk, or linked into programs: takes the place of
  *                  the launch functions of the CUDA runtime
  * preload.c        preloaded: wraps those of the driver */
@@ -71,7 +72,8 @@ Contract *launch_decide_resident(Contract *contract, unsigned grid[3], unsigned 
 typedef struct Timing {
     struct Shape *shape; /* tune.c; NULL: it is not timed */
     unsigned arm;
-    void *events[2], *context, *stream;
+    void *events[2], *stream;
+    unsigned long long context; /* a number that is not used again once the context is gone */
 } Timing;
 Contract *launch_begin(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared, void *stream,
                        Timing *timing);
@@ -93,7 +95,7 @@ void node_set_other(const Driver *driver, const Contract *contract, KernelNode *
  * one. */
 int other_set(const Driver *driver, const Contract *contract, int attribute, int value, int device);
 
-/* tune.c */
+/* tune.c, tuned_forms.c */
 
 /* The fixed numbers of a launch of the original, which its best form may depend on. */
 typedef struct LaunchShape {

@@ -101,8 +101,8 @@ runs "tune-from, another architecture" 0 "step.ptx for sm_80" "$PTXOPT" -tune-fr
 result "tune-from, another architecture: unchanged" "$(cmp tests/launching/step.ptx "$tmp/other.ptx" 2>&1)"
 runs "tune-from, no file" 1 "error: -tune-from $tmp/none: No such file or directory" "$PTXOPT" -tune-from "$tmp/none" \
     tests/launching/step.ptx
-runs "tune-from, another file" 1 "error: -tune-from .*: file is not a database" "$PTXOPT" -tune-from tests/launching/tuned.c \
-    tests/launching/step.ptx
+runs "tune-from, another file" 1 "error: -tune-from .*: file is not a database" "$PTXOPT" \
+    -tune-from tests/launching/tuned.c tests/launching/step.ptx
 echo '{"cache": {}}' >"$tmp/other.json"
 runs "import, another file" 1 "it has no member \"ptxopt\"" "$PTXOPT" tune -import "$tmp/other.json"
 runs "export, no folder" 1 "cannot make '/dev/null/caches'" "$PTXOPT" tune -export /dev/null/caches

@@ -1,5 +1,4 @@
-/* Choosing a form by measured time (runtime/tune.c and its neighbours, store/), on a driver that the tests script. */
-#include "runtime/halving.h"
+/* Choosing a form by measured time (runtime/tune.c and its neighbours), on a driver that the tests script. */
 #include "runtime/runtime.h"
 #include "store/store.h"
 
@@ -7,141 +6,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "tests/unit/noise.h"
+
 enum { OK = 0, FAILED = 1, NOT_READY = 600, FORMS = 3, KEYS = 100, MOST_LAUNCHES = 400 };
-
-/* Noise: the same in each run. */
-
-static uint64_t random_state;
-
-static double random_unit(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return ((double)(random_state >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double random_normal(void)
-{
-    const double turn = 6.283185307179586;
-    return sqrt(-2 * log(random_unit())) * cos(turn * random_unit());
-}
-
-/* The rule. */
-
-typedef struct Contest {
-    unsigned right, near, worse; /* of all keys: the fastest won, or one within 2% of it; slower than the original */
-    unsigned launches;
-} Contest;
-
-static int run_race(Race *race, const double *times, unsigned arms, double noise)
-{
-    race_begin(race, arms);
-    while (race->winner < 0) {
-        const int arm = race_next(race);
-        assert_true(arm >= 0 && !race->arms[arm].is_out);
-        race_add(race, (unsigned)arm, (float)(times[arm] * (1 + noise * random_normal())));
-    }
-    return race->winner;
-}
-
-static Contest contest(unsigned arms, double noise, double fastest, double slowest)
-{
-    Contest result = {0};
-    for (unsigned key = 0; key < KEYS; key++) {
-        double times[MOST_ARMS] = {0.02 * exp(6 * random_unit())};
-        unsigned best = 0;
-        for (unsigned i = 1; i < arms; i++) {
-            times[i] = times[0] * fastest * pow(slowest / fastest, random_unit());
-            best = times[i] < times[best] ? i : best;
-        }
-        Race race;
-        const int winner = run_race(&race, times, arms, noise);
-        for (unsigned i = 0; i < arms; i++)
-            result.launches += race.arms[i].issued;
-        result.right += (unsigned)winner == best;
-        result.near += times[winner] <= 1.02 * times[best];
-        result.worse += times[winner] > 1.01 * times[0];
-    }
-    return result;
-}
-
-static void test_best_form(void **state)
-{
-    (void)state;
-    random_state = 2026;
-    for (unsigned arms = 2; arms <= 8; arms *= 2) {
-        const Contest result = contest(arms, 0.05, 0.6, 1.5);
-        print_message("%u forms, 5%% noise: %u of %u right, %u within 2%%, %.1f launches a form\n", arms, result.right,
-                      KEYS, result.near, (double)result.launches / (KEYS * arms));
-        assert_true(result.right >= 94 && result.near >= 95);
-        assert_true(result.worse <= 1);
-        assert_true(result.launches <= 8 * arms * KEYS);
-    }
-}
-
-static void test_original_stays(void **state)
-{
-    (void)state;
-    Race race;
-    const double alike[] = {1, 0.994, 0.995, 0.996}, slower[] = {1, 1.3, 1.1, 2}, one[] = {1};
-    random_state = 7;
-    for (unsigned i = 0; i < 50; i++) {
-        assert_int_equal(run_race(&race, alike, 4, 0), 0);
-        assert_int_equal(run_race(&race, slower, 4, 0.05), 0);
-    }
-    assert_int_equal(run_race(&race, one, 1, 0), 0);
-}
-
-/* A launch that something else disturbs does not decide. */
-static void test_outliers(void **state)
-{
-    (void)state;
-    Arm arm = {.count = 5, .samples = {1, 1.1f, 20, 0.9f, 1}};
-    const Estimate estimate = arm_estimate(&arm);
-    assert_int_equal(estimate.count, 4);
-    assert_true(fabs(estimate.mean - 1) < 1e-6 && estimate.variance < 0.01);
-    const Estimate slow = {.count = 4, .mean = 1.4, .variance = 0.01};
-    const Estimate unsure = {.count = 4, .mean = 1.4, .variance = 1};
-    assert_true(is_slower(&estimate, &slow, CERTAIN_HUNDREDTH));
-    assert_false(is_slower(&slow, &estimate, CERTAIN_FIFTH));
-    assert_false(is_slower(&estimate, &unsure, CERTAIN_TWENTIETH));
-    const Estimate single = {.count = 1, .mean = 9, .variance = 0.01};
-    assert_false(is_slower(&estimate, &single, CERTAIN_FIFTH));
-}
-
-/* A form that cannot be launched leaves the race, which goes on. */
-static void test_dropped(void **state)
-{
-    (void)state;
-    Race race;
-    race_begin(&race, 3);
-    for (unsigned i = 0; i < 4; i++)
-        for (unsigned arm = 0; arm < 2; arm++) {
-            assert_true(race_next(&race) >= 0);
-            race_add(&race, arm, arm ? 1 : 2);
-        }
-    assert_int_equal(race.winner, -1); /* it waits for the third */
-    race_drop(&race, 2);
-    assert_int_equal(race.winner, 1);
-    race_begin(&race, 2);
-    race_drop(&race, 1);
-    assert_int_equal(race.winner, 0);
-    race_begin(&race, 2); /* a launch whose time is lost is made again */
-    for (unsigned i = 0; i < 20; i++) {
-        const int arm = race_next(&race);
-        assert_true(arm >= 0);
-        race_add(&race, (unsigned)arm, 0);
-    }
-    assert_int_equal(race.lost, 20);
-    assert_int_equal(race.winner, -1);
-}
 
 /* Launches, on a driver whose kernels take the times that the test sets. */
 
@@ -150,11 +22,13 @@ static struct {
     double clock;
     double ready; /* events later than this have not happened yet */
     int mode, captured, records, creations, last, device, version;
+    unsigned long long context; /* its number; events of another one must not be touched */
     bool fails_to_record, is_forgetful;
 } gpu;
 
 typedef struct Event {
     double time;
+    unsigned long long context;
 } Event;
 
 static char kernels[FORMS];
@@ -215,6 +89,7 @@ static int event_create(void **event, unsigned flags)
     assert_int_equal(gpu.mode, CAPTURE_RELAXED);
     gpu.creations++;
     *event = calloc(1, sizeof(Event));
+    ((Event *)*event)->context = gpu.context;
     return OK;
 }
 
@@ -224,12 +99,14 @@ static int event_record(void *event, void *stream)
     assert_int_equal(gpu.mode, CAPTURE_RELAXED);
     assert_false(gpu.captured);
     gpu.records++;
+    assert_int_equal(((Event *)event)->context, gpu.context);
     ((Event *)event)->time = gpu.clock;
     return gpu.fails_to_record ? FAILED : OK;
 }
 
 static int event_query(void *event)
 {
+    assert_int_equal(((Event *)event)->context, gpu.context);
     return ((Event *)event)->time > gpu.ready ? NOT_READY : OK;
 }
 
@@ -251,6 +128,13 @@ static int current_context(void **context)
     return OK;
 }
 
+static int context_id(void *context, unsigned long long *id)
+{
+    (void)context;
+    *id = gpu.context;
+    return OK;
+}
+
 static int driver_version(int *version)
 {
     *version = gpu.version;
@@ -266,6 +150,8 @@ static int device_name(char *name, int length, int device)
 static const Driver driver = {
     .module_global = find_variable,
     .module_function = find_kernel,
+    .library_get_global = find_variable,
+    .library_get_kernel = find_kernel,
     .copy_out = copy_out,
     .exchange_capture_mode = exchange_mode,
     .stream_is_capturing = is_capturing,
@@ -275,6 +161,7 @@ static const Driver driver = {
     .event_elapsed = event_elapsed,
     .current_device = current_device,
     .current_context = current_context,
+    .context_id = context_id,
     .driver_version = driver_version,
     .device_name = device_name,
 };
@@ -351,6 +238,45 @@ static void test_turns(void **state)
     assert_int_equal(launch_often(contract, 64, 60), 1);
     assert_int_equal(launch_often(contract, 127, 60), 0);
     assert_int_equal(contract->adapted + contract->originals, 16 + 50 + 60 + 60 + 60);
+}
+
+/* Each block size is a launch of its own, however many there are. */
+static void test_shapes(void **state)
+{
+    (void)state;
+    Contract *contract = tuned(8);
+    for (unsigned round = 0; round < 2; round++)
+        for (unsigned i = 0; i < 3000; i++) {
+            set_times(1, i % 2 ? 0.5 : 0.8, i % 2 ? 0.8 : 0.5, 1.2);
+            assert_int_equal(launch_often(contract, 4 + 4 * i, round ? 1 : 34), i % 2 ? 1 : 2);
+        }
+    assert_true(gpu.creations <= 2 * 1024);
+}
+
+/* A kernel of a library runs on several devices. */
+static void test_devices(void **state)
+{
+    (void)state;
+    reset(9);
+    Contract *contract = contract_read(&driver, NULL, &gpu, "k");
+    for (unsigned round = 0; round < 2; round++)
+        for (gpu.device = 0; gpu.device < 2; gpu.device++) {
+            set_times(1, gpu.device ? 0.5 : 0.8, gpu.device ? 0.8 : 0.5, 1.2);
+            assert_int_equal(launch_often(contract, 128, round ? 1 : 34), gpu.device ? 1 : 2);
+        }
+}
+
+/* The context is reset while launches are timed: its events are not touched any more. */
+static void test_reset(void **state)
+{
+    (void)state;
+    Contract *contract = tuned(10);
+    set_times(1, 0.9, 0.7, 1.2);
+    for (unsigned i = 0; i < 12; i++, gpu.context++) {
+        gpu.ready = i % 2 ? 1e30 : -1;
+        launch_often(contract, 128, 3);
+    }
+    assert_int_equal(launch_often(contract, 128, 60), 2);
 }
 
 /* Times that are not known yet are not waited for: the predicted form, and then the best so far, is launched. */
@@ -462,24 +388,6 @@ static void test_hundred_keys(void **state)
     assert_true(right >= 95);
 }
 
-/* The store. */
-
-/* A row that is not about a kernel that is launched here. */
-static StoreRow row_of(uint64_t hash, const char *form, bool is_chosen, double milliseconds)
-{
-    return (StoreRow){.hash = hash, .kernel = "k", .grid = {9, 1, 1}, .block = {128, 1, 1}, .device = "Test GPU 0",
-                      .driver = 12040, .form = form, .is_chosen = is_chosen, .launches = 7,
-                      .milliseconds = milliseconds, .variance = 0.0001, .when = 1};
-}
-
-static void store_put(const StoreRow *rows, size_t count)
-{
-    char path[STORE_PATH], error[STORE_ERROR];
-    assert_true(store_file("Test GPU 0", path));
-    if (!store_write(path, 1000, rows, count, error))
-        fail_msg("%s", error);
-}
-
 /* Without its journal, SQLite would roll that back into the next file. */
 static void store_remove(void)
 {
@@ -488,94 +396,6 @@ static void store_remove(void)
     snprintf(journal, sizeof journal, "%s-journal", path);
     unlink(path);
     unlink(journal);
-}
-
-typedef struct Seen {
-    unsigned rows, chosen;
-    double milliseconds;
-    char form[32];
-} Seen;
-
-static void see(void *context, const StoreRow *row)
-{
-    Seen *seen = context;
-    seen->rows++;
-    seen->chosen += row->is_chosen;
-    if (!row->is_chosen)
-        return;
-    seen->milliseconds = row->milliseconds;
-    snprintf(seen->form, sizeof seen->form, "%s", row->form);
-}
-
-static Seen store_see(void)
-{
-    char path[STORE_PATH], error[STORE_ERROR] = "";
-    Seen seen = {0};
-    assert_true(store_file("Test GPU 0", path));
-    if (!store_read(path, 1000, see, &seen, error))
-        fail_msg("%s", error);
-    return seen;
-}
-
-static void test_store(void **state)
-{
-    (void)state;
-    char path[STORE_PATH], error[STORE_ERROR];
-    assert_true(store_file("Test GPU 0", path));
-    assert_non_null(strstr(path, "/ptxopt/Test-GPU-0.sqlite"));
-    store_remove();
-    assert_int_equal(store_see().rows, 0);
-    const StoreRow rows[] = {row_of(~UINT64_C(0), "", false, 1), row_of(~UINT64_C(0), "x2", true, 0.5)};
-    store_put(rows, 2);
-    assert_int_equal(store_see().rows, 2);
-    assert_string_equal(store_see().form, "x2");
-    const StoreRow other = row_of(~UINT64_C(0), "x4", true, 0.4); /* chosen in place of x2 */
-    store_put(&other, 1);
-    assert_int_equal(store_see().rows, 3);
-    assert_int_equal(store_see().chosen, 1);
-    assert_string_equal(store_see().form, "x4");
-    FILE *file = fopen(path, "w"); /* not a database */
-    fputs("This is not what SQLite writes, but a text that is long enough to be read as its header.\n", file);
-    fclose(file);
-    Seen seen = {0};
-    assert_false(store_read(path, 10, see, &seen, error));
-    store_put(rows, 2);
-    assert_int_equal(store_see().rows, 2);
-    if (geteuid() != 0) { /* for whom nothing is read-only */
-        chmod(path, 0400);
-        assert_int_equal(store_see().rows, 2);
-        assert_false(store_write(path, 10, rows, 2, error));
-        chmod(path, 0600);
-    }
-    assert_false(store_write("/dev/null/none/a.sqlite", 10, rows, 2, error));
-}
-
-/* Several processes write, and one of them is killed meanwhile. */
-static void test_store_processes(void **state)
-{
-    (void)state;
-    enum { WRITERS = 4, WRITES = 10 };
-    pid_t writers[WRITERS + 1];
-    char path[STORE_PATH], error[STORE_ERROR];
-    assert_true(store_file("Test GPU 0", path));
-    store_remove();
-    for (unsigned w = 0; w <= WRITERS; w++)
-        if ((writers[w] = fork()) == 0) {
-            for (unsigned i = 0; i < WRITES || w == WRITERS; i++) {
-                const StoreRow row = row_of(w * 1000 + i, "x2", true, 1);
-                if (!store_write(path, 20000, &row, 1, error))
-                    _exit(1);
-            }
-            _exit(0);
-        }
-    usleep(100000);
-    kill(writers[WRITERS], SIGKILL);
-    for (unsigned w = 0; w <= WRITERS; w++) {
-        int status;
-        waitpid(writers[w], &status, 0);
-        assert_int_equal(status, w == WRITERS ? SIGKILL : 0);
-    }
-    assert_true(store_see().rows >= WRITERS * WRITES);
 }
 
 /* A run uses what another has learned: in a child process each, because the store is read once. */
@@ -650,14 +470,13 @@ static int remove_home(void **state)
     return system(command);
 }
 
-/* The tests of the store come first, because this process writes it once many kernels have been launched. */
+/* The test with other processes comes first, because this one writes the store once many kernels were launched. */
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_store),     cmocka_unit_test(test_store_processes), cmocka_unit_test(test_next_run),
-        cmocka_unit_test(test_best_form), cmocka_unit_test(test_original_stays),  cmocka_unit_test(test_outliers),
-        cmocka_unit_test(test_dropped),   cmocka_unit_test(test_turns),           cmocka_unit_test(test_not_ready),
-        cmocka_unit_test(test_captured),  cmocka_unit_test(test_errors),          cmocka_unit_test(test_drift),
+        cmocka_unit_test(test_next_run), cmocka_unit_test(test_turns),    cmocka_unit_test(test_not_ready),
+        cmocka_unit_test(test_captured), cmocka_unit_test(test_errors),   cmocka_unit_test(test_drift),
+        cmocka_unit_test(test_shapes),   cmocka_unit_test(test_devices),  cmocka_unit_test(test_reset),
         cmocka_unit_test(test_hundred_keys),
     };
     return cmocka_run_group_tests(tests, make_home, remove_home);
