@@ -437,7 +437,12 @@ $(OUT)/bench/usage: bench/usage.c
 	$(call step,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $<
 
-bench-tune: $(OUT)/bench/tune
+bench-tune: $(OUT)/bench/tune $(OUT)/bench/races
+$(OUT)/bench/races: bench/races.c tests/unit/noise.h $(OUT)/runtime/halving.o
+	@mkdir -p $(@D)
+	$(call step,LINK)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -o $@ $(filter-out %.h,$^) -lm
+
 $(OUT)/bench/tune: bench/tune.c $(SHARED_RUNTIME)
 	@mkdir -p $(@D)
 	$(call step,LINK)
