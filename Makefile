@@ -495,7 +495,7 @@ inputs: $(OUT)/tests/compare-occupancy
 DOCUMENTS := share/doc/ptxopt
 INSTALLED_PROGRAMS := ptxopt ptxopt-ptxas ptxopt-nvcc
 INSTALLED_DOCUMENTS := README.md LICENSE $(addprefix docs/,reading-a-report.md builds.md glossary.md formats.md \
-    emulator.md library.md launching.md) $(wildcard docs/*.schema.json)
+    emulator.md library.md launching.md tuning.md) $(wildcard docs/*.schema.json)
 INSTALLED_MANUALS := $(wildcard docs/*.1)
 COMPLETED := ptxopt ptxopt-nvcc ptxopt-ptxas
 COMPLETIONS := $(COMPLETED:%=share/bash-completion/completions/%) $(COMPLETED:%=share/zsh/site-functions/_%) \

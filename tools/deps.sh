@@ -84,6 +84,9 @@ missing_packages() {
     if [ "$1" != build ]; then
         have python3 || printf 'python3\n'
         have pkg-config || printf 'pkg-config\n'
+        # Opened at run time, by programs with launch adapters and by "ptxopt tune".
+        compgen -G '/usr/lib*/libsqlite3.so.0' >/dev/null || compgen -G '/usr/lib/*/libsqlite3.so.0' >/dev/null ||
+            printf 'libsqlite3-0\n'
     fi
     # moreutils has another program of that name.
     [ "$1" = build ] || parallel --version 2>/dev/null | grep -q GNU || printf 'parallel\n'

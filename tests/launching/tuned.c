@@ -3,6 +3,7 @@
  * the data, and prints "0 wrong".
  *
  * tuned WAY FILE.ptx LAUNCHES
+ * timed: "plain", and prints how many nanoseconds the device takes for them
  * plain, streams, threads, graph, captured, sizes, attributes, library, reset: how launches are made */
 #include <pthread.h>
 #include <signal.h>
@@ -30,6 +31,9 @@ int cuLibraryGetKernel(void **kernel, void *library, const char *name);
 int cuMemAlloc_v2(uint64_t *address, size_t size);
 int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t size);
 int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size);
+int cuEventCreate(void **event, unsigned flags);
+int cuEventRecord(void *event, void *stream);
+int cuEventElapsedTime(float *milliseconds, void *start, void *end);
 int cuStreamCreate(void **stream, unsigned flags);
 int cuStreamSynchronize(void *stream);
 int cuStreamBeginCapture_v2(void *stream, int mode);
@@ -111,6 +115,20 @@ static unsigned run_plain(void *function, int launches)
         launch(function, &data, NULL);
         wrong += data_wrong(&data);
     }
+    return wrong;
+}
+
+static unsigned run_timed(void *function, int launches)
+{
+    void *events[2];
+    float milliseconds = 0;
+    for (int i = 0; i < 2; i++)
+        check(cuEventCreate(&events[i], 0), "event");
+    check(cuEventRecord(events[0], NULL), "record");
+    const unsigned wrong = run_plain(function, launches);
+    check(cuEventRecord(events[1], NULL), "record");
+    check(cuEventElapsedTime(&milliseconds, events[0], events[1]), "time");
+    printf("%.0f ns\n", 1e6 * milliseconds);
     return wrong;
 }
 
@@ -292,6 +310,7 @@ int main(int argc, char **argv)
                            : is(way, "sizes")      ? run_sizes(function, launches)
                            : is(way, "attributes") ? run_attributes(function, launches)
                            : is(way, "reset")      ? run_reset(launches)
+                           : is(way, "timed")      ? run_timed(function, launches)
                                                    : run_plain(function, launches);
     printf("%u wrong\n", wrong);
     fflush(stdout);
