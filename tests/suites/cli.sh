@@ -195,8 +195,8 @@ grep -q "commands='run cost view stats diff check sweep explain tune setup" "$tm
 result "completion has each value once, and the options of each command" "${wrong#, }"
 one_message "help on what is misspelt" 2 "did you mean '-coarsen'?" help coarsn
 one_message "a command misspelt" 2 "there is no command 'rnu'; did you mean 'run'?" rnu "$kernel" launch.json
-one_message "not a command" 2 "there are 'run', 'cost', 'view', 'stats', 'diff', 'check', 'sweep', 'explain', 'tune', 'setup'" \
-    draw "$kernel"
+commands="'run', 'cost', 'view', 'stats', 'diff', 'check', 'sweep', 'explain', 'tune', 'setup'"
+one_message "not a command" 2 "there are $commands" draw "$kernel"
 run --version
 result "version" "$([ "$status" -eq 0 ] && grep -q '^ptxopt [0-9]' "$tmp/out" || echo "status $status")"
 run -assembler none -coarsen 2 -d ssa,coarsen,cleanup -o /dev/null "$kernel"
