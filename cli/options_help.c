@@ -184,3 +184,19 @@ const char *explain_options_help(Arena *arena)
     };
     return command_help(arena, &help, explain_options_table());
 }
+
+const char *tune_options_help(Arena *arena)
+{
+    const CommandHelp help = {
+        .name = "tune",
+        .usage = "",
+        .about = "Looks for the configuration that is predicted to be the fastest for each launch: what is merged,\n"
+                 "how much of it, the stride, and the size of the block; then what is staged and joined, loops side\n"
+                 "by side, and registers. Estimates decide what is counted and assembled. The results of the best\n"
+                 "form are compared with the original's in the emulator. Prints the options that make it.\n",
+        .notes = "",
+        .status = "Exit status: 0 done, or interrupted; 1 a file is wrong, the original cannot be measured, or the\n"
+                  "assembler is missing; 2 the usage is wrong.\n",
+    };
+    return command_help(arena, &help, tune_options_table());
+}

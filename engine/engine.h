@@ -6,6 +6,7 @@
 #include "engine/choose/bases.h"
 #include "engine/judge/form_cost.h"
 #include "engine/input.h"
+#include "engine/kernel_estimate.h"
 #include "engine/kernel_find.h"
 #include "engine/launch.h"
 #include "engine/judge/machine_cost.h"

@@ -1,5 +1,6 @@
 /* The interface between the files of this folder, which no other folder includes. In the order of their calls, each
- * calling only those before it: table.c, relative.c; space.c; kernel.c; measure.c; workers.c; progress.c; sweep.c. */
+ * calling only those before it: table.c, relative.c; space.c; kernel.c; form.c, measure.c; progress.c, workers.c;
+ * sweep.c; tune_launch.c, tune_form.c, tune.c. */
 #ifndef PTXOPT_SWEEP_INTERNAL_H
 #define PTXOPT_SWEEP_INTERNAL_H
 
@@ -44,6 +45,7 @@ typedef struct SweepForm {
     SweepDimension dimension;
     unsigned factor; /* 1: the original */
     Stride stride;
+    double estimate; /* cycles with the block that is best for it; infinite: it cannot be launched; 0: not estimated */
 } SweepForm;
 
 /* What the time of a sweep goes into, in seconds. */
@@ -58,17 +60,20 @@ typedef struct Sweep {
     SweepTarget *targets;
     size_t target_count;
     VEC(SweepKernel) kernels;
-    VEC(SweepForm) forms; /* those whose rows are not all known */
-    size_t row_count;     /* of these */
+    VEC(SweepForm) forms;
+    size_t row_count; /* of these */
     SweepTable table;
+    bool tunes; /* the table is not printed: it is only written to the file that is named */
     SweepSeconds seconds;
 } Sweep;
 
 /* space.c */
 /* Sets the kernel's block sizes and dimensions. */
 void sweep_kernel_space(Sweep *sweep, SweepKernel *kernel);
-/* Lists the forms of all kernels, without those whose rows the table has. */
+/* Lists the forms of all kernels. */
 void sweep_list_forms(Sweep *sweep);
+/* Drops those whose rows the table has, which is sorted for that. */
+void sweep_drop_known(Sweep *sweep);
 /* The row of a form with a block size, for an architecture, without figures. */
 SweepRow sweep_row_of(const SweepForm *form, const Launch *launch, const SweepTarget *target);
 
@@ -77,11 +82,32 @@ SweepRow sweep_row_of(const SweepForm *form, const Launch *launch, const SweepTa
 bool sweep_open_targets(Sweep *sweep);
 bool sweep_read_launches(Sweep *sweep);
 
+/* form.c */
+typedef struct SweepMade {
+    const SweepForm *form;
+    KernelResult result; /* of coarsening */
+    FunctionForm written;
+    LaunchChange change;
+    SweepStatus status; /* if not SWEEP_OK, of all configurations, for ... */
+    const char *reason; /* ... this reason */
+} SweepMade;
+
+/* Makes the form for blocks of any size, or for that of the launch if it cannot change. Texts are in the arena; the
+ * result is the caller's to discard. */
+void sweep_make(const Sweep *sweep, const SweepForm *form, Arena *arena, SweepMade *made);
+/* True if the launch meets the form's contract. */
+bool sweep_made_fits(const SweepMade *made, const Launch *launch, LaunchUnmet *unmet);
+
+/* A step that processes share: prints lines about a form, which the sweep takes. */
+typedef void SweepTask(Sweep *sweep, const SweepForm *form, Buf *out);
+/* Estimates a form for the first architecture, without assembling and counting. */
+SweepTask sweep_estimate;
+
 /* measure.c */
 /* Opens the assemblers, for this process. */
 bool sweep_open_assemblers(Sweep *sweep);
 /* Prints the rows of a form. */
-void sweep_measure(Sweep *sweep, const SweepForm *form, Buf *out);
+SweepTask sweep_measure;
 
 /* progress.c */
 typedef struct SweepProgress {
@@ -96,8 +122,51 @@ void sweep_progress_show(SweepProgress *progress, const Sweep *sweep, size_t don
 /* Says how long it took, and what for. */
 void sweep_progress_end(SweepProgress *progress, const Sweep *sweep, size_t done);
 
-/* workers.c: measures the forms in several processes, whose rows join the table and the end of the output file.
- * Returns the number of forms that were lost because a process ended early. */
-size_t sweep_measure_all(Sweep *sweep);
+/* workers.c: does the task for all forms in several processes. Estimates are noted in the forms, and rows join the
+ * table and the end of the output file. Returns the number of forms that were lost because a process ended early. */
+size_t sweep_share(Sweep *sweep, SweepTask *task);
+
+/* sweep.c: each prints an error and returns false if the sweep must end. */
+/* Reads the inputs, and the table that is to be continued. */
+bool sweep_open(Sweep *sweep);
+/* Measures the forms, and writes the table, also if the user ends that. */
+bool sweep_complete(Sweep *sweep);
+/* True if the user has ended it. */
+static inline bool sweep_is_over(const Sweep *sweep)
+{
+    return sweep->request->stop && *sweep->request->stop;
+}
+
+/* tune_launch.c */
+/* Writes the launch file with another block to a temporary file, in the arena; NULL after a message. */
+const char *tune_launch_write(Arena *arena, const char *path, const unsigned block[3]);
+/* True if the kernel computes the same with these blocks as with the file's own, as far as the launch checks it. */
+bool tune_block_is_right(const SweepKernel *kernel, const Launch *launch);
+
+/* Words of a command line. */
+typedef VEC(const char *) TuneWords;
+
+/* tune_form.c */
+/* A form that options of ptxopt make. */
+typedef struct TuneForm {
+    const SweepKernel *kernel;
+    const Launch *launch;    /* with its block */
+    const char *launch_file; /* the same in a file */
+    double original;         /* cycles of the original with this block */
+    TuneWords words;         /* options, for people to give */
+    double cycles;           /* predicted */
+    Figures figures;
+    unsigned warps;          /* on an SM */
+    LaunchChange change;     /* of the launch */
+} TuneForm;
+
+/* Makes the form by its options and predicts its time; false if it is not what they ask for. */
+bool tune_form_predict(Sweep *sweep, TuneForm *form);
+/* The form with more options, which it takes if it is faster. */
+void tune_form_add(Sweep *sweep, TuneForm *form, const char *option, const char *value);
+/* Adds the loops that are faster interleaved, as -uj auto finds them. */
+void tune_form_add_loops(Sweep *sweep, TuneForm *form);
+/* True if its options make a form that computes the same as the original. */
+bool tune_form_verify(Sweep *sweep, const TuneForm *form);
 
 #endif

@@ -6,12 +6,8 @@ typedef struct Measurement {
     Sweep *sweep;
     const SweepForm *form;
     Arena *arena;
-    KernelResult made; /* not of the original */
-    FunctionForm written;   /* the form ... */
-    const Function *placed; /* ... and the same, read again */
-    LaunchChange change;
-    SweepStatus status; /* if not SWEEP_OK, of all configurations, for ... */
-    const char *reason; /* ... this reason */
+    SweepMade made;
+    const Function *placed; /* what was made, read again */
 } Measurement;
 
 /* A block size: its counts, or why there are none. */
@@ -40,61 +36,15 @@ static void take_time(double *seconds, double *since)
     *since = now;
 }
 
-static void fail(Measurement *measurement, SweepStatus status, const char *reason)
-{
-    measurement->status = status;
-    measurement->reason = reason ? reason : "unknown";
-}
-
-static KernelRequest request_of(const SweepForm *form)
-{
-    const Launch *launch = form->kernel->launch;
-    KernelRequest request = {.coarsen = true,
-                             .coarsening = {.shape = {{1, 1, 1}, {1, 1, 1}}, .shrinks_grid = true},
-                             .dynamic_shared = launch->dynamic_shared};
-    Shape *shape = &request.coarsening.shape;
-    (form->dimension.of_blocks ? shape->blocks : shape->threads)[form->dimension.axis] = form->factor;
-    request.coarsening.stride = form->stride;
-    if (!launch->threads[0])
-        memcpy(request.block, launch->block, sizeof request.block);
-    return request;
-}
-
-/* Makes the form for blocks of any size, or for that of the launch if it cannot change. */
-static void make(Measurement *measurement)
-{
-    const SweepForm *form = measurement->form;
-    SweepTarget *target = &measurement->sweep->targets[0];
-    KernelResult *made = &measurement->made;
-    measurement->written = (FunctionForm){.function = form->kernel->kernel};
-    if (form->factor > 1) {
-        Options defaults;
-        options_init(&defaults);
-        const KernelRequest request = request_of(form);
-        const PipelineOptions options = {.sm = target->run.sm, .level = defaults.level, .passes = defaults.passes};
-        pipeline_run(measurement->arena, form->kernel->kernel, &request, &options, made);
-        if (made->coarsening != OUTCOME_DONE) {
-            const char *reason = kernel_refusal_text(measurement->arena, made);
-            fail(measurement, SWEEP_REFUSED, reason ? reason : "there is nothing to coarsen");
-            return;
-        }
-        measurement->written = kernel_form(made);
-        measurement->change = contract_change(&made->contract);
-    }
-    measurement->placed = form_place(measurement->arena, &measurement->written);
-    if (!measurement->placed)
-        fail(measurement, SWEEP_REJECTED, "the form cannot be read again");
-}
-
 static Counted count(const Measurement *measurement, const Launch *launch)
 {
     LaunchUnmet unmet;
-    const LaunchContract *contract = &measurement->made.contract;
-    if (measurement->form->factor > 1 && !contract_is_met(contract, launch->block, launch->grid, &unmet))
+    if (!sweep_made_fits(&measurement->made, launch, &unmet))
         return (Counted){.status = SWEEP_UNMET, .reason = unmet_text(measurement->arena, &unmet)};
     const FunctionForm form = {.function = measurement->placed};
     Counted counted = {.status = SWEEP_OK};
-    counted.profile = profile_count(measurement->arena, &form, launch, &measurement->change, 1, NULL, &counted.reason);
+    counted.profile =
+        profile_count(measurement->arena, &form, launch, &measurement->made.change, 1, NULL, &counted.reason);
     if (!counted.profile)
         counted.status = SWEEP_FAULT;
     return counted;
@@ -135,7 +85,7 @@ static void predict(const Measurement *measurement, const SweepTarget *target, c
     row->by_machine =
         map && profile_add_machine(measurement->arena, measurement->arena, map, profile) != NULL;
     const CostBasis basis = cost_basis(measurement->arena, target->run.sm, &target->device, launch, NULL, 0);
-    FormCost cost = {.figures = *figures, .change = measurement->change, .profile = profile};
+    FormCost cost = {.figures = *figures, .change = measurement->made.change, .profile = profile};
     cost.time = form_time(&basis, &cost);
     if (!cost.time.known) {
         row->status = SWEEP_NO_ROOM;
@@ -176,17 +126,17 @@ static void measure_on(const Measurement *measurement, SweepTarget *target, cons
     double since = sweep_now();
     Figures figures = {0};
     const SassMap *map = NULL;
-    if (measurement->status == SWEEP_OK) {
+    if (measurement->made.status == SWEEP_OK) {
         judge->basis = &basis;
-        judge->judge.measure(judge, &measurement->written, &figures);
+        judge->judge.measure(judge, &measurement->made.written, &figures);
         take_time(&sweep->seconds.assembling, &since);
         map = figures.known ? machine_map(judge, measurement->arena, measurement->placed) : NULL;
     }
     for (size_t i = 0; i < kernel->launches.count; i++) {
         SweepRow row = sweep_row_of(measurement->form, kernel->launches.data[i], target);
-        const bool is_made = measurement->status == SWEEP_OK;
-        row.status = !is_made ? measurement->status : !figures.known ? SWEEP_REJECTED : counted[i].status;
-        row.reason = !is_made ? measurement->reason : !figures.known ? figures.message : counted[i].reason;
+        const bool is_made = measurement->made.status == SWEEP_OK;
+        row.status = !is_made ? measurement->made.status : !figures.known ? SWEEP_REJECTED : counted[i].status;
+        row.reason = !is_made ? measurement->made.reason : !figures.known ? figures.message : counted[i].reason;
         if (figures.known) {
             row.values[SWEEP_REGISTERS] = figures.registers;
             row.values[SWEEP_SPILLS] = (double)figures_spills(&figures);
@@ -204,14 +154,20 @@ void sweep_measure(Sweep *sweep, const SweepForm *form, Buf *out)
 {
     Measurement measurement = {.sweep = sweep, .form = form, .arena = arena_new()};
     double since = sweep_now();
-    make(&measurement);
+    sweep_make(sweep, form, measurement.arena, &measurement.made);
+    SweepMade *made = &measurement.made;
+    measurement.placed = made->status == SWEEP_OK ? form_place(measurement.arena, &made->written) : NULL;
+    if (made->status == SWEEP_OK && !measurement.placed) {
+        made->status = SWEEP_REJECTED;
+        made->reason = "the form cannot be read again";
+    }
     take_time(&sweep->seconds.coarsening, &since);
     Counted *counted = ARENA_ARRAY(measurement.arena, Counted, form->kernel->launches.count);
-    for (size_t i = 0; measurement.status == SWEEP_OK && i < form->kernel->launches.count; i++)
+    for (size_t i = 0; made->status == SWEEP_OK && i < form->kernel->launches.count; i++)
         counted[i] = count(&measurement, form->kernel->launches.data[i]);
     take_time(&sweep->seconds.counting, &since);
     for (size_t i = 0; i < sweep->target_count; i++)
         measure_on(&measurement, &sweep->targets[i], counted, out);
-    kernel_discard(&measurement.made);
+    kernel_discard(&made->result);
     arena_free(measurement.arena);
 }

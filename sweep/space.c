@@ -104,18 +104,30 @@ static bool has_row(const SweepTable *table, const SweepRow *row)
     return false;
 }
 
-static void add_form(Sweep *sweep, SweepForm form)
+static bool is_known(const Sweep *sweep, const SweepForm *form)
 {
-    bool is_known = true;
-    for (size_t i = 0; i < form.kernel->launches.count && is_known; i++)
-        for (size_t k = 0; k < sweep->target_count && is_known; k++) {
-            const SweepRow row = sweep_row_of(&form, form.kernel->launches.data[i], &sweep->targets[k]);
-            is_known = has_row(&sweep->table, &row);
+    for (size_t i = 0; i < form->kernel->launches.count; i++)
+        for (size_t k = 0; k < sweep->target_count; k++) {
+            const SweepRow row = sweep_row_of(form, form->kernel->launches.data[i], &sweep->targets[k]);
+            if (!has_row(&sweep->table, &row))
+                return false;
         }
-    if (is_known)
-        return;
-    VEC_PUSH(sweep->arena, sweep->forms, form);
-    sweep->row_count += form.kernel->launches.count * sweep->target_count;
+    return true;
+}
+
+void sweep_drop_known(Sweep *sweep)
+{
+    size_t kept = 0;
+    sweep_settle(&sweep->table);
+    sweep->row_count = 0;
+    for (size_t i = 0; i < sweep->forms.count; i++) {
+        const SweepForm form = sweep->forms.data[i];
+        if (is_known(sweep, &form))
+            continue;
+        sweep->forms.data[kept++] = form;
+        sweep->row_count += form.kernel->launches.count * sweep->target_count;
+    }
+    sweep->forms.count = kept;
 }
 
 static void add_factor(Sweep *sweep, const SweepForm *like)
@@ -123,7 +135,7 @@ static void add_factor(Sweep *sweep, const SweepForm *like)
     SweepForm form = *like;
     for (size_t i = 0; i < sweep->request->strides.count; i++) {
         form.stride = sweep->request->strides.data[i];
-        add_form(sweep, form);
+        VEC_PUSH(sweep->arena, sweep->forms, form);
         if (form.dimension.of_blocks) /* strides mean nothing to merged blocks */
             return;
     }
@@ -132,10 +144,9 @@ static void add_factor(Sweep *sweep, const SweepForm *like)
 void sweep_list_forms(Sweep *sweep)
 {
     const SweepRequest *request = sweep->request;
-    sweep_settle(&sweep->table);
     for (size_t i = 0; i < sweep->kernels.count; i++) {
         const SweepKernel *kernel = &sweep->kernels.data[i];
-        add_form(sweep, (SweepForm){.kernel = kernel, .factor = 1});
+        VEC_PUSH(sweep->arena, sweep->forms, ((SweepForm){.kernel = kernel, .factor = 1}));
         for (size_t d = 0; d < kernel->dimensions.count; d++)
             for (size_t f = 0; f < request->factors.count; f++)
                 if (request->factors.data[f] > 1)

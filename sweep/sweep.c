@@ -22,6 +22,8 @@ static bool write_table(Sweep *sweep)
 {
     const char *path = sweep->request->output;
     Buf out = {0};
+    if (!path && sweep->tunes)
+        return true;
     sweep_print(&sweep->table, 0, &out);
     const Output file = {path ? path : "-", out.data, out.length};
     const char *error = outputs_write(sweep->arena, &file, 1);
@@ -31,26 +33,29 @@ static bool write_table(Sweep *sweep)
     return !error;
 }
 
-/* Takes the rows of what is measured to the table, also where the user ends it. */
-static int measure(Sweep *sweep)
+bool sweep_open(Sweep *sweep)
+{
+    return sweep_open_targets(sweep) && sweep_read_launches(sweep) && read_known(sweep);
+}
+
+bool sweep_complete(Sweep *sweep)
 {
     /* Rows are written after those that are kept, as soon as they are known. */
     if (is_file(sweep->request->output) && !write_table(sweep))
-        return EXIT_INPUT;
-    const size_t lost = sweep_measure_all(sweep);
+        return false;
+    const size_t lost = sweep_share(sweep, sweep_measure);
     sweep_settle(&sweep->table);
-    if (!write_table(sweep))
-        return EXIT_INPUT;
     if (lost)
         fprintf(stderr, "ptxopt: error: %zu form%s could not be measured\n", lost, plural(lost));
-    return lost ? EXIT_INPUT : EXIT_DONE;
+    return write_table(sweep) && !lost;
 }
 
 int sweep_run(Arena *arena, const SweepRequest *request)
 {
     Sweep sweep = {.arena = arena, .request = request, .table = {.arena = arena}};
-    if (!sweep_open_targets(&sweep) || !sweep_read_launches(&sweep) || !read_known(&sweep))
+    if (!sweep_open(&sweep))
         return EXIT_INPUT;
     sweep_list_forms(&sweep);
-    return measure(&sweep);
+    sweep_drop_known(&sweep);
+    return sweep_complete(&sweep) ? EXIT_DONE : EXIT_INPUT;
 }

@@ -86,4 +86,10 @@ void sweep_print(const SweepTable *table, size_t first, Buf *out);
 /* Sweeps the space and writes the table; an ExitStatus. Says on standard error what is wrong, and how far it is. */
 int sweep_run(Arena *arena, const SweepRequest *request);
 
+/* Looks for the configuration of each launch's kernel that is predicted to be the fastest: estimates all, measures the
+ * best as sweep_run() does, adds fewer registers, staging, vectors and interleaved loops to the fastest of these as far
+ * as that helps, and compares the results of what is left with the original's. Prints the best, with the options of
+ * ptxopt that make it. The request's first architecture counts. An ExitStatus. */
+int tune_run(Arena *arena, const SweepRequest *request);
+
 #endif

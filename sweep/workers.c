@@ -24,6 +24,7 @@ typedef struct Worker {
 
 typedef struct Crew {
     Sweep *sweep;
+    SweepTask *task;
     Shared *shared;
     Worker *workers;
     struct pollfd *polled; /* one for each */
@@ -64,15 +65,16 @@ static void add_seconds(const char *line, SweepSeconds *to)
     to->mapping += part.mapping;
 }
 
-static _Noreturn void work(Sweep *sweep, Shared *shared, int pipe)
+static _Noreturn void work(const Crew *crew, int pipe)
 {
+    Sweep *sweep = crew->sweep;
     Buf out = {0};
     signal(SIGINT, SIG_DFL);
     if (!sweep_open_assemblers(sweep))
         _exit(EXIT_INPUT);
-    for (size_t form; (form = atomic_fetch_add(&shared->next, 1)) < sweep->forms.count;) {
+    for (size_t form; (form = atomic_fetch_add(&crew->shared->next, 1)) < sweep->forms.count;) {
         buf_clear(&out);
-        sweep_measure(sweep, &sweep->forms.data[form], &out);
+        crew->task(sweep, &sweep->forms.data[form], &out);
         if (!write_all(pipe, buf_text(&out), out.length))
             _exit(EXIT_INPUT);
     }
@@ -93,7 +95,7 @@ static bool worker_start(Crew *crew, Worker *worker)
     worker->process = fork();
     if (worker->process == 0) {
         close(ends[0]);
-        work(crew->sweep, crew->shared, ends[1]);
+        work(crew, ends[1]);
     }
     close(ends[1]);
     if (worker->process < 0)
@@ -103,12 +105,21 @@ static bool worker_start(Crew *crew, Worker *worker)
     return worker->process > 0;
 }
 
+/* "=", the form's place, and its estimate. */
+static void note_estimate(Sweep *sweep, const char *line)
+{
+    size_t form;
+    double cycles;
+    if (sscanf(line, "=%zu %lf", &form, &cycles) == 2 && form < sweep->forms.count)
+        sweep->forms.data[form].estimate = cycles;
+}
+
 static void take_line(Crew *crew, char *line, size_t length)
 {
     Sweep *sweep = crew->sweep;
     SweepRow row;
-    if (*line == '#') {
-        add_seconds(line, &sweep->seconds);
+    if (*line == '#' || *line == '=') {
+        *line == '#' ? add_seconds(line, &sweep->seconds) : note_estimate(sweep, line);
         return;
     }
     line[length] = '\n';
@@ -147,8 +158,7 @@ static void worker_end(Crew *crew, Worker *worker)
     buf_free(&worker->received);
     while (waitpid(worker->process, &status, 0) < 0 && errno == EINTR)
         ;
-    const bool is_stopped = crew->sweep->request->stop && *crew->sweep->request->stop;
-    if (status == 0 || is_stopped)
+    if (status == 0 || sweep_is_over(crew->sweep))
         return;
     crew->lost++;
     if (WIFSIGNALED(status))
@@ -196,18 +206,18 @@ static void stop_workers(Crew *crew)
 
 static void crew_run(Crew *crew)
 {
-    const volatile sig_atomic_t *stop = crew->sweep->request->stop;
     bool is_stopped = false;
     for (unsigned i = 0; i < crew->count; i++)
         if (!worker_start(crew, &crew->workers[i]))
             fprintf(stderr, "ptxopt: error: cannot start a process: %s\n", strerror(errno));
     while (crew_wait(crew)) {
         sweep_progress_show(&crew->progress, crew->sweep, crew->done);
-        if (stop && *stop && !is_stopped)
+        if (sweep_is_over(crew->sweep) && !is_stopped)
             stop_workers(crew);
-        is_stopped |= stop && *stop;
+        is_stopped |= sweep_is_over(crew->sweep);
     }
-    sweep_progress_end(&crew->progress, crew->sweep, crew->done);
+    if (crew->task == sweep_measure)
+        sweep_progress_end(&crew->progress, crew->sweep, crew->done);
 }
 
 /* Opens the output for more rows, after those that it has. */
@@ -217,13 +227,14 @@ static int open_output(const Sweep *sweep)
     return path && strcmp(path, "-") != 0 ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
 }
 
-size_t sweep_measure_all(Sweep *sweep)
+size_t sweep_share(Sweep *sweep, SweepTask *task)
 {
     const unsigned jobs = sweep->request->jobs ? sweep->request->jobs : assembler_width();
     Shared *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         out_of_memory();
     Crew crew = {.sweep = sweep,
+                 .task = task,
                  .shared = shared,
                  .count = jobs < sweep->forms.count ? jobs : (unsigned)sweep->forms.count,
                  .progress = sweep_progress_new(sweep->request),

@@ -1,7 +1,6 @@
-/* "ptxopt sweep": all configurations of a space, into a table. */
+/* "ptxopt sweep": all configurations of a space, into a table; "ptxopt tune FILE.ptx": the best of them. */
 #include <signal.h>
 
-#include "cli/commands.h"
 #include "cli/sweep/options.h"
 #include "engine/engine.h"
 
@@ -17,15 +16,32 @@ static void on_interrupt(int number)
     is_interrupted = 1;
 }
 
+/* Lets an interrupt end a sweep, unless interrupts are ignored. */
+static void watch_interrupts(SweepRequest *request)
+{
+    struct sigaction before, action = {.sa_handler = on_interrupt};
+    if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler != SIG_IGN && sigaction(SIGINT, &action, NULL) == 0)
+        request->stop = &is_interrupted;
+}
+
 int main_sweep(Arena *arena, int argc, char **argv)
 {
     SweepRequest request;
     const char *error;
     const OptionsOutcome outcome = sweep_options_parse(arena, argc, argv, &request, &error);
-    struct sigaction before, action = {.sa_handler = on_interrupt};
     if (outcome != OPTIONS_RUN)
         return command_finish(outcome, "sweep", sweep_options_help(arena), error);
-    if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler != SIG_IGN && sigaction(SIGINT, &action, NULL) == 0)
-        request.stop = &is_interrupted;
+    watch_interrupts(&request);
     return sweep_run(arena, &request);
+}
+
+int main_tune(Arena *arena, int argc, char **argv)
+{
+    SweepRequest request;
+    const char *error;
+    const OptionsOutcome outcome = tune_options_parse(arena, argc, argv, &request, &error);
+    if (outcome != OPTIONS_RUN)
+        return command_finish(outcome, "tune", tune_options_help(arena), error);
+    watch_interrupts(&request);
+    return tune_run(arena, &request);
 }

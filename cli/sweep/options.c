@@ -133,7 +133,7 @@ static const char *read_output(Arena *arena, const char *value, SweepRequest *op
     return error;
 }
 
-static const char *read_assembler(Arena *arena, const char *value, SweepRequest *options)
+const char *sweep_request_assembler(Arena *arena, const char *value, SweepRequest *options)
 {
     bool none = false;
     const char *error = assembler_choice_read(arena, value, &none, &options->assembler);
@@ -150,8 +150,23 @@ static const char *read_option(Arena *arena, const OptionRow *row, const char *v
     return NULL;
 }
 
-/* Lists that are not given are the whole space. */
-static const char *complete(Arena *arena, SweepRequest *request)
+const char *sweep_request_files(Arena *arena, const CommandFiles *files, SweepRequest *request)
+{
+    unsigned inputs = 0;
+    for (size_t i = 0; i < files->count; i++) {
+        if (text_ends_with(files->data[i], ".json")) {
+            VEC_PUSH(arena, request->launches, files->data[i]);
+        } else {
+            request->input = files->data[i];
+            inputs++;
+        }
+    }
+    return inputs == 1 && request->launches.count
+               ? NULL
+               : "expected FILE.ptx and LAUNCH.json, or several of these, one for each kernel";
+}
+
+const char *sweep_request_complete(Arena *arena, SweepRequest *request)
 {
     const char *error = NULL;
     if (!request->factors.count)
@@ -172,17 +187,8 @@ OptionsOutcome sweep_options_parse(Arena *arena, int argc, char *const *argv, Sw
     const OptionsOutcome outcome = command_line_parse(arena, argc, argv, &line, &files, error);
     if (outcome != OPTIONS_RUN)
         return outcome;
-    unsigned inputs = 0;
-    for (size_t i = 0; i < files.count; i++) {
-        if (text_ends_with(files.data[i], ".json")) {
-            VEC_PUSH(arena, request->launches, files.data[i]);
-        } else {
-            request->input = files.data[i];
-            inputs++;
-        }
-    }
-    *error = inputs == 1 && request->launches.count ? complete(arena, request)
-                                                    : "expected FILE.ptx and LAUNCH.json, or several of these, one for "
-                                                      "each kernel";
+    *error = sweep_request_files(arena, &files, request);
+    if (!*error)
+        *error = sweep_request_complete(arena, request);
     return *error ? OPTIONS_WRONG : OPTIONS_RUN;
 }

@@ -83,6 +83,10 @@ result "a row for each configuration and architecture" "$(
 result "the best original is the baseline" "$(columns "$work/one.tsv" arch factor speedup status |
     awk '$2 == 1 && $3 > most[$1] { most[$1] = $3 } END { print most["sm_80"] + most["sm_90"] }' | grep -vx 2)"
 
+"$PTXOPT" sweep -q "$kernel" "$free" -machine "$machine" -factors 1 -o "$work/blocks.tsv"
+result "usual blocks divide the threads" "$(diff <(columns "$work/blocks.tsv" block | sort -u | paste -sd ' ') - \
+    <<<"16x16x1 16x4x1 16x8x1 4x16x1 4x8x1 8x16x1 8x4x1 8x8x1")"
+
 # Tables are continued.
 cp "$work/one.tsv" "$work/kept.tsv"
 ends "nothing is measured twice" 0 "0 of 0 rows" "$kernel" "$free" "${space[@]}" -o "$work/kept.tsv"

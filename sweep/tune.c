@@ -1,0 +1,242 @@
+/* Tuning: the space is halved until few configurations are left (see sweep.h). */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "sweep/internal.h"
+
+/* Of the forms that can be launched, a quarter is counted and assembled, and at least LEAST_KEPT. The fastest
+ * MOST_FORMS configurations are made by options, and improved. */
+enum { SHARE = 4, LEAST_KEPT = 8, MOST_FORMS = 3, MOST_TRIED = 12 };
+
+static int compare_estimates(const void *a, const void *b)
+{
+    const SweepForm *x = a, *y = b;
+    const double one = x->factor == 1 ? -1 : x->estimate, other = y->factor == 1 ? -1 : y->estimate;
+    return one < other ? -1 : one > other ? 1 : (x > y) - (x < y);
+}
+
+/* Puts the forms of one kernel that are kept first: the original, and the fastest ones, by estimates. Returns their
+ * number. */
+static size_t keep_best(SweepForm *forms, size_t count)
+{
+    size_t launchable = 0;
+    qsort(forms, count, sizeof *forms, compare_estimates);
+    while (launchable < count && isfinite(forms[launchable].estimate))
+        launchable++;
+    const size_t share = launchable / SHARE > LEAST_KEPT ? launchable / SHARE : LEAST_KEPT;
+    const size_t kept = share + 1 < launchable ? share + 1 : launchable;
+    return kept ? kept : 1;
+}
+
+static void halve(Sweep *sweep)
+{
+    size_t kept = 0;
+    for (size_t first = 0, end; first < sweep->forms.count; first = end) {
+        for (end = first; end < sweep->forms.count; end++)
+            if (sweep->forms.data[end].kernel != sweep->forms.data[first].kernel)
+                break;
+        const size_t best = keep_best(&sweep->forms.data[first], end - first);
+        memmove(&sweep->forms.data[kept], &sweep->forms.data[first], best * sizeof *sweep->forms.data);
+        kept += best;
+    }
+    sweep->forms.count = kept;
+}
+
+static bool is_of_kernel(const Sweep *sweep, const SweepKernel *kernel, const SweepRow *row)
+{
+    return strcmp(row->kernel, kernel->kernel->name) == 0 && strcmp(row->launch, kernel->path) == 0 &&
+           strcmp(row->arch, sweep->targets[0].run.arch) == 0 && row->status == SWEEP_OK &&
+           row->inputs == hash_mix(sweep->targets[0].inputs, kernel->inputs);
+}
+
+static int compare_speedups(const void *a, const void *b)
+{
+    const SweepRow *x = *(const SweepRow *const *)a, *y = *(const SweepRow *const *)b;
+    const double one = x->values[SWEEP_STRICT], other = y->values[SWEEP_STRICT];
+    return one > other ? -1 : one < other ? 1 : sweep_row_compare(x, y);
+}
+
+/* The rows of a kernel, the fastest first, and the original with the launch's own block. */
+typedef struct Ranking {
+    VEC(const SweepRow *) rows;
+    const SweepRow *own; /* NULL: it cannot be run */
+} Ranking;
+
+static Ranking rank(const Sweep *sweep, const SweepKernel *kernel)
+{
+    Ranking ranking = {0};
+    for (size_t i = 0; i < sweep->table.rows.count; i++) {
+        const SweepRow *row = &sweep->table.rows.data[i];
+        if (!is_of_kernel(sweep, kernel, row) || isnan(row->values[SWEEP_SAME_BLOCK]) ||
+            (row->factor == 1 && !row->by_machine))
+            continue;
+        VEC_PUSH(sweep->arena, ranking.rows, row);
+        if (row->factor == 1 && memcmp(row->block, kernel->launch->block, sizeof row->block) == 0)
+            ranking.own = row;
+    }
+    if (ranking.rows.count)
+        qsort(ranking.rows.data, ranking.rows.count, sizeof *ranking.rows.data, compare_speedups);
+    return ranking;
+}
+
+static const Launch *launch_with(const SweepKernel *kernel, const unsigned block[3])
+{
+    for (size_t i = 0; i < kernel->launches.count; i++)
+        if (memcmp(kernel->launches.data[i]->block, block, sizeof kernel->launches.data[i]->block) == 0)
+            return kernel->launches.data[i];
+    return NULL;
+}
+
+static void add_word(Sweep *sweep, TuneForm *form, const char *option, const char *value)
+{
+    VEC_PUSH(sweep->arena, form->words, option);
+    VEC_PUSH(sweep->arena, form->words, value);
+}
+
+/* The options of a row: "-arch sm_90 -block k:64,8,1 -coarsen k:by16 -coarsen-grid shrink". */
+static void set_words(Sweep *sweep, const SweepRow *row, TuneForm *form)
+{
+    Arena *arena = sweep->arena;
+    const char *name = row->kernel;
+    char stride[16];
+    add_word(sweep, form, "-arch", row->arch);
+    add_word(sweep, form, "-block",
+             arena_printf(arena, "%s:%u,%u,%u", name, row->block[0], row->block[1], row->block[2]));
+    if (form->launch->dynamic_shared)
+        add_word(sweep, form, "-dynamic-shared",
+                 arena_printf(arena, "%s:%llu", name, (unsigned long long)form->launch->dynamic_shared));
+    if (row->factor == 1)
+        return;
+    add_word(sweep, form, "-coarsen", arena_printf(arena, "%s:%s%c%u", name, row->dimension.of_blocks ? "b" : "",
+                                                   "xyz"[row->dimension.axis], row->factor));
+    if (row->dimension.of_blocks)
+        add_word(sweep, form, "-coarsen-grid", "shrink");
+    else
+        add_word(sweep, form, "-stride", arena_printf(arena, "%s", stride_text(&row->stride, stride)));
+}
+
+/* Adds what helps; the registers that let one more block run come last, twice. */
+static void improve(Sweep *sweep, TuneForm *form)
+{
+    const char *name = form->kernel->kernel->name;
+    static const char *const memory[] = {"stage", "vectors", "stage,vectors"};
+    for (size_t i = 0; i < COUNT_OF(memory); i++)
+        tune_form_add(sweep, form, "-memory", arena_printf(sweep->arena, "%s:%s", name, memory[i]));
+    tune_form_add_loops(sweep, form);
+    for (unsigned i = 0; i < 2; i++) {
+        const SmLimits *sm = sweep->targets[0].run.sm;
+        const Launch *launch = launch_changed(sweep->arena, form->launch, &form->change);
+        const unsigned threads = launch->block[0] * launch->block[1] * launch->block[2];
+        const unsigned below = sm_boundary_below(sm, threads, form->figures.shared + launch->dynamic_shared,
+                                                 form->figures.registers);
+        if (below)
+            tune_form_add(sweep, form, "-target-regs", arena_printf(sweep->arena, "%s:%u", name, below));
+    }
+}
+
+/* Makes a row's form by options; false if that is impossible, or the results would differ. */
+static bool make(Sweep *sweep, const SweepKernel *kernel, const Ranking *ranking, const SweepRow *row, TuneForm *form)
+{
+    /* Those of the best original, by machine code. */
+    const double baseline = ranking->own->values[SWEEP_CYCLES] * ranking->own->values[SWEEP_STRICT];
+    *form = (TuneForm){.kernel = kernel, .launch = launch_with(kernel, row->block)};
+    if (!form->launch || !tune_block_is_right(kernel, form->launch))
+        return false;
+    form->launch_file = tune_launch_write(sweep->arena, kernel->path, row->block);
+    form->cycles = baseline / row->values[SWEEP_STRICT];
+    form->original = form->cycles * row->values[SWEEP_SAME_BLOCK];
+    form->figures = (Figures){.known = true, .registers = (unsigned)row->values[SWEEP_REGISTERS]};
+    form->warps = (unsigned)row->values[SWEEP_WARPS];
+    set_words(sweep, row, form);
+    return form->launch_file && (row->factor == 1 || tune_form_predict(sweep, form));
+}
+
+static void print_words(const Sweep *sweep, const TuneForm *form)
+{
+    printf("  ptxopt");
+    for (size_t i = 0; i < form->words.count; i++)
+        printf(" %s", form->words.data[i]);
+    printf(" %s\n", sweep->request->input);
+}
+
+static void print_best(const Sweep *sweep, const Ranking *ranking, const TuneForm *form)
+{
+    const double own = ranking->own->values[SWEEP_CYCLES];
+    const unsigned *block = form->launch->block, *grid = form->launch->grid;
+    printf("%.2f times as fast as the original with its own block, predicted: blocks of %u,%u,%u, grid of %u,%u,%u;\n"
+           "%u registers, %u warps on an SM; results are equal\n",
+           own / form->cycles, block[0], block[1], block[2], grid[0], grid[1], grid[2], form->figures.registers,
+           form->warps);
+    print_words(sweep, form);
+}
+
+/* Removes the file of a form's launch. */
+static void form_close(const TuneForm *form)
+{
+    if (form->launch_file)
+        unlink(form->launch_file);
+}
+
+/* Improves the fastest rows; the best form whose results are right is *best. */
+static bool find_best(Sweep *sweep, const SweepKernel *kernel, const Ranking *ranking, TuneForm *best)
+{
+    bool found = false;
+    unsigned made = 0;
+    *best = (TuneForm){0};
+    for (size_t i = 0; i < ranking->rows.count && i < MOST_TRIED && made < MOST_FORMS; i++) {
+        if (found && sweep_is_over(sweep))
+            break;
+        TuneForm form;
+        bool is_better = make(sweep, kernel, ranking, ranking->rows.data[i], &form);
+        if (is_better) {
+            made++;
+            improve(sweep, &form);
+            is_better = (!found || time_is_longer(best->cycles, form.cycles)) && tune_form_verify(sweep, &form);
+        }
+        if (is_better && found)
+            form_close(best);
+        if (is_better)
+            *best = form;
+        else
+            form_close(&form);
+        found |= is_better;
+    }
+    return found;
+}
+
+/* Prints the best form of a kernel; false if the original cannot be measured. */
+static bool tune_kernel(Sweep *sweep, const SweepKernel *kernel)
+{
+    const Ranking ranking = rank(sweep, kernel);
+    TuneForm best;
+    printf("%s, %s:\n", kernel->kernel->name, kernel->path);
+    if (!ranking.own) {
+        printf("the original cannot be measured with its own block\n");
+        return false;
+    }
+    const bool found = find_best(sweep, kernel, &ranking, &best);
+    if (found && time_is_longer(ranking.own->values[SWEEP_CYCLES], best.cycles))
+        print_best(sweep, &ranking, &best);
+    else
+        printf("nothing is predicted to be faster than the original\n");
+    form_close(&best);
+    return true;
+}
+
+int tune_run(Arena *arena, const SweepRequest *request)
+{
+    Sweep sweep = {.arena = arena, .request = request, .table = {.arena = arena}, .tunes = true};
+    if (!sweep_open(&sweep))
+        return EXIT_INPUT;
+    sweep_list_forms(&sweep);
+    const size_t forms = sweep.forms.count;
+    sweep_share(&sweep, sweep_estimate);
+    halve(&sweep);
+    if (!request->quiet)
+        fprintf(stderr, "ptxopt: of %zu forms, %zu are measured, by estimates\n", forms, sweep.forms.count);
+    sweep_drop_known(&sweep);
+    bool is_done = sweep_is_over(&sweep) || sweep_complete(&sweep);
+    for (size_t i = 0; i < sweep.kernels.count; i++)
+        is_done &= tune_kernel(&sweep, &sweep.kernels.data[i]);
+    return is_done ? EXIT_DONE : EXIT_INPUT;
+}

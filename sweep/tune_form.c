@@ -1,0 +1,148 @@
+/* Forms that options of ptxopt make: their times, and their results. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "sweep/internal.h"
+
+/* A run of the engine with some options. */
+typedef struct TuneRun {
+    Arena *arena;
+    Options options;
+    Products products;
+    ExitStatus status;
+} TuneRun;
+
+static void add_words(Arena *arena, TuneWords *words, const char *option, const char *value)
+{
+    VEC_PUSH(arena, *words, option);
+    if (value)
+        VEC_PUSH(arena, *words, value);
+}
+
+/* The words of a command line, with 'more' after those of the form. */
+static bool read_options(const Sweep *sweep, const TuneForm *form, const TuneWords *more, TuneRun *run)
+{
+    const SweepRequest *request = sweep->request;
+    const char *error = NULL;
+    TuneWords words = {0};
+    VEC_PUSH(run->arena, words, "ptxopt");
+    for (size_t i = 0; i < form->words.count; i++)
+        VEC_PUSH(run->arena, words, form->words.data[i]);
+    for (size_t i = 0; i < more->count; i++)
+        VEC_PUSH(run->arena, words, more->data[i]);
+    add_words(run->arena, &words, "-entry", form->kernel->kernel->name);
+    add_words(run->arena, &words, "-assembler", assembler_kind_word(request->assembler));
+    add_words(run->arena, &words, "-q", NULL);
+    add_words(run->arena, &words, request->input, NULL);
+    const int count = (int)words.count;
+    VEC_PUSH(run->arena, words, NULL);
+    const OptionsOutcome outcome =
+        options_parse(run->arena, count, (char *const *)words.data, &run->options, &error);
+    run->options.report = true;
+    return outcome == OPTIONS_RUN;
+}
+
+static void tune_run_close(TuneRun *run)
+{
+    products_free(&run->products);
+    arena_free(run->arena);
+}
+
+/* Messages of what is only tried are not shown. */
+static TuneRun tune_run_open(const Sweep *sweep, const TuneForm *form, const TuneWords *more)
+{
+    TuneRun run = {.arena = arena_new(), .status = EXIT_USAGE};
+    FILE *messages = fopen("/dev/null", "w");
+    if (messages && read_options(sweep, form, more, &run)) {
+        Source *source = source_from_memory(run.arena, sweep->source->path, sweep->source->text, sweep->source->size);
+        run.status = run_source(run.arena, &run.options, source, messages, &run.products);
+    }
+    if (messages)
+        fclose(messages);
+    return run;
+}
+
+/* The kernel's part of the report; NULL if it was not changed as asked, or its time is unknown. */
+static const KernelReport *kernel_of(const TuneRun *run)
+{
+    const Report *report = run->status == EXIT_DONE ? run->products.kernels : NULL;
+    const KernelReport *kernel = report && report->kernel_count == 1 ? &report->kernels[0] : NULL;
+    return kernel && kernel->has_cost && !kernel->refusal ? kernel : NULL;
+}
+
+static TuneWords launch_words(const Sweep *sweep, const TuneForm *form)
+{
+    TuneWords words = {0};
+    add_words(sweep->arena, &words, "-launch", form->launch_file);
+    if (sweep->request->machine)
+        add_words(sweep->arena, &words, "-machine", sweep->request->machine);
+    return words;
+}
+
+static void take_prediction(TuneForm *form, const KernelReport *kernel)
+{
+    form->cycles = form->original / cost_speedup(&kernel->cost_before, &kernel->cost_after);
+    form->figures = kernel->cost_after.figures;
+    form->warps = kernel->cost_after.time.resident_warps;
+    form->change = kernel_launch_change(&kernel->result);
+}
+
+bool tune_form_predict(Sweep *sweep, TuneForm *form)
+{
+    const TuneWords more = launch_words(sweep, form);
+    TuneRun run = tune_run_open(sweep, form, &more);
+    const KernelReport *kernel = kernel_of(&run);
+    if (kernel)
+        take_prediction(form, kernel);
+    tune_run_close(&run);
+    return kernel != NULL;
+}
+
+/* The form with more words; it has words of its own. */
+static TuneForm form_with(Sweep *sweep, const TuneForm *form, const char *option, const char *value)
+{
+    TuneForm more = *form;
+    more.words = (TuneWords){0};
+    for (size_t i = 0; i < form->words.count; i++)
+        VEC_PUSH(sweep->arena, more.words, form->words.data[i]);
+    add_words(sweep->arena, &more.words, option, value);
+    return more;
+}
+
+void tune_form_add(Sweep *sweep, TuneForm *form, const char *option, const char *value)
+{
+    TuneForm more = form_with(sweep, form, option, value);
+    if (!sweep_is_over(sweep) && tune_form_predict(sweep, &more) && time_is_longer(form->cycles, more.cycles))
+        *form = more;
+}
+
+void tune_form_add_loops(Sweep *sweep, TuneForm *form)
+{
+    TuneWords more = launch_words(sweep, form);
+    add_words(sweep->arena, &more, "-uj", "auto");
+    if (sweep_is_over(sweep))
+        return;
+    TuneRun run = tune_run_open(sweep, form, &more);
+    const KernelReport *kernel = kernel_of(&run);
+    TuneForm with = *form;
+    for (unsigned i = 0; kernel && i < kernel->loops_choice.jam_count; i++) {
+        const UnrollJam *jam = &kernel->loops_choice.jams[i];
+        with = form_with(sweep, &with, "-uj", arena_printf(sweep->arena, "%s:%u", jam->loop, jam->factor));
+    }
+    tune_run_close(&run);
+    if (with.words.count > form->words.count && tune_form_predict(sweep, &with) &&
+        time_is_longer(form->cycles, with.cycles))
+        *form = with;
+}
+
+bool tune_form_verify(Sweep *sweep, const TuneForm *form)
+{
+    TuneWords more = {0};
+    add_words(sweep->arena, &more, "-verify", form->launch_file);
+    TuneRun run = tune_run_open(sweep, form, &more);
+    const Report *report = run.status == EXIT_DONE ? run.products.kernels : NULL;
+    const Verification *verified = report && report->verification_count == 1 ? report->verifications : NULL;
+    const bool is_equal = verified && verified->outcome == VERIFY_EQUAL && !verified->original_because;
+    tune_run_close(&run);
+    return is_equal;
+}
