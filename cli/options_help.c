@@ -193,7 +193,9 @@ const char *tune_options_help(Arena *arena)
         .about = "Looks for the configuration that is predicted to be the fastest for each launch: what is merged,\n"
                  "how much of it, the stride, and the size of the block; then what is staged and joined, loops side\n"
                  "by side, and registers. Estimates decide what is counted and assembled. The results of the best\n"
-                 "form are compared with the original's in the emulator. Prints the options that make it.\n",
+                 "form are compared with the original's in the emulator. Prints the options that make it.\n"
+                 "-list, -export and -import are about what programs with -tune have learned by measuring\n"
+                 "(docs/tuning.md).\n",
         .notes = "",
         .status = "Exit status: 0 done, or interrupted; 1 a file is wrong, the original cannot be measured, or the\n"
                   "assembler is missing; 2 the usage is wrong.\n",

@@ -1,4 +1,4 @@
-/* "ptxopt sweep": all configurations of a space, into a table; "ptxopt tune FILE.ptx": the best of them. */
+/* "ptxopt sweep": all configurations of a space, into a table. */
 #include <signal.h>
 
 #include "cli/sweep/options.h"
@@ -16,8 +16,7 @@ static void on_interrupt(int number)
     is_interrupted = 1;
 }
 
-/* Lets an interrupt end a sweep, unless interrupts are ignored. */
-static void watch_interrupts(SweepRequest *request)
+void sweep_watch_interrupts(SweepRequest *request)
 {
     struct sigaction before, action = {.sa_handler = on_interrupt};
     if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler != SIG_IGN && sigaction(SIGINT, &action, NULL) == 0)
@@ -31,17 +30,6 @@ int main_sweep(Arena *arena, int argc, char **argv)
     const OptionsOutcome outcome = sweep_options_parse(arena, argc, argv, &request, &error);
     if (outcome != OPTIONS_RUN)
         return command_finish(outcome, "sweep", sweep_options_help(arena), error);
-    watch_interrupts(&request);
+    sweep_watch_interrupts(&request);
     return sweep_run(arena, &request);
-}
-
-int main_tune(Arena *arena, int argc, char **argv)
-{
-    SweepRequest request;
-    const char *error;
-    const OptionsOutcome outcome = tune_options_parse(arena, argc, argv, &request, &error);
-    if (outcome != OPTIONS_RUN)
-        return command_finish(outcome, "tune", tune_options_help(arena), error);
-    watch_interrupts(&request);
-    return tune_run(arena, &request);
 }

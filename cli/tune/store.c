@@ -1,75 +1,15 @@
-/* "ptxopt tune": what programs with launch adapters have learned about their launches. */
-#include "cli/tune_store.h"
+/* "ptxopt tune -list", "-export" and "-import": what programs with launch adapters have learned about launches. */
+#include "cli/tune/store.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
-#include "cli/command_line.h"
+#include "cli/tune/tune.h"
 #include "engine/engine.h"
 
 enum { WAIT = 5000 }; /* milliseconds for which another process may hold up a file */
-
-typedef struct TuneOptions {
-    bool lists, imports;
-    const char *exports; /* a folder; or NULL */
-    CommandFiles files;
-} TuneOptions;
-
-typedef enum TuneOptionId {
-#define OPTION(id, ...) TUNE_OPTION_##id,
-#include "cli/options_tune.def"
-} TuneOptionId;
-
-static const OptionRow rows_of_options[] = {
-#define OPTION(id, name, value, argument, action, help) OPTION_ROW(name, argument, help, value),
-#define HIDDEN_OPTION(id, name, value, argument, action, help) \
-    OPTION_ROW(name, argument, help, .is_hidden = true, value),
-#include "cli/options_tune.def"
-    {0},
-};
-
-const OptionRow *tune_options_table(void)
-{
-    return rows_of_options;
-}
-
-const char *tune_options_help(Arena *arena)
-{
-    Buf out = {0};
-    buf_printf(&out, "%s\nWhat programs have learned about their launches (docs/tuning.md).\n\n",
-               command_usage(arena, "tune"));
-    option_rows_print_help(rows_of_options, &out);
-    const char *text = arena_strndup(arena, buf_text(&out), out.length);
-    buf_free(&out);
-    return text;
-}
-
-static const char *read_option(Arena *arena, const OptionRow *row, const char *value, void *context)
-{
-    TuneOptions *options = context;
-    (void)arena;
-    switch ((TuneOptionId)(row - rows_of_options)) {
-#define OPTION(id, name, takes, argument, action, help) case TUNE_OPTION_##id: { action; break; }
-#include "cli/options_tune.def"
-    }
-    return NULL;
-}
-
-static OptionsOutcome parse(Arena *arena, int argc, char *const *argv, TuneOptions *options, const char **error)
-{
-    const CommandLine line = {"tune", rows_of_options, read_option, options};
-    *options = (TuneOptions){0};
-    const OptionsOutcome outcome = command_line_parse(arena, argc, argv, &line, &options->files, error);
-    if (outcome != OPTIONS_RUN)
-        return outcome;
-    if (options->lists + options->imports + (options->exports != NULL) != 1)
-        *error = "expected -list, -export FOLDER or -import FILE...";
-    else if (options->imports ? !options->files.count : options->files.count > 0)
-        *error = options->imports ? "-import: expected files that -export has written" : "expected no files";
-    return *error ? OPTIONS_WRONG : OPTIONS_RUN;
-}
 
 /* Reading the store. */
 
@@ -209,17 +149,12 @@ static int import_all(Arena *arena, const CommandFiles *files)
     return is_done ? EXIT_DONE : EXIT_INPUT;
 }
 
-int main_tune(Arena *arena, int argc, char **argv)
+ExitStatus tune_store(Arena *arena, const TuneOptions *options)
 {
-    TuneOptions options;
-    const char *error = NULL;
-    const OptionsOutcome outcome = parse(arena, argc, argv, &options, &error);
     Reading reading = {.arena = arena};
-    if (outcome != OPTIONS_RUN)
-        return command_finish(outcome, "tune", tune_options_help(arena), error);
-    if (options.imports)
-        return import_all(arena, &options.files);
+    if (options->imports)
+        return import_all(arena, &options->files);
     if (!read_store(&reading))
         return EXIT_INPUT;
-    return options.lists ? print_list(&reading) : export_all(&reading, options.exports);
+    return options->lists ? print_list(&reading) : export_all(&reading, options->exports);
 }

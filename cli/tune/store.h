@@ -7,7 +7,7 @@
 
 typedef VEC(StoreRow) StoreRows;
 
-/* tune_store_json.c: Kernel Tuner's caches. */
+/* store_json.c: Kernel Tuner's caches. */
 /* Writes the rows of one kernel and shape to a file in the folder. NULL, or what is wrong. */
 const char *rows_export(Arena *arena, const char *folder, const StoreRow *rows, size_t count);
 /* Adds the rows of such a file, in the arena. NULL, or what is wrong. */

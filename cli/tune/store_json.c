@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "cli/tune_store.h"
+#include "cli/tune/store.h"
 
 static json_t *numbers_json(const unsigned numbers[3])
 {
