@@ -4,9 +4,11 @@
  *     max(max(x, -z), y)      becomes    max(max(x, ~z + 1), y)         also min; 32 bits
  *     (x << 8) - (x >> 56)    becomes    (x << 8) + ~(x >> 56) + 1      any amounts with the sum 64, either order
  *     (x << 8) + (x >> 56)    becomes    (x << 8) - ~(x >> 56) - 1      if the right shift is signed
+ *     (int)(short)-h          becomes    (int)(short)(~h + 1)           and other uses of -h with its sign
+ *     (int)(short)abs(h)      becomes    (int)(short)max(h, ~h + 1)
  *
  * ptxas, which sees through many spellings of -z, does not see through this one. Guarded instructions are left alone,
- * as ptxas leaves them. */
+ * as ptxas leaves them, unless they use a narrow negative. */
 #include "opt/passes.h"
 
 typedef struct Finding {
@@ -59,11 +61,20 @@ static bool note(Finding *finding, DefectId id, const Inst *inst)
 }
 
 /* A new register with ~value, computed before the instruction. */
-static RegId put_complement(Finding *finding, Inst *before, RegId value, bool is_wide)
+static RegId put_complement(Finding *finding, Inst *before, RegId value, const char *spelling)
 {
     Body *body = finding->context->body;
     const RegId reg = body_clone_reg(body, value);
-    inst_insert_before(before, inst_build(body, is_wide ? "not.b64" : "not.b32", "dr", reg, value));
+    inst_insert_before(before, inst_build(body, spelling, "dr", reg, value));
+    return reg;
+}
+
+/* The same with ~value + 1. */
+static RegId put_negative(Finding *finding, Inst *before, RegId value, const char *complements, const char *adds)
+{
+    Body *body = finding->context->body;
+    const RegId complement = put_complement(finding, before, value, complements), reg = body_clone_reg(body, value);
+    inst_insert_before(before, inst_build(body, adds, "dri", reg, complement, (int64_t)1));
     return reg;
 }
 
@@ -86,9 +97,8 @@ static void find_negated_bound(Finding *finding, Inst *inst, ComputeOp op)
         is_inner |= uses[i].inst && is_bound(body, uses[i].inst, op, &outer);
     if (value == REG_NONE || !is_inner || !note(finding, DEFECT_NEGATED_BOUND, inst))
         return;
-    const RegId complement = put_complement(finding, inst, value, false), sum = body_clone_reg(body, value);
-    inst_insert_before(inst, inst_build(body, "add.s32", "dri", sum, complement, (int64_t)1));
-    inst_replace_operand(body, inst, (unsigned)(inner.sources[1].operand - inst->operands), sum);
+    const RegId negative = put_negative(finding, inst, value, "not.b32", "add.s32");
+    inst_replace_operand(body, inst, (unsigned)(inner.sources[1].operand - inst->operands), negative);
 }
 
 /* A shift by a constant of a 64-bit value; REG_NONE: it is none. */
@@ -124,7 +134,7 @@ static void rewrite_sum(Finding *finding, Inst *inst, RegId result, RegId from, 
 {
     Body *body = finding->context->body;
     const char *spelling = subtracts ? "add.s64" : "sub.s64";
-    const RegId complement = put_complement(finding, inst, what, true), partial = body_clone_reg(body, from);
+    const RegId complement = put_complement(finding, inst, what, "not.b64"), partial = body_clone_reg(body, from);
     inst_insert_before(inst, inst_build(body, spelling, "drr", partial, from, complement));
     inst_insert_before(inst, inst_build(body, spelling, "dri", result, partial, (int64_t)1));
     inst_remove(inst);
@@ -153,12 +163,67 @@ static void find_rotation(Finding *finding, Inst *inst)
     }
 }
 
+/* True if the sign of a source of 16 bits matters, and not only to compare it or to write a float. */
+static bool reads_sign(const Computation *c, unsigned source)
+{
+    const ComputeSource *read = &c->sources[source];
+    if (read->reg == REG_NONE || read->bits != 16)
+        return false;
+    switch (c->op) {
+    case COMPUTE_CONVERT: return read->is_signed && (c->bits > 16 || c->saturates);
+    case COMPUTE_MUL:
+    case COMPUTE_MAD: return read->is_signed && c->bits > 16;
+    case COMPUTE_MUL_HIGH:
+    case COMPUTE_MAD_HIGH:
+    case COMPUTE_DIV:
+    case COMPUTE_REM: return c->is_signed && source < 2;
+    case COMPUTE_SHIFT_RIGHT: return c->is_signed && source == 0;
+    default: return false;
+    }
+}
+
+/* The value whose negative, or, if *is_absolute, whose absolute value the register has in 16 bits; REG_NONE: none. */
+static RegId narrow_negated(const Finding *finding, RegId reg, bool *is_absolute)
+{
+    const Inst *inst = origin(finding, reg);
+    const Body *body = finding->values->body;
+    Computation c;
+    *is_absolute = computation_matches(body, inst, COMPUTE_ABS, 16, "r", &c);
+    if (*is_absolute || computation_matches(body, inst, COMPUTE_NEG, 16, "r", &c))
+        return c.sources[0].reg;
+    if (computation_matches(body, inst, COMPUTE_SUB, 16, "ir", &c) && !c.sources[0].constant)
+        return c.sources[1].reg;
+    return REG_NONE;
+}
+
+static void find_narrow_negation(Finding *finding, Inst *inst)
+{
+    Body *body = finding->context->body;
+    Computation c;
+    if (!computation_if_executed(body, inst, &c))
+        return;
+    for (unsigned i = 0; i < c.source_count; i++) {
+        bool is_absolute;
+        const RegId value = reads_sign(&c, i) ? narrow_negated(finding, c.sources[i].reg, &is_absolute) : REG_NONE;
+        if (value == REG_NONE || !note(finding, DEFECT_NARROW_NEGATION, inst))
+            continue;
+        RegId made = put_negative(finding, inst, value, "not.b16", "add.s16");
+        if (is_absolute) {
+            const RegId negative = made;
+            made = body_clone_reg(body, value);
+            inst_insert_before(inst, inst_build(body, "max.s16", "drr", made, value, negative));
+        }
+        inst_replace_operand(body, inst, (unsigned)(c.sources[i].operand - inst->operands), made);
+    }
+}
+
 bool pass_fix_defects(PassContext *context)
 {
     const DefectRequest *request = context->defect_request;
     const bool loses_negations = request && defect_applies(DEFECT_NEGATED_BOUND, request);
     const bool rotates = request && defect_applies(DEFECT_SHIFTS_AS_ROTATION, request);
-    if (!loses_negations && !rotates)
+    const bool loses_signs = request && defect_applies(DEFECT_NARROW_NEGATION, request);
+    if (!loses_negations && !rotates && !loses_signs)
         return false;
     Finding finding = {.context = context, .values = analyses_values(context->analyses)};
     for (size_t b = 0; b < context->body->blocks.count; b++)
@@ -168,6 +233,8 @@ bool pass_fix_defects(PassContext *context)
                 find_negated_bound(&finding, inst, COMPUTE_MAX);
                 find_negated_bound(&finding, inst, COMPUTE_MIN);
             }
+            if (loses_signs)
+                find_narrow_negation(&finding, inst);
             if (rotates)
                 find_rotation(&finding, inst);
         }

@@ -53,6 +53,10 @@ is_wrong_bound() {
 is_wrong_sum() {
     ! grep -qE 'IADD|LEA|IMAD.X'
 }
+# A negative or an absolute value after which nothing brings the sign of 16 bits into the others.
+is_wrong_negation() {
+    awk '/[ (]-R|IABS/ { made = 1; extended = 0 } /PRMT|SGXT/ { extended = 1 } END { exit !made || extended }'
+}
 
 # $1: name; $2: the test of the code; $3: the code itself; $4: architectures.
 try() {
@@ -86,4 +90,8 @@ try shifts-reversed is_wrong_sum 'shl.b64 %e1, %x, 8; shr.u64 %e2, %x, 56; sub.s
 try shifts-signed is_wrong_sum 'shl.b64 %e1, %x, 8; shr.s64 %e2, %x, 56; sub.s64 %d, %e1, %e2;' sm_90
 try shifts-added is_wrong_sum 'shl.b64 %e1, %x, 8; shr.s64 %e2, %x, 56; add.s64 %d, %e1, %e2;' sm_90
 try shifts-negated is_wrong_sum 'shl.b64 %e1, %x, 8; shr.u64 %e2, %x, 56; neg.s64 %e2, %e2; add.s64 %d, %e1, %e2;' sm_90
+negated='.reg .b16 %h<3>; ld.global.s16 %h1, [%p+8]; neg.s16 %h2, %h1; cvt.s32.s16 %r, %h2;'
+try negation is_wrong_negation "$negated" "$all"
+try negation-absolute is_wrong_negation "${negated/neg/abs}" "sm_75 sm_90"
+try negation-wide is_wrong_negation "${negated/cvt.s32.s16 %r, %h2/cvt.s64.s16 %d, %h2}" sm_90
 exit $failed

@@ -129,6 +129,51 @@ static void sums_of_shifts(void **state)
     expect_each(right, COUNT_OF(right), 0, DEFECT_SHIFTS_AS_ROTATION);
 }
 
+/* %h1 is 0 or -32768, %h2 any value. */
+#define NARROW \
+    ".reg .b16 %h<6>; .reg .f32 %f; and.b32 %s1, %a, 32768; cvt.u16.u32 %h1, %s1; cvt.u16.u32 %h2, %b; "
+
+static void narrow_negations(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        NARROW "neg.s16 %h3, %h1; cvt.s32.s16 %r, %h3;",
+        NARROW "neg.s16 %h3, %h1; cvt.s64.s16 %d, %h3;",
+        NARROW "neg.s16 %h3, %h1; cvt.u32.s16 %r, %h3;",
+        NARROW "neg.s16 %h3, %h1; cvt.sat.s8.s16 %h4, %h3; cvt.u32.u16 %r, %h4;",
+        NARROW "neg.s16 %h3, %h1; mul.wide.s16 %r, %h3, %h2;",
+        NARROW "neg.s16 %h3, %h1; mul.wide.s16 %r, %h2, %h3;",
+        NARROW "neg.s16 %h3, %h1; mad.wide.s16 %r, %h3, %h2, %c;",
+        NARROW "neg.s16 %h3, %h1; mul.hi.s16 %h4, %h3, %h2; cvt.u32.u16 %r, %h4;",
+        NARROW "neg.s16 %h3, %h1; mad.hi.s16 %h4, %h2, %h3, %h1; cvt.u32.u16 %r, %h4;",
+        NARROW "neg.s16 %h3, %h1; div.s16 %h4, %h3, 7; cvt.u32.u16 %r, %h4;",
+        NARROW "neg.s16 %h3, %h1; rem.s16 %h4, %h3, 7; cvt.u32.u16 %r, %h4;",
+        NARROW "neg.s16 %h3, %h1; shr.s16 %h4, %h3, 3; cvt.u32.u16 %r, %h4;",
+        NARROW "neg.s16 %h3, %h1; mov.b16 %h4, %h3; cvt.s32.s16 %r, %h4;",
+        NARROW "sub.s16 %h3, 0, %h1; cvt.s32.s16 %r, %h3;",
+        NARROW "abs.s16 %h3, %h1; cvt.s32.s16 %r, %h3;",
+        NARROW "abs.s16 %h3, %h2; mul.wide.s16 %r, %h3, %h1;",
+        NARROW ".reg .pred %q; setp.lt.s32 %q, %c, 0; neg.s16 %h3, %h1; @%q cvt.s32.s16 %r, %h3;",
+    };
+    static const char *const right[] = {
+        NARROW "neg.s16 %h3, %h1; cvt.u32.u16 %r, %h3;", /* without its sign */
+        NARROW "neg.s16 %h3, %h1; shr.u16 %h4, %h3, 3; cvt.u32.u16 %r, %h4;",
+        NARROW "neg.s16 %h3, %h1; mul.wide.u16 %r, %h3, %h2;",
+        NARROW "neg.s16 %h3, %h1; max.s16 %h4, %h3, %h2; cvt.u32.u16 %r, %h4;",
+        NARROW "neg.s16 %h3, %h1; .reg .pred %q; setp.lt.s16 %q, %h3, %h2; selp.u32 %r, 1, 0, %q;",
+        NARROW "neg.s16 %h3, %h1; cvt.rn.f32.s16 %f, %h3; mov.b32 %r, %f;",
+        NARROW "neg.s16 %h3, %h1; cvt.s16.s8 %h4, %h3; cvt.u32.u16 %r, %h4;",
+        NARROW "neg.s16 %h3, %h1; add.s16 %h4, %h3, %h2; cvt.s32.s16 %r, %h4;",
+        NARROW "mul.lo.s16 %h3, %h1, -1; cvt.s32.s16 %r, %h3;",
+        NARROW "sub.s16 %h3, 1, %h1; cvt.s32.s16 %r, %h3;",
+        NARROW "not.b16 %h3, %h1; add.s16 %h4, %h3, 1; cvt.s32.s16 %r, %h4;",
+        "neg.s32 %s1, %a; cvt.s64.s32 %d, %s1;", /* not narrow */
+    };
+    expect_each(wrong, COUNT_OF(wrong), 1, DEFECT_NARROW_NEGATION);
+    expect_each(right, COUNT_OF(right), 0, DEFECT_NARROW_NEGATION);
+    expect(NARROW "neg.s16 %h3, %h1; abs.s16 %h4, %h2; mul.wide.s16 %r, %h3, %h4;", 2, DEFECT_NARROW_NEGATION);
+}
+
 static unsigned found(const char *code, unsigned version, unsigned arch)
 {
     Module *module = kernel_of(code);
@@ -186,6 +231,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_with_a_negation),
         cmocka_unit_test(sums_of_shifts),
+        cmocka_unit_test(narrow_negations),
         cmocka_unit_test(versions_and_targets),
         cmocka_unit_test(newer_targets),
         cmocka_unit_test(versions_are_read),
