@@ -169,7 +169,7 @@ check("version", ptxopt.__version__ == about["Version"] == ptxopt.version(), ptx
 check("license", about["License"] == "MIT" and
       any(str(file).endswith("licenses/LICENSE") for file in metadata.files("ptxopt")))
 check("description", about["Summary"] and "import ptxopt" in (about["Description"] or about.get_payload()))
-check("the extra", about.get_all("Provides-Extra") == ["cuda"] and
+check("the extras", about.get_all("Provides-Extra") == ["cuda", "explain"] and
       any("nvidia-cuda-nvcc" in wanted for wanted in metadata.requires("ptxopt")))
 check("typed", (pathlib.Path(ptxopt.__file__).parent / "py.typed").exists())
 check("what is public is described", all(getattr(ptxopt, name).__doc__ for name in ptxopt.__all__))

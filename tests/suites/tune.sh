@@ -117,7 +117,7 @@ runs "tune-from, another file" 1 "error: -tune-from .*: file is not a database" 
 echo '{"cache": {}}' >"$tmp/other.json"
 runs "import, another file" 1 "it has no member \"ptxopt\"" "$PTXOPT" tune -import "$tmp/other.json"
 runs "export, no folder" 1 "cannot make '/dev/null/caches'" "$PTXOPT" tune -export /dev/null/caches
-runs "tune alone" 2 "expected -list, -export FOLDER or -import FILE" "$PTXOPT" tune
+runs "tune alone" 2 "expected FILE.ptx and LAUNCH.json" "$PTXOPT" tune
 
 # Nothing can break a program: processes at once, one that is killed, and stores that cannot be used.
 rm -rf "$XDG_CACHE_HOME"
