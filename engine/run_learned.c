@@ -79,11 +79,10 @@ static double form_share(const struct LearnedRows *learned, uint64_t hash, const
     return *launches ? exp(sum / *launches) : 0;
 }
 
-/* The form with the lowest share; the original if none gains at least 1%, as when launches choose. NULL: nothing is
- * known about the kernel. */
+/* The form with the lowest share; the original if none gains enough. NULL: nothing is known about the kernel. */
 static const char *best_form(const struct LearnedRows *learned, uint64_t hash, double *share, unsigned *launches)
 {
-    static const double least_share = 0.99;
+    const double most_share = 1 / threshold(THRESHOLD_LEARNED_GAIN);
     const char *best = NULL;
     *share = form_share(learned, hash, "", launches);
     if (*share > 0)
@@ -92,7 +91,7 @@ static const char *best_form(const struct LearnedRows *learned, uint64_t hash, d
         const StoreRow *row = &learned->rows.data[i];
         unsigned count;
         const double own = row->hash == hash ? form_share(learned, hash, row->form, &count) : 0;
-        if (own > 0 && own <= least_share && own < *share) {
+        if (own > 0 && own <= most_share && own < *share) {
             *share = own;
             best = row->form;
         }
