@@ -15,7 +15,10 @@ SweepRow sweep_row_new(void);
 /* Reads a line of a table, without its end, into *row, with texts in the arena. False if it is none. */
 bool sweep_row_read(Arena *arena, char *line, SweepRow *row);
 void sweep_row_print(const SweepRow *row, Buf *out);
-/* Orders configurations; 0: they are the same, whatever was found out about them. */
+/* Orders forms, whatever their block: the original, then merged threads, then merged blocks. */
+int sweep_form_compare(const SweepRow *a, const SweepRow *b);
+/* Orders configurations: forms, and the original by machine code before the same by PTX. 0: they are the same, whatever
+ * was found out about them. */
 int sweep_row_compare(const SweepRow *a, const SweepRow *b);
 
 /* relative.c: sorts the rows, keeps the last of several for one configuration, and computes speedups. */

@@ -184,8 +184,7 @@ static int compare_numbers(double a, double b)
     return a < b ? -1 : a > b;
 }
 
-/* The original comes first, by machine code and then by PTX, then merged threads, then merged blocks. */
-static int compare_form(const SweepRow *a, const SweepRow *b)
+int sweep_form_compare(const SweepRow *a, const SweepRow *b)
 {
     const unsigned level_a = a->factor == 1 ? 0 : 1 + a->dimension.of_blocks;
     const unsigned level_b = b->factor == 1 ? 0 : 1 + b->dimension.of_blocks;
@@ -203,7 +202,7 @@ int sweep_row_compare(const SweepRow *a, const SweepRow *b)
     int order = strcmp(a->kernel, b->kernel);
     order = order ? order : strcmp(a->launch, b->launch);
     order = order ? order : strcmp(a->arch, b->arch);
-    order = order ? order : compare_form(a, b);
+    order = order ? order : sweep_form_compare(a, b);
     for (unsigned i = 0; i < 3; i++)
         order = order ? order : compare_numbers(a->block[i], b->block[i]);
     return order || a->factor > 1 ? order : compare_numbers(b->by_machine, a->by_machine);

@@ -12,7 +12,11 @@ static int compare_estimates(const void *a, const void *b)
 {
     const SweepForm *x = a, *y = b;
     const double one = x->factor == 1 ? -1 : x->estimate, other = y->factor == 1 ? -1 : y->estimate;
-    return one < other ? -1 : one > other ? 1 : (x > y) - (x < y);
+    if (one != other)
+        return one < other ? -1 : 1;
+    const SweepRow a_row = {.dimension = x->dimension, .factor = x->factor, .stride = x->stride};
+    const SweepRow b_row = {.dimension = y->dimension, .factor = y->factor, .stride = y->stride};
+    return sweep_form_compare(&a_row, &b_row);
 }
 
 /* Puts the forms of one kernel that are kept first: the original, and the fastest ones, by estimates. Returns their
