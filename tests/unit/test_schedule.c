@@ -42,6 +42,56 @@ static void rules_lower_pressure(void **state)
     arena_free(arena);
 }
 
+/* The examples of Nugteren et al., "Analyzing CUDA's Compiler through the Visualization of Decoded GPU Binaries"
+ * (SCOPES 2010), whose tables count the registers that each instruction reads, writes or keeps: those that are live
+ * before it, and its results. 'least': the pressure of the best order that a rule finds. */
+static void check_table(const char *code, const int *occupied, unsigned count, int32_t least)
+{
+    Arena *arena = arena_new();
+    Module *module = module_of_text(arena_printf(arena,
+                                                 KERNEL_HEAD ".shared .align 8 .b32 m[8];\n.visible .entry k()\n{\n"
+                                                             ".reg .b32 %%r<7>, %%s<3>;\n%s\nret;\n}\n", code));
+    Body *body = body_in_ssa(module_find_function(module, "k"));
+    PressureTracker tracker = pressure_tracker_new(arena, liveness_compute(arena, body));
+    const Inst *inst = body->blocks.data[0]->first;
+    pressure_tracker_start_top(&tracker, body->blocks.data[0]);
+    for (unsigned i = 0; i < count; i++, inst = inst->next) {
+        int results = 0;
+        for (unsigned r = 0; r < inst->ref_count; r++)
+            results += ref_writes(&inst->refs[r]);
+        assert_int_equal(tracker.current.regs32 + results, occupied[i]);
+        pressure_tracker_advance(&tracker, inst);
+    }
+    int32_t best = INT32_MAX;
+    for (unsigned r = 0; r < schedule_rule_count; r++) {
+        Body *copy = body_clone(body);
+        one_schedule(copy, &schedule_rules[r]);
+        best = body_peak(copy) < best ? body_peak(copy) : best;
+        body_free(copy);
+    }
+    assert_int_equal(best, least);
+    body_and_module_free(module, body);
+    arena_free(arena);
+}
+
+static void tables_of_cudavis(void **state)
+{
+    (void)state;
+    static const int table1[] = {1, 2, 2, 1}, table1_optimized[] = {1, 1, 1, 1};
+    static const int table3[] = {2, 4, 5, 5, 5, 4, 3}, table4[] = {2, 3, 3, 3, 4, 4, 3};
+    check_table("ld.shared.u32 %r1, [m]; ld.shared.u32 %r2, [m+4];"
+                "st.shared.u32 [m+8], %r1; st.shared.u32 [m+12], %r2;", table1, COUNT_OF(table1), 1);
+    check_table("ld.shared.u32 %r1, [m]; st.shared.u32 [m+8], %r1;"
+                "ld.shared.u32 %r2, [m+4]; st.shared.u32 [m+12], %r2;",
+                table1_optimized, COUNT_OF(table1_optimized), 1);
+    check_table("ld.shared.v2.u32 {%r1, %r2}, [m]; ld.shared.v2.u32 {%r3, %r4}, [m+8]; mul.lo.u32 %r5, %r2, 64;"
+                "mul.lo.u32 %r6, %r4, 64; add.u32 %r2, %r1, %r5; add.u32 %r4, %r3, %r6; add.u32 %r1, %r2, %r4;"
+                "st.shared.u32 [m+16], %r1;", table3, COUNT_OF(table3), 3);
+    check_table("ld.shared.v2.u32 {%r1, %r2}, [m]; mul.lo.u32 %r5, %r2, 64; add.u32 %r2, %r1, %r5;"
+                "ld.shared.v2.u32 {%r3, %r4}, [m+8]; mul.lo.u32 %r6, %r4, 64; add.u32 %r4, %r3, %r6;"
+                "add.u32 %r1, %r2, %r4; st.shared.u32 [m+16], %r1;", table4, COUNT_OF(table4), 3);
+}
+
 /* The place of the first instruction with this opcode in the block. */
 static unsigned place_of(const Body *body, Opcode op)
 {
@@ -411,6 +461,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_lower_pressure),
+        cmocka_unit_test(tables_of_cudavis),
         cmocka_unit_test(longest_paths_go_first),
         cmocka_unit_test(scheduling_is_deterministic),
         cmocka_unit_test(mutations_respect_dependences),
