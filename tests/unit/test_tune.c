@@ -27,6 +27,7 @@ static struct {
 } gpu;
 
 typedef struct Event {
+    struct Event *next; /* of all that were made */
     double time;
     unsigned long long context;
     bool is_broken; /* it could not be recorded once, and never can be again */
@@ -84,13 +85,17 @@ static int is_capturing(void *stream, int *status)
     return stream == &gpu.captured ? FAILED : OK;
 }
 
+static Event *events;
+
 static int event_create(void **event, unsigned flags)
 {
     assert_int_equal(flags, 0);
     assert_int_equal(gpu.mode, CAPTURE_RELAXED);
     gpu.creations++;
-    *event = calloc(1, sizeof(Event));
-    ((Event *)*event)->context = gpu.context;
+    Event *made = calloc(1, sizeof *made);
+    made->context = gpu.context;
+    made->next = events; /* the adapter keeps those that work, and forgets others */
+    *event = events = made;
     return OK;
 }
 
@@ -185,10 +190,20 @@ static void reset(uint32_t content)
     }
 }
 
+/* Contracts stay until the program ends, as in programs; so a check for leaks has to find them. */
+static Contract *read_contract(void)
+{
+    enum { MOST = 1024 };
+    static Contract *volatile made[MOST];
+    static unsigned count;
+    assert_true(count < MOST);
+    return made[count++] = contract_read(&driver, &gpu, NULL, "k");
+}
+
 static Contract *tuned(uint32_t content)
 {
     reset(content);
-    return contract_read(&driver, &gpu, NULL, "k");
+    return read_contract();
 }
 
 /* Launches once, as an adapter does; returns the form. */
@@ -332,17 +347,17 @@ static void test_errors(void **state)
     assert_int_equal(launch_often(contract, 256, 60), 2);
     contract = tuned(5);
     gpu.is_forgetful = true;
-    Contract *without = contract_read(&driver, &gpu, NULL, "k");
+    Contract *without = read_contract();
     assert_null(without->tuning); /* a form is not there */
     assert_false(without->is_coarsened);
     gpu.is_forgetful = false;
     table[4] = 2; /* another format */
-    assert_null(contract_read(&driver, &gpu, NULL, "k")->tuning);
+    assert_null(read_contract()->tuning);
     table[4] = 1;
     table[8] = 16; /* too many */
-    assert_null(contract_read(&driver, &gpu, NULL, "k")->tuning);
+    assert_null(read_contract()->tuning);
     table[8] = 15; /* more than it names */
-    assert_null(contract_read(&driver, &gpu, NULL, "k")->tuning);
+    assert_null(read_contract()->tuning);
     assert_non_null(contract);
 }
 
