@@ -21,8 +21,7 @@ static void print_counts(void)
     const char *wanted = getenv("PTXOPT_LAUNCH_REPORT");
     FILE *out = strcmp(wanted, "1") == 0 ? stderr : fopen(wanted, "a");
     pthread_mutex_lock(&contracts_lock);
-    for (const Contract *contract = contracts; out && contract; contract = contract->next)
-    {
+    for (const Contract *contract = contracts; out && contract; contract = contract->next) {
         if (contract->is_coarsened || contract->tuning)
             fprintf(out, "ptxopt: kernel '%s': launches: %lu adapted, %lu of the original\n", contract->kernel,
                     contract->adapted, contract->originals);
@@ -402,11 +401,11 @@ static Contract *decide_by_contract(Contract *contract, unsigned grid[3], unsign
     return form_of(contract, fits) ? contract : NULL;
 }
 
-Contract *launch_begin(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared, void *stream,
-                       Timing *timing)
+/* The form that is known, or whose turn it is; the predicted one if there is no choice. 'timing': NULL if the launch is
+ * not timed. */
+static Contract *decide_in_turn(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared,
+                                void *stream, Timing *timing)
 {
-    if (timing)
-        timing->shape = NULL;
     if (!contract || !contract->tuning)
         return contract ? decide_by_contract(contract, grid, block, shared) : NULL;
     const LaunchShape launch = shape_of(grid, block, *shared);
@@ -426,6 +425,27 @@ Contract *launch_begin(Contract *contract, unsigned grid[3], unsigned block[3], 
     return form;
 }
 
+/* An attribute is an int and, from its eighth byte, a value of 64 bytes. */
+LaunchKind launch_kind(const void *attributes, unsigned count)
+{
+    enum { COOPERATIVE = 2, VALUE = 2, ATTRIBUTE_INTS = 18 };
+    for (unsigned i = 0; i < count; i++) {
+        const int *attribute = (const int *)attributes + i * ATTRIBUTE_INTS;
+        if (attribute[0] == COOPERATIVE && attribute[VALUE])
+            return LAUNCH_RESIDENT;
+    }
+    return count ? LAUNCH_SPECIAL : LAUNCH_PLAIN;
+}
+
+Contract *launch_begin(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared, void *stream,
+                       LaunchKind kind, Timing *timing)
+{
+    timing->shape = NULL;
+    if (kind == LAUNCH_RESIDENT)
+        return launch_decide_resident(contract, grid, block, shared);
+    return decide_in_turn(contract, grid, block, shared, stream, kind == LAUNCH_PLAIN ? timing : NULL);
+}
+
 void launch_end(Contract *contract, Timing *timing, int error)
 {
     if (timing->shape)
@@ -434,7 +454,7 @@ void launch_end(Contract *contract, Timing *timing, int error)
 
 Contract *launch_decide(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared)
 {
-    return launch_begin(contract, grid, block, shared, NULL, NULL);
+    return decide_in_turn(contract, grid, block, shared, NULL, NULL);
 }
 
 /* True if all blocks of the form's launch are on the device at once. */

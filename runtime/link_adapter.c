@@ -197,13 +197,7 @@ int ADAPTED(cudaLibraryUnload)(void *library)
     return REAL(cudaLibraryUnload)(library);
 }
 
-enum { LEGACY_STREAM = 1, THREAD_STREAM = 2, NOT_SUPPORTED = 801 };
-
-/* The driver's handle for the runtime's default stream, or the stream itself. */
-static void *driver_stream(void *stream, uintptr_t default_stream)
-{
-    return stream ? stream : (void *)default_stream; // NOLINT: a constant of the CUDA API
-}
+enum { NOT_SUPPORTED = 801 };
 
 static void unpack(const Dim3 *size, unsigned numbers[3])
 {
@@ -224,23 +218,14 @@ typedef struct Call {
     Timing timing;
 } Call;
 
-typedef enum CallKind {
-    CALL_PLAIN,
-    CALL_SPECIAL,  /* it has attributes, and is not timed */
-    CALL_RESIDENT, /* all its blocks must be on the device at once */
-} CallKind;
-
 /* Decides about a launch, which is changed to what the form needs. */
-static Call call_begin(const void *kernel, Dim3 *grid, Dim3 *block, size_t *shared, void *stream, CallKind kind)
+static Call call_begin(const void *kernel, Dim3 *grid, Dim3 *block, size_t *shared, void *stream, LaunchKind kind)
 {
     unsigned blocks[3], threads[3], bytes = (unsigned)*shared;
     Call call = {.contract = contract_of(kernel)};
     unpack(grid, blocks);
     unpack(block, threads);
-    call.other = launched_form(
-        kind == CALL_RESIDENT  ? launch_decide_resident(call.contract, blocks, threads, &bytes)
-        : kind == CALL_SPECIAL ? launch_decide(call.contract, blocks, threads, &bytes)
-                               : launch_begin(call.contract, blocks, threads, &bytes, stream, &call.timing));
+    call.other = launched_form(launch_begin(call.contract, blocks, threads, &bytes, stream, kind, &call.timing));
     *grid = pack(blocks);
     *block = pack(threads);
     *shared = *shared == (unsigned)*shared ? bytes : *shared;
@@ -287,31 +272,19 @@ static int launch_other_cooperative(void *other, Dim3 grid, Dim3 block, void **a
     }
 
 /* Each with its twin for programs whose default stream is each thread's. */
-WRAP_LAUNCH(__cudaLaunchKernel, void *, launch_other, LEGACY_STREAM, CALL_PLAIN)
-WRAP_LAUNCH(__cudaLaunchKernel_ptsz, void *, launch_other, THREAD_STREAM, CALL_PLAIN)
-WRAP_LAUNCH(cudaLaunchKernel, const void *, launch_other, LEGACY_STREAM, CALL_PLAIN)
-WRAP_LAUNCH(cudaLaunchKernel_ptsz, const void *, launch_other, THREAD_STREAM, CALL_PLAIN)
+WRAP_LAUNCH(__cudaLaunchKernel, void *, launch_other, LEGACY_STREAM, LAUNCH_PLAIN)
+WRAP_LAUNCH(__cudaLaunchKernel_ptsz, void *, launch_other, THREAD_STREAM, LAUNCH_PLAIN)
+WRAP_LAUNCH(cudaLaunchKernel, const void *, launch_other, LEGACY_STREAM, LAUNCH_PLAIN)
+WRAP_LAUNCH(cudaLaunchKernel_ptsz, const void *, launch_other, THREAD_STREAM, LAUNCH_PLAIN)
 WRAP_LAUNCH(cudaLaunchCooperativeKernel, const void *, launch_other_cooperative, LEGACY_STREAM,
-            CALL_RESIDENT)
+            LAUNCH_RESIDENT)
 WRAP_LAUNCH(cudaLaunchCooperativeKernel_ptsz, const void *, launch_other_cooperative, THREAD_STREAM,
-            CALL_RESIDENT)
+            LAUNCH_RESIDENT)
 
 static int launch_other_config(void *other, const LaunchConfig *config, void **arguments, void *stream)
 {
     const DriverConfig given = driver_config(config, stream);
     return driver.launch_ex ? driver.launch_ex(&given, other, arguments, NULL) : NOT_SUPPORTED;
-}
-
-/* An attribute is an int and, from its eighth byte, a value of 64 bytes. */
-static CallKind config_kind(const LaunchConfig *config)
-{
-    enum { COOPERATIVE = 2, VALUE = 2, ATTRIBUTE_INTS = 18 };
-    for (unsigned i = 0; i < config->attribute_count; i++) {
-        const int *attribute = (const int *)config->attributes + i * ATTRIBUTE_INTS;
-        if (attribute[0] == COOPERATIVE && attribute[VALUE])
-            return CALL_RESIDENT;
-    }
-    return config->attribute_count ? CALL_SPECIAL : CALL_PLAIN;
 }
 
 #define WRAP_CONFIG(NAME, DEFAULT)                                                                                     \
@@ -320,7 +293,8 @@ static CallKind config_kind(const LaunchConfig *config)
     {                                                                                                                  \
         LaunchConfig adapted = *config;                                                                                \
         void *own = driver_stream(config->stream, DEFAULT);                                                            \
-        Call call = call_begin(kernel, &adapted.grid, &adapted.block, &adapted.shared, own, config_kind(config));      \
+        Call call = call_begin(kernel, &adapted.grid, &adapted.block, &adapted.shared, own,                            \
+                               launch_kind(config->attributes, config->attribute_count));                              \
         if (!call.other)                                                                                               \
             return call_end(&call, REAL(NAME)(&adapted, kernel, arguments));                                           \
         int error = call_end(&call, launch_other_config(call.other, &adapted, arguments, own));                        \

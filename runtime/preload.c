@@ -174,13 +174,6 @@ static void *launch_target(void *function, const Contract *form)
     return form ? form->other : function;
 }
 
-/* The stream of a launch function: the default one, 0, is another one in those that end in _ptsz. */
-enum { LEGACY_STREAM = 1, THREAD_STREAM = 2 };
-static void *own_stream(void *stream, uintptr_t default_stream)
-{
-    return stream ? stream : (void *)default_stream; // NOLINT: a constant of the CUDA API
-}
-
 #define LAUNCH(NAME, DEFAULT)                                                                                          \
     OWN(int, NAME, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,                \
         unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **arguments, void **extra)             \
@@ -188,7 +181,8 @@ static void *own_stream(void *stream, uintptr_t default_stream)
         unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};                           \
         Timing timing;                                                                                                 \
         Contract *contract = contract_of(function);                                                                    \
-        Contract *form = launch_begin(contract, grid, block, &shared, own_stream(stream, DEFAULT), &timing);           \
+        Contract *form = launch_begin(contract, grid, block, &shared, driver_stream(stream, DEFAULT), LAUNCH_PLAIN,    \
+                                      &timing);                                                                        \
         function = launch_target(function, form);                                                                      \
         int error = real_##NAME() ? real_##NAME()(function, grid[0], grid[1], grid[2], block[0], block[1], block[2],   \
                                                   shared, stream, arguments, extra)                                    \
@@ -214,36 +208,16 @@ LAUNCH(cuLaunchKernel_ptsz, THREAD_STREAM)
 COOPERATIVE(cuLaunchCooperativeKernel)
 COOPERATIVE(cuLaunchCooperativeKernel_ptsz)
 
-/* An attribute is an int and, from its eighth byte, a value of 64 bytes. */
-static bool is_cooperative(const DriverConfig *config)
-{
-    enum { COOPERATIVE = 2, VALUE = 2, ATTRIBUTE_INTS = 18 };
-    for (unsigned i = 0; i < config->attribute_count; i++) {
-        const int *attribute = (const int *)config->attributes + i * ATTRIBUTE_INTS;
-        if (attribute[0] == COOPERATIVE && attribute[VALUE])
-            return true;
-    }
-    return false;
-}
-
-/* Decides about a launch; one with attributes is not timed. */
-static Contract *config_begin(Contract *contract, DriverConfig *config, void *stream, Timing *timing)
-{
-    timing->shape = NULL;
-    return is_cooperative(config) ? launch_decide_resident(contract, config->grid, config->block, &config->shared)
-           : config->attribute_count
-               ? launch_decide(contract, config->grid, config->block, &config->shared)
-               : launch_begin(contract, config->grid, config->block, &config->shared, stream, timing);
-}
-
 #define LAUNCH_EX(NAME, DEFAULT)                                                                                       \
     OWN(int, NAME, const DriverConfig *config, void *function, void **arguments, void **extra)                         \
     {                                                                                                                  \
         DriverConfig adapted = *config;                                                                                \
         Timing timing;                                                                                                 \
         Contract *contract = contract_of(function);                                                                    \
-        function = launch_target(                                                                                      \
-            function, config_begin(contract, &adapted, own_stream(config->stream, DEFAULT), &timing));                 \
+        Contract *form = launch_begin(contract, adapted.grid, adapted.block, &adapted.shared,                          \
+                                      driver_stream(config->stream, DEFAULT),                                          \
+                                      launch_kind(config->attributes, config->attribute_count), &timing);              \
+        function = launch_target(function, form);                                                                      \
         int error = real_##NAME() ? real_##NAME()(&adapted, function, arguments, extra) : NOT_FOUND;                   \
         launch_end(contract, &timing, error);                                                                          \
         return error;                                                                                                  \

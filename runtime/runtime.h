@@ -67,6 +67,22 @@ Contract *launch_decide(Contract *contract, unsigned grid[3], unsigned block[3],
 /* The same for a launch whose blocks must all be on the device at once. */
 Contract *launch_decide_resident(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared);
 
+typedef enum LaunchKind {
+    LAUNCH_PLAIN,
+    LAUNCH_SPECIAL,  /* it has attributes, and is not timed */
+    LAUNCH_RESIDENT, /* all its blocks must be on the device at once; it is not timed */
+} LaunchKind;
+/* The kind of a launch with these attributes, cudaLaunchAttribute or CUlaunchAttribute. */
+LaunchKind launch_kind(const void *attributes, unsigned count);
+
+/* The driver's handle for the default stream, 0, of a launch function, or the stream itself. The default stream is
+ * another one in functions that end in _ptsz. */
+enum { LEGACY_STREAM = 1, THREAD_STREAM = 2 };
+static inline void *driver_stream(void *stream, uintptr_t default_stream)
+{
+    return stream ? stream : (void *)default_stream; // NOLINT: a constant of the CUDA API
+}
+
 /* A launch that may be timed: launch_begin decides about it as launch_decide does, and launch_end, with the launch's
  * error, follows it in the same thread. */
 typedef struct Timing {
@@ -76,7 +92,7 @@ typedef struct Timing {
     unsigned long long context; /* a number that is not used again once the context is gone */
 } Timing;
 Contract *launch_begin(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared, void *stream,
-                       Timing *timing);
+                       LaunchKind kind, Timing *timing);
 void launch_end(Contract *contract, Timing *timing, int error);
 /* The handle to launch: that of such a contract's form; NULL: the program's own kernel. */
 static inline void *launched_form(const Contract *form)

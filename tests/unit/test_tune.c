@@ -211,7 +211,7 @@ static int launch(Contract *contract, unsigned threads, void *stream)
 {
     unsigned grid[3] = {8, 1, 1}, block[3] = {threads, 1, 1}, shared = 0;
     Timing timing;
-    const Contract *form = launch_begin(contract, grid, block, &shared, stream, &timing);
+    const Contract *form = launch_begin(contract, grid, block, &shared, stream, LAUNCH_PLAIN, &timing);
     const int number = form ? (int)((char *)form->other - kernels) + 1 : 0;
     assert_int_equal(block[0], number == 1 ? threads / 2 : number == 2 ? threads / 4 : threads);
     assert_int_equal(gpu.mode, 0);
