@@ -154,6 +154,21 @@ const char *diff_options_help(Arena *arena)
     return command_help(arena, &help, diff_options_table());
 }
 
+const char *check_options_help(Arena *arena)
+{
+    const CommandHelp help = {
+        .name = "check",
+        .usage = "",
+        .about = "Compares the machine code that ptxas makes of each kernel with its PTX: the emulator runs the PTX,\n"
+                 "an interpreter the machine code, and both must leave the same memory. 'equal' is about the inputs\n"
+                 "that were tried, 'different' is shown with an input, and 'not decided' with the reason.\n",
+        .notes = "",
+        .status = "Exit status: 0 all are equal; 1 a file is wrong, or ptxas or nvdisasm is missing; 2 the usage\n"
+                  "is wrong; 5 a kernel is different; 6 none is, but some are not decided.\n",
+    };
+    return command_help(arena, &help, check_options_table());
+}
+
 const char *sweep_options_help(Arena *arena)
 {
     const CommandHelp help = {

@@ -20,7 +20,7 @@ typedef struct Drawing {
     FILE *messages;
 } Drawing;
 
-/* The parts of the options that are about a picture: of each, what was said of this kernel or of all, the last one. */
+/* The parts of the options that are about a picture. */
 static ViewRequest request_of(const Options *options, FILE *messages)
 {
     ViewRequest request = {
@@ -33,16 +33,13 @@ static ViewRequest request_of(const Options *options, FILE *messages)
                 .quiet = options->quiet,
                 .python_folders = options->python_folders,
                 .messages = messages}};
-    for (size_t i = 0; i < options->blocks.count; i++) {
-        const BlockOption *block = &options->blocks.data[i];
-        if (!block->kernel || (request.kernel && strcmp(block->kernel, request.kernel) == 0))
-            memcpy(request.block, block->threads, sizeof request.block);
-    }
-    for (size_t i = 0; i < options->dynamic_shared.count; i++) {
-        const SharedOption *shared = &options->dynamic_shared.data[i];
-        if (!shared->kernel || (request.kernel && strcmp(shared->kernel, request.kernel) == 0))
-            request.dynamic_shared = shared->bytes;
-    }
+    const char *kernel = request.kernel ? request.kernel : "";
+    const BlockOption *block = options_block_for(options, kernel);
+    const SharedOption *shared = options_shared_for(options, kernel);
+    if (block)
+        memcpy(request.block, block->threads, sizeof request.block);
+    if (shared)
+        request.dynamic_shared = shared->bytes;
     return request;
 }
 

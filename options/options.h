@@ -154,6 +154,8 @@ const char *block_read(Arena *arena, const char *text, const char *at, unsigned 
 
 /* -arch, for the commands that only look at code: the word itself in *arch. */
 const char *arch_choice_read(Arena *arena, const char *word, const char **arch);
+/* The same for several, separated by commas, which are added to the list. */
+const char *arch_list_read(Arena *arena, const char *words, PathList *archs);
 
 /* -assembler, for all commands. */
 const char *assembler_choice_read(Arena *arena, const char *word, bool *none, AssemblerKind *kind);

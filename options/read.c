@@ -385,6 +385,18 @@ const char *arch_choice_read(Arena *arena, const char *word, const char **arch)
     return NULL;
 }
 
+const char *arch_list_read(Arena *arena, const char *words, PathList *archs)
+{
+    char *rest = arena_printf(arena, "%s", words);
+    for (const char *word, *arch; (word = strsep(&rest, ",")) != NULL;) {
+        const char *error = arch_choice_read(arena, word, &arch);
+        if (error)
+            return error;
+        VEC_PUSH(arena, *archs, arch);
+    }
+    return NULL;
+}
+
 const char *assembler_choice_read(Arena *arena, const char *word, bool *none, AssemblerKind *kind)
 {
     const char *words[ASSEMBLER_KIND_COUNT + 1] = {[ASSEMBLER_KIND_COUNT] = "none"};

@@ -26,7 +26,7 @@ typedef struct SweepBlock {
 typedef struct SweepRequest {
     const char *input; /* PTX */
     VEC(const char *) launches; /* files; each is swept for the kernel that it names */
-    VEC(const char *) archs;    /* none: the module's .target */
+    PathList archs;             /* none: the module's .target */
     VEC(unsigned) factors;
     VEC(SweepDimension) dimensions; /* none: those along which the kernel has threads, and blocks */
     VEC(Stride) strides;            /* of merged threads */

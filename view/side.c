@@ -19,14 +19,9 @@ typedef struct Cubin {
 } Cubin;
 typedef VEC(Cubin) CubinVec;
 
-static FILE *messages_of(const ViewRequest *request)
+static bool fail(const ViewSide *side, const char *file, const char *message)
 {
-    return request->run.messages ? request->run.messages : stderr;
-}
-
-static bool fail(const ViewRequest *request, const char *file, const char *message)
-{
-    fprintf(messages_of(request), "ptxopt: error: %s: %s\n", file, message);
+    fprintf(side->run.messages, "ptxopt: error: %s: %s\n", file, message);
     return false;
 }
 
@@ -39,30 +34,30 @@ static void add_name(Arena *arena, Names *names, const char *name)
 }
 
 /* The kernel that is to be shown; NULL after a message. */
-static const char *choose_kernel(Arena *arena, const ViewRequest *request, const char *file, const Names *names)
+static const char *choose_kernel(const ViewSide *side, Arena *arena, const char *file, const Names *names)
 {
-    const char *found = NULL;
+    const char *found = NULL, *wanted = side->request->kernel;
     size_t count = 0;
     for (size_t i = 0; i < names->count; i++) {
-        if (request->kernel && !kernel_name_matches(request->kernel, names->data[i]))
+        if (wanted && !kernel_name_matches(wanted, names->data[i]))
             continue;
         found = names->data[i];
-        if (request->kernel && strcmp(request->kernel, found) == 0)
+        if (wanted && strcmp(wanted, found) == 0)
             return found;
         count++;
     }
     if (count == 1)
         return found;
-    const char *closest = request->kernel ? closest_word(request->kernel, names->data, names->count) : NULL;
+    const char *closest = wanted ? closest_word(wanted, names->data, names->count) : NULL;
     if (!names->count)
-        fail(request, file, "there is no kernel in it");
+        fail(side, file, "there is no kernel in it");
     else if (count)
-        fail(request, file,
+        fail(side, file,
              arena_printf(arena, "there are %zu kernels; -entry KERNEL picks one%s", count,
                           words_hint(arena, NULL, "it has", names->data, names->count)));
     else
-        fail(request, file,
-             arena_printf(arena, "there is no kernel '%s'%s", request->kernel,
+        fail(side, file,
+             arena_printf(arena, "there is no kernel '%s'%s", wanted,
                           words_hint(arena, closest, "it has", names->data, names->count)));
     return NULL;
 }
@@ -88,7 +83,7 @@ static bool read_figures(Arena *arena, Cubin *cubin)
 }
 
 /* Reads the code of one kernel. */
-static bool read_code(ViewSide *side, Arena *arena, const ViewRequest *request, const Cubin *cubin, const char *kernel,
+static bool read_code(ViewSide *side, Arena *arena, const Cubin *cubin, const char *kernel,
                       const Disassembler *disassembler)
 {
     const char *error;
@@ -96,7 +91,7 @@ static bool read_code(ViewSide *side, Arena *arena, const ViewRequest *request, 
     if (code)
         error = sass_code_disassemble(arena, code, disassembler, cubin->bytes, cubin->size, LIFE_RANGES);
     if (error)
-        return fail(request, cubin->file, error);
+        return fail(side, cubin->file, error);
     const ArchNames names = arch_names(cubin->arch);
     side->source.kernel = kernel;
     side->source.arch = arena_strndup(arena, names.real, strlen(names.real));
@@ -107,41 +102,41 @@ static bool read_code(ViewSide *side, Arena *arena, const ViewRequest *request, 
     return true;
 }
 
-static bool read_cubin(ViewSide *side, Arena *arena, const ViewRequest *request, const Disassembler *disassembler)
+static bool read_cubin(ViewSide *side, Arena *arena, const Disassembler *disassembler)
 {
     const Source *source = side->run.source;
     Cubin cubin = {.file = source->path, .bytes = source->text, .size = source->size};
     Names names = {0};
     if (!read_figures(arena, &cubin))
-        return fail(request, source->path, "it is not a cubin that can be read");
+        return fail(side, source->path, "it is not a cubin that can be read");
     add_kernels(arena, &cubin, &names);
-    const char *kernel = choose_kernel(arena, request, source->path, &names);
-    return kernel && read_code(side, arena, request, &cubin, kernel, disassembler);
+    const char *kernel = choose_kernel(side, arena, source->path, &names);
+    return kernel && read_code(side, arena, &cubin, kernel, disassembler);
 }
 
-static const Function *find_kernel(const ViewSide *side, Arena *arena, const ViewRequest *request)
+static const Function *find_kernel(const ViewSide *side, Arena *arena)
 {
     const Module *module = side->run.module;
     Names names = {0};
     for (size_t i = 0; i < module->items.count; i++)
         if (is_kernel(&module->items.data[i]))
             VEC_PUSH(arena, names, module->items.data[i].function->name);
-    const char *kernel = choose_kernel(arena, request, side->options.input, &names);
+    const char *kernel = choose_kernel(side, arena, side->options.input, &names);
     return kernel ? module_find_function(module, kernel) : NULL;
 }
 
 /* Assembles PTX and maps its machine code. */
-static bool read_ptx(ViewSide *side, Arena *arena, const ViewRequest *request, const Disassembler *disassembler)
+static bool read_ptx(ViewSide *side, Arena *arena, const Disassembler *disassembler)
 {
     Run *run = &side->run;
     const char *error;
     if (!input_is_ptx(run->source, run->messages) || !read_module(run) || !choose_arch(run))
         return false;
-    const Function *kernel = find_kernel(side, arena, request);
+    const Function *kernel = find_kernel(side, arena);
     if (!kernel || !open_assembler(run))
         return false;
     if (!run->assembler)
-        return fail(request, side->options.input, "there is no assembler, so there is no machine code to show");
+        return fail(side, side->options.input, "there is no assembler, so there is no machine code to show");
     SassRequest wanted = {.assembler = run->assembler,
                           .module = run->module,
                           .kernel = kernel->name,
@@ -150,16 +145,16 @@ static bool read_ptx(ViewSide *side, Arena *arena, const ViewRequest *request, c
     wanted.assembly = assembly_request(NULL, 0);
     SassMap *map = sass_map(arena, &wanted, &error);
     if (!map)
-        return fail(request, side->options.input, error);
+        return fail(side, side->options.input, error);
     if (map->no_text)
-        return fail(request, side->options.input, map->no_text);
-    if (!map->mapped && !request->run.quiet)
-        fprintf(messages_of(request), "ptxopt: warning: %s: the PTX lines of machine instructions are unknown: %s\n",
+        return fail(side, side->options.input, map->no_text);
+    if (!map->mapped && !side->request->run.quiet)
+        fprintf(side->run.messages, "ptxopt: warning: %s: the PTX lines of machine instructions are unknown: %s\n",
                 side->options.input, map->unmapped);
     Assembly *assembly = ARENA_NEW(arena, Assembly);
     if (!assembly_read(arena, run->arch, map->cubin, map->cubin_size, NULL, assembly))
-        return fail(request, side->options.input, "the assembler's cubin cannot be read");
-    const BlockSize block = block_size_resolve(&kernel->tuning, request->block);
+        return fail(side, side->options.input, "the assembler's cubin cannot be read");
+    const BlockSize block = block_size_resolve(&kernel->tuning, side->request->block);
     side->source.kernel = kernel->name;
     side->source.arch = run->arch;
     side->source.code = map->code;
@@ -198,7 +193,7 @@ static CubinVec find_cubins(Arena *arena, const Source *source, const ImageVec *
 }
 
 /* The only one with the kernel, or the first of several for the same architecture; NULL after a message. */
-static const Cubin *choose_cubin(Arena *arena, const ViewRequest *request, const char *file, const CubinVec *cubins,
+static const Cubin *choose_cubin(const ViewSide *side, Arena *arena, const char *file, const CubinVec *cubins,
                                  const char *kernel)
 {
     const Cubin *found = NULL;
@@ -213,7 +208,7 @@ static const Cubin *choose_cubin(Arena *arena, const ViewRequest *request, const
     }
     if (archs.count <= 1)
         return found;
-    fail(request, file,
+    fail(side, file,
          arena_printf(arena, "there is machine code of '%s' for %zu architectures; -arch sm_XX picks one%s", kernel,
                       archs.count, words_hint(arena, NULL, "it has", archs.data, archs.count)));
     return NULL;
@@ -221,14 +216,14 @@ static const Cubin *choose_cubin(Arena *arena, const ViewRequest *request, const
 
 /* True if PTX may have the kernel: by the plain beginning of the name that the user wrote, which is in mangled names,
  * too. */
-static bool may_have_kernel(const char *text, const ViewRequest *request)
+static bool may_have_kernel(const ViewSide *side, const char *text)
 {
-    const char *kernel = request->kernel ? request->kernel : "";
+    const char *kernel = side->request->kernel ? side->request->kernel : "";
     return strstr(text, ".entry") && memmem(text, strlen(text), kernel, strcspn(kernel, "*?[<(:"));
 }
 
 /* The last PTX that may have the kernel, as a source; NULL if there is none. */
-static Source *find_ptx(Arena *arena, const char *file, const ImageVec *images, const ViewRequest *request,
+static Source *find_ptx(const ViewSide *side, Arena *arena, const char *file, const ImageVec *images,
                         const char **error)
 {
     for (size_t i = images->count; i-- > 0;) {
@@ -237,14 +232,14 @@ static Source *find_ptx(Arena *arena, const char *file, const ImageVec *images, 
         const char *problem, *text = image->kind == IMAGE_PTX ? image_unpack(arena, image, &size, &problem) : "";
         if (!text)
             *error = problem;
-        else if (may_have_kernel(text, request))
+        else if (may_have_kernel(side, text))
             return source_from_memory(arena, arena_printf(arena, "%s (PTX)", file), text, strlen(text));
     }
     return NULL;
 }
 
 /* Looks for the kernel in the machine code of a file, and, if there is none for the architecture, in its PTX. */
-static bool read_images(ViewSide *side, Arena *arena, const ViewRequest *request, const Disassembler *disassembler)
+static bool read_images(ViewSide *side, Arena *arena, const Disassembler *disassembler)
 {
     const char *file = side->run.source->path, *error = NULL;
     ImageVec images = {0};
@@ -252,49 +247,49 @@ static bool read_images(ViewSide *side, Arena *arena, const ViewRequest *request
     Arch wanted = {0};
     const char *damage = images_read(arena, side->run.source->text, side->run.source->size, &images);
     if (!images.count)
-        return fail(request, file, damage ? damage : "there is no device code in it");
-    if (request->run.arch)
-        arch_parse(request->run.arch, &wanted);
+        return fail(side, file, damage ? damage : "there is no device code in it");
+    if (side->request->run.arch)
+        arch_parse(side->request->run.arch, &wanted);
     const CubinVec cubins = find_cubins(arena, side->run.source, &images, &wanted, &error);
     for (size_t i = 0; i < cubins.count; i++)
         add_kernels(arena, &cubins.data[i], &names);
     if (names.count) {
-        const char *kernel = choose_kernel(arena, request, file, &names);
-        const Cubin *cubin = kernel ? choose_cubin(arena, request, file, &cubins, kernel) : NULL;
-        return cubin && read_code(side, arena, request, cubin, kernel, disassembler);
+        const char *kernel = choose_kernel(side, arena, file, &names);
+        const Cubin *cubin = kernel ? choose_cubin(side, arena, file, &cubins, kernel) : NULL;
+        return cubin && read_code(side, arena, cubin, kernel, disassembler);
     }
-    Source *ptx = find_ptx(arena, file, &images, request, &error);
+    Source *ptx = find_ptx(side, arena, file, &images, &error);
     if (!ptx)
-        return fail(request, file, error ? error : "there is no kernel in it");
+        return fail(side, file, error ? error : "there is no kernel in it");
     side->run.source = ptx;
     side->options.input = ptx->path;
-    return read_ptx(side, arena, request, disassembler);
+    return read_ptx(side, arena, disassembler);
 }
 
 /* Counts the executions of a launch, by the contract of the kernel if it has one. */
-static bool count_launch(ViewSide *side, Arena *arena, const ViewRequest *request)
+static bool count_launch(ViewSide *side, Arena *arena)
 {
-    const char *path = request->launch;
+    const char *path = side->request->launch;
     const char *error = NULL;
     bool has_contract = false;
     Device device;
     const Launch *launch = launch_read(arena, path, &error);
     if (!launch) {
-        fprintf(messages_of(request), "ptxopt: error: %s\n", error);
+        fprintf(side->run.messages, "ptxopt: error: %s\n", error);
         return false;
     }
     if (strcmp(launch->kernel, side->source.kernel) != 0)
-        return fail(request, path, launch_kernel_missing(arena, side->run.module, launch));
+        return fail(side, path, launch_kernel_missing(arena, side->run.module, launch));
     const Launch *own = launch_by_contract(arena, side->run.module, launch, &has_contract, &error);
     if (!own)
-        return fail(request, path, error);
+        return fail(side, path, error);
     if (!side->run.sm || !read_device(&side->run, NULL, &device))
-        return fail(request, path, "the limits of the architecture are unknown");
+        return fail(side, path, "the limits of the architecture are unknown");
     const CostBasis basis = cost_basis(arena, side->run.sm, &device, own, NULL, 0);
     const FunctionForm form = {.function = module_find_function(side->run.module, side->source.kernel)};
     const FormCost cost = form_cost(&basis, &form, &(Figures){0}, NULL);
     if (!cost.known)
-        return fail(request, path, cost.error);
+        return fail(side, path, cost.error);
     side->source.executions = machine_executions(arena, side->source.map, cost.profile);
     side->source.block_threads = own->block[0] * own->block[1] * own->block[2];
     side->source.dynamic_shared = own->dynamic_shared;
@@ -302,57 +297,58 @@ static bool count_launch(ViewSide *side, Arena *arena, const ViewRequest *reques
 }
 
 /* The launch that the options describe is the original's: a coarsened kernel has its own by its contract. */
-static void set_launch(ViewSide *side, Arena *arena, const ViewRequest *request)
+static void set_launch(ViewSide *side, Arena *arena)
 {
-    Launch given = {.kernel = side->source.kernel, .dynamic_shared = request->dynamic_shared};
+    Launch given = {.kernel = side->source.kernel, .dynamic_shared = side->request->dynamic_shared};
     LaunchContract contract;
-    memcpy(given.block, request->block, sizeof given.block);
+    memcpy(given.block, side->request->block, sizeof given.block);
     const bool is_changed =
         side->run.module && contract_find(side->run.module, given.kernel, &contract) == CONTRACT_FOUND;
     const LaunchChange change = is_changed ? contract_change(&contract) : (LaunchChange){0};
     const Launch *own = launch_changed(arena, &given, &change);
-    if (request->block[0])
+    if (side->request->block[0])
         side->source.block_threads = own->block[0] * own->block[1] * own->block[2];
-    if (request->dynamic_shared)
+    if (side->request->dynamic_shared)
         side->source.dynamic_shared = own->dynamic_shared;
 }
 
 /* Reads what the file is. */
-static bool read_input(ViewSide *side, Arena *arena, const ViewRequest *request, const Disassembler *disassembler)
+static bool read_input(ViewSide *side, Arena *arena, const Disassembler *disassembler)
 {
     const Source *source = side->run.source;
     if (images_inside(source->text, source->size))
-        return read_images(side, arena, request, disassembler);
+        return read_images(side, arena, disassembler);
     if (sass_arch(arena, source->text, source->size).number)
-        return read_cubin(side, arena, request, disassembler);
-    return read_ptx(side, arena, request, disassembler);
+        return read_cubin(side, arena, disassembler);
+    return read_ptx(side, arena, disassembler);
 }
 
 /* Sets what runs and messages need to know. */
 static void prepare(ViewSide *side, Arena *arena, const ViewRequest *request, const char *path)
 {
     RunSetting setting = request->run;
+    side->request = request;
     setting.path = path;
     run_prepare(&side->run, &side->options, arena, &setting);
     side->source.file = path;
 }
 
 /* Makes the picture of the source that has been read. */
-static bool make_view(ViewSide *side, Arena *arena, const ViewRequest *request)
+static bool make_view(ViewSide *side, Arena *arena)
 {
     const char *path = side->source.file, *error = NULL;
     const Disassembler *disassembler = disassembler_find(arena, &error);
     if (!disassembler)
-        return fail(request, path, error);
-    if (!read_input(side, arena, request, disassembler))
+        return fail(side, path, error);
+    if (!read_input(side, arena, disassembler))
         return false;
-    if (request->launch && !side->source.map)
-        return fail(request, path, "-launch needs PTX: the emulator does not run machine code");
-    if (request->launch && !count_launch(side, arena, request))
+    if (side->request->launch && !side->source.map)
+        return fail(side, path, "-launch needs PTX: the emulator does not run machine code");
+    if (side->request->launch && !count_launch(side, arena))
         return false;
-    set_launch(side, arena, request);
+    set_launch(side, arena);
     side->view = view_make(arena, &side->source, &error);
-    return side->view ? true : fail(request, path, error);
+    return side->view ? true : fail(side, path, error);
 }
 
 bool view_side_read(ViewSide *side, Arena *arena, const ViewRequest *request, const char *path)
@@ -360,7 +356,7 @@ bool view_side_read(ViewSide *side, Arena *arena, const ViewRequest *request, co
     const char *error;
     prepare(side, arena, request, path);
     side->run.source = source_read(arena, path, &error);
-    return side->run.source ? make_view(side, arena, request) : fail(request, path, error);
+    return side->run.source ? make_view(side, arena) : fail(side, path, error);
 }
 
 bool view_side_read_text(ViewSide *side, Arena *arena, const ViewRequest *request, Source *source,
@@ -371,5 +367,5 @@ bool view_side_read_text(ViewSide *side, Arena *arena, const ViewRequest *reques
         VEC_PUSH(arena, side->options.ptxas_options, assembler_options[i]);
     VEC_PUSH(arena, side->options.ptxas_options, NULL);
     side->run.source = source;
-    return make_view(side, arena, request);
+    return make_view(side, arena);
 }

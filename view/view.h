@@ -139,6 +139,7 @@ typedef struct ViewRequest {
 
 /* Zeroed before it is read; run_close() of 'run' ends its assembler, whether or not it could be read. */
 typedef struct ViewSide {
+    const ViewRequest *request; /* while it is read */
     Options options;
     Run run;
     ViewSource source;

@@ -91,15 +91,6 @@ static bool read_block(Arena *arena, const char *word, SweepRequest *request)
     return true;
 }
 
-static bool read_arch(Arena *arena, const char *word, SweepRequest *request)
-{
-    const char *arch;
-    if (arch_choice_read(arena, word, &arch))
-        return false;
-    VEC_PUSH(arena, request->archs, arch);
-    return true;
-}
-
 static const char *read_factors(Arena *arena, const char *value, SweepRequest *options)
 {
     return read_list(arena, "factors", value, read_factor, "a number from 1 to 32", options);
@@ -122,7 +113,7 @@ static const char *read_blocks(Arena *arena, const char *value, SweepRequest *op
 
 static const char *read_archs(Arena *arena, const char *value, SweepRequest *options)
 {
-    return read_list(arena, "arch", value, read_arch, "an architecture such as sm_90", options);
+    return arch_list_read(arena, value, &options->archs);
 }
 
 static const char *read_output(Arena *arena, const char *value, SweepRequest *options)
