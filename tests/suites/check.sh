@@ -52,7 +52,7 @@ END
 }
 
 # $1: name; $2: exit status; $3: pattern of the output; $4...: options and file.
-ends() {
+says() {
     local name="$1" wanted="$2" pattern="$3" status
     shift 3
     "$PTXOPT" check "$@" >"$work/out" 2>"$TEST_TMP/errors"
@@ -70,16 +70,16 @@ version="$("$ptxas" --version | sed -nE 's/.* V([0-9]+)\.([0-9]+)\..*/\1\2/p')"
 kernel 'neg.s32 %s1, %a; max.s32 %s2, %a, %s1; max.s32 %r, %s2, %b;' >"$work/bound.ptx"
 kernel 'shl.b64 %e1, %x, 8; shr.u64 %e2, %x, 56; sub.s64 %d, %e1, %e2;' >"$work/shifts.ptx"
 if [ "$version" -ge 126 ] && [ "$version" -lt 134 ]; then
-    ends "a lost negation" 5 'the machine code 0x' -arch sm_90 "$work/bound.ptx"
-    ends "a lost negation, its line" 5 'PTX, line [0-9]+: st.global.u32 \[%p\+40\], %r;' -arch sm_90 "$work/bound.ptx"
-    ends "a lost negation, its instruction" 5 'machine code: /\*[0-9a-f]{4}\*/ STG' -arch sm_90 "$work/bound.ptx"
+    says "a lost negation" 5 'the machine code 0x' -arch sm_90 "$work/bound.ptx"
+    says "a lost negation, its line" 5 'PTX, line [0-9]+: st.global.u32 \[%p\+40\], %r;' -arch sm_90 "$work/bound.ptx"
+    says "a lost negation, its instruction" 5 'machine code: /\*[0-9a-f]{4}\*/ STG' -arch sm_90 "$work/bound.ptx"
 fi
 if [ "$version" -ge 120 ] && [ "$version" -lt 133 ]; then
     for arch in sm_75 sm_90 sm_120; do
-        ends "a rotation, on $arch" 5 "\($arch, -O3\): different" -arch "$arch" "$work/shifts.ptx"
+        says "a rotation, on $arch" 5 "\($arch, -O3\): different" -arch "$arch" "$work/shifts.ptx"
     done
-    ends "both levels, one of them right" 5 '-O0\): equal' -arch sm_75 -opt-level 0,3 "$work/shifts.ptx"
-    ends "quiet: only what is not equal" 5 '-O3\): different' -q -arch sm_75 -opt-level 0,3 "$work/shifts.ptx"
+    says "both levels, one of them right" 5 '-O0\): equal' -arch sm_75 -opt-level 0,3 "$work/shifts.ptx"
+    says "quiet: only what is not equal" 5 '-O3\): different' -q -arch sm_75 -opt-level 0,3 "$work/shifts.ptx"
     result "quiet: nothing else" "$(grep -o -- '-O0.*' "$work/out")"
 fi
 # docs/defects.md, "Found, but not in the table".
@@ -87,32 +87,32 @@ kernel 'cvt.u16.u32 %h1, %a; neg.s16 %h2, %h1; cvt.s32.s16 %r, %h2;' >"$work/neg
 kernel 'bfi.b32 %r, %a, %b, 13, 32;' >"$work/insert.ptx"
 kernel 'neg.f32 %s1, %a; shr.u64 %d, %x, %s1;' >"$work/amount.ptx"
 if [ "$version" -ge 120 ] && [ "$version" -le 130 ]; then
-    ends "a negated short" 5 'different' -arch sm_90 -inputs 40 "$work/negated.ptx"
-    ends "an inserted field" 5 'different' -arch sm_90 -inputs 40 "$work/insert.ptx"
-    ends "a float as an amount" 5 'different' -arch sm_90 -inputs 40 "$work/amount.ptx"
+    says "a negated short" 5 'different' -arch sm_90 -inputs 40 "$work/negated.ptx"
+    says "an inserted field" 5 'different' -arch sm_90 -inputs 40 "$work/insert.ptx"
+    says "a float as an amount" 5 'different' -arch sm_90 -inputs 40 "$work/amount.ptx"
 fi
 "$PTXOPT" -q -fix-defects -assembler none -o "$work/fixed.ptx" "$work/shifts.ptx"
-ends "rewritten by -fix-defects" 0 'equal for 16 inputs' -arch sm_90 "$work/fixed.ptx"
+says "rewritten by -fix-defects" 0 'equal for 16 inputs' -arch sm_90 "$work/fixed.ptx"
 
 kernel 'mul.lo.s32 %r, %a, %b; mad.lo.u64 %d, %x, %y, %x; shr.s32 %s1, %c, 3; xor.b32 %r, %r, %s1;' >"$work/int.ptx"
 for arch in sm_75 sm_86 sm_90 sm_100 sm_120; do
-    ends "integers on $arch" 0 'equal for 16 inputs' -arch "$arch" -opt-level 0,3 "$work/int.ptx"
+    says "integers on $arch" 0 'equal for 16 inputs' -arch "$arch" -opt-level 0,3 "$work/int.ptx"
 done
 kernel 'mov.b32 %f1, %a; mov.b32 %f2, %b; div.rn.f32 %f3, %f1, %f2; mov.b32 %r, %f3;' >"$work/div.ptx"
-ends "a division" 0 'equal for 40 inputs' -arch sm_90 -inputs 40 "$work/div.ptx"
+says "a division" 0 'equal for 40 inputs' -arch sm_90 -inputs 40 "$work/div.ptx"
 kernel 'mov.b32 %f1, %a; sin.approx.f32 %f1, %f1; mov.b32 %r, %f1;' >"$work/sin.ptx"
-ends "an approximation" 6 'results differ, and an approximate instruction was executed' -arch sm_75 "$work/sin.ptx"
-ends "an approximation, its instruction" 6 'machine code: .*MUFU.SIN' -arch sm_75 "$work/sin.ptx"
+says "an approximation" 6 'results differ, and an approximate instruction was executed' -arch sm_75 "$work/sin.ptx"
+says "an approximation, its instruction" 6 'machine code: .*MUFU.SIN' -arch sm_75 "$work/sin.ptx"
 kernel 'shfl.sync.bfly.b32 %r, %a, 1, 31, -1;' >"$work/shuffle.ptx"
-ends "an instruction that is not executed" 6 "not decided: the instruction 'SHFL.BFLY'" -arch sm_75 "$work/shuffle.ptx"
+says "an instruction that is not executed" 6 "not decided: the instruction 'SHFL.BFLY'" -arch sm_75 "$work/shuffle.ptx"
 kernel 'mov.u64 %p, 8; ld.global.u32 %r, [%p];' >"$work/wild.ptx"
-ends "no input that runs" 6 'not decided: the emulator ran it on no input: .*out of bounds' -arch sm_75 "$work/wild.ptx"
+says "no input that runs" 6 'not decided: the emulator ran it on no input: .*out of bounds' -arch sm_75 "$work/wild.ptx"
 
-ends "a launch file" 0 'matmul_tiled .*: equal for 1 input' -launch corpus/matmul_tiled/matmul_tiled.launch.json \
+says "a launch file" 0 'matmul_tiled .*: equal for 1 input' -launch corpus/matmul_tiled/matmul_tiled.launch.json \
     corpus/matmul_tiled/matmul_tiled.sm_75.ptx
-ends "no such kernel" 1 'the module has no such kernel' -entry nosuch "$work/int.ptx"
-ends "a level that there is not" 2 "expected levels from 0 to 3" -opt-level 4 "$work/int.ptx"
-ends "no file" 2 'expected a PTX file'
+says "no such kernel" 1 'the module has no such kernel' -entry nosuch "$work/int.ptx"
+says "a level that there is not" 2 "expected levels from 0 to 3" -opt-level 4 "$work/int.ptx"
+says "no file" 2 'expected a PTX file'
 "$PTXOPT" check -arch sm_75 -o "$work/verdicts" "$work/int.ptx"
 result "a file for the verdicts" "$(grep -q 'equal for 16' "$work/verdicts" || echo "it is empty")"
 exit $failed

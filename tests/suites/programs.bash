@@ -25,6 +25,17 @@ without_toolkit() {
     fi
 }
 
+# One check of the program, whose output stays in $work/out and $work/err: it ends so, and says the text. $1: name; $2:
+# exit status; $3: text; $4...: arguments.
+ends() {
+    local name="$1" wanted="$2" text="$3" status
+    shift 3
+    "$PTXOPT" "$@" >"$work/out" 2>"$work/err"
+    status=$?
+    result "$name" "$([ "$status" -eq "$wanted" ] && cat "$work/out" "$work/err" | grep -qF -- "$text" ||
+        echo "status $status: $(head -qn 3 "$work/out" "$work/err")")"
+}
+
 # Copies a ptxas that runs without its toolkit (the one in PATH may be a script that runs the toolkit's). Fails if there
 # is none. $1: path of the copy.
 copy_ptxas() {

@@ -15,16 +15,6 @@ unset PTXOPT_FLAGS PTXOPT_STRICT PTXOPT_STATS PTXOPT_REAL_PTXAS PTXOPT_REAL_NVCC
 work="$TEST_TMP/work"
 mkdir -p "$work/build/deep"
 
-# $1: name; $2: exit status; $3: text that standard output or standard error must contain; the rest: arguments.
-ends() {
-    local name="$1" wanted="$2" text="$3" status
-    shift 3
-    "$PTXOPT" "$@" >"$work/out" 2>"$work/err"
-    status=$?
-    result "$name" "$([ "$status" -eq "$wanted" ] && cat "$work/out" "$work/err" | grep -qF -- "$text" ||
-        echo "status $status: $(head -qn 2 "$work/out" "$work/err")")"
-}
-
 # Rows "REGISTERS SPILL_STORES SPILL_LOADS STACK SHARED KERNEL" of a table.
 figures() {
     awk -F'\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }

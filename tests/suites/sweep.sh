@@ -26,7 +26,7 @@ columns() {
 }
 
 # $1: name; $2: exit status; $3: text that standard error must contain; the rest: arguments.
-ends() {
+says() {
     local name="$1" wanted="$2" text="$3" status
     shift 3
     "$PTXOPT" sweep "$@" >"$work/out" 2>"$work/err"
@@ -36,7 +36,7 @@ ends() {
 }
 
 # A block that cannot change, a form that is refused, and one whose contract the grid does not meet.
-ends "a launch's own block" 0 "note: $fixed does not say how many \"threads\" it needs" "$kernel" "$fixed" \
+says "a launch's own block" 0 "note: $fixed does not say how many \"threads\" it needs" "$kernel" "$fixed" \
     -machine "$machine" -factors 1,2,3 -strides block,8 -dims x,by -block-sizes 128 -o "$work/fixed.tsv"
 columns "$work/fixed.tsv" block level dimension factor stride status >"$work/found"
 cat >"$work/wanted" <<'END'
@@ -89,16 +89,16 @@ result "usual blocks divide the threads" "$(diff <(columns "$work/blocks.tsv" bl
 
 # Tables are continued.
 cp "$work/one.tsv" "$work/kept.tsv"
-ends "nothing is measured twice" 0 "0 of 0 rows" "$kernel" "$free" "${space[@]}" -o "$work/kept.tsv"
+says "nothing is measured twice" 0 "0 of 0 rows" "$kernel" "$free" "${space[@]}" -o "$work/kept.tsv"
 result "the table stays as it is" "$(cmp "$work/one.tsv" "$work/kept.tsv" 2>&1)"
 head -n 20 "$work/one.tsv" >"$work/kept.tsv"
 printf 'matmul_naive\tcut' >>"$work/kept.tsv"
-ends "a table that ends early is completed" 0 " rows in " "$kernel" "$free" "${space[@]}" -o "$work/kept.tsv"
+says "a table that ends early is completed" 0 " rows in " "$kernel" "$free" "${space[@]}" -o "$work/kept.tsv"
 result "completed to the same" "$(cmp "$work/one.tsv" "$work/kept.tsv" 2>&1)"
-ends "another launch is added" 0 "" "$kernel" "$fixed" "${space[@]}" -o "$work/kept.tsv"
+says "another launch is added" 0 "" "$kernel" "$fixed" "${space[@]}" -o "$work/kept.tsv"
 result "both are in the table" "$([ "$(columns "$work/kept.tsv" launch | sort -u | wc -l)" -eq 2 ] || echo no)"
 sed 's/"high": 1/"high": 2/' "$free" >"$work/changed" && mv "$work/changed" "$free"
-ends "a launch that has changed is measured again" 0 "30 of 30 rows" "$kernel" "$free" "${space[@]}" -o "$work/kept.tsv"
+says "a launch that has changed is measured again" 0 "30 of 30 rows" "$kernel" "$free" "${space[@]}" -o "$work/kept.tsv"
 rows="$(columns "$work/kept.tsv" launch | wc -l)"
 result "in place of the old rows" "$([ "$rows" -eq $((36 + 12)) ] || echo "$rows rows")"
 
@@ -136,11 +136,11 @@ result "an interrupt ends a sweep" "$([ $status -eq 0 ] && ! grep -q error "$wor
 "$PTXOPT" sweep -q "$kernel" "$free" "${many[@]}" -o "$work/part.tsv"
 result "and it can be continued" "$(cmp "$work/whole.tsv" "$work/part.tsv" 2>&1)"
 
-ends "no launch" 2 "sweep: expected FILE.ptx and LAUNCH.json" "$kernel"
-ends "a file that is no table" 1 ":1: this is not a table of 'ptxopt sweep'" "$kernel" "$free" -o Makefile
-ends "a missing launch file" 1 "missing.json" "$kernel" missing.json
-ends "a launch of another kernel" 1 "has no kernel 'vectoradd'" "$kernel" corpus/vectoradd/vectoradd.launch.json
-ends "an architecture that is too old" 1 "-arch sm_70: assemblers generate code for sm_75 and newer only" \
+says "no launch" 2 "sweep: expected FILE.ptx and LAUNCH.json" "$kernel"
+says "a file that is no table" 1 ":1: this is not a table of 'ptxopt sweep'" "$kernel" "$free" -o Makefile
+says "a missing launch file" 1 "missing.json" "$kernel" missing.json
+says "a launch of another kernel" 1 "has no kernel 'vectoradd'" "$kernel" corpus/vectoradd/vectoradd.launch.json
+says "an architecture that is too old" 1 "-arch sm_70: assemblers generate code for sm_75 and newer only" \
     "$kernel" "$free" -arch sm_80,sm_70
-ends "a missing machine file" 1 "missing.json" "$kernel" "$free" -machine missing.json
+says "a missing machine file" 1 "missing.json" "$kernel" "$free" -machine missing.json
 exit "$failed"

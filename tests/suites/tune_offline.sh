@@ -30,16 +30,6 @@ launch corpus/vectoradd/vectoradd.launch.json 8192 's/2000/8192/' >"$work/add.js
 launch corpus/reduce/reduce_sum.launch.json 4096 's/1000/4096/' 's/"count": 8/"count": 128/' \
     's/"dynamic_shared": 512/"dynamic_shared_per_thread": 4/' >"$work/reduce.json"
 
-# $1: name; $2: exit status; $3: text that standard output or standard error must contain; the rest: arguments.
-ends() {
-    local name="$1" wanted="$2" text="$3" status
-    shift 3
-    "$PTXOPT" tune "$@" >"$work/out" 2>"$work/err"
-    status=$?
-    result "$name" "$([ "$status" -eq "$wanted" ] && cat "$work/out" "$work/err" | grep -qF -- "$text" ||
-        echo "status $status: $(head -qn 3 "$work/out" "$work/err")")"
-}
-
 # Runs the printed options, and sets 'block' to the block that they are for.
 follow() {
     local words
@@ -48,7 +38,7 @@ follow() {
     "$PTXOPT" "${words[@]:1}" -q -o "$work/form.ptx"
 }
 
-ends "a form is found" 0 "results are equal" "$add" "$work/add.json" "${options[@]}" -o "$work/add.tsv"
+ends "a form is found" 0 "results are equal" tune "$add" "$work/add.json" "${options[@]}" -o "$work/add.tsv"
 cp "$work/out" "$work/first"
 result "a quarter of the forms are measured" "$(grep -q 'of 41 forms, 11 are measured' "$work/err" || cat "$work/err")"
 result "the options make it" "$(follow 2>&1)"
@@ -74,22 +64,22 @@ best="$(awk -F'\t' 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 result "and as the best row of the table" "$(awk -v a="$said" -v b="$best" 'BEGIN { exit !(a >= b) }' ||
     echo "said $said, table $best")"
 
-ends "nothing is measured twice" 0 "0 of 0 rows" "$add" "$work/add.json" "${options[@]}" -o "$work/add.tsv"
+ends "nothing is measured twice" 0 "0 of 0 rows" tune "$add" "$work/add.json" "${options[@]}" -o "$work/add.tsv"
 result "with the same result" "$(diff "$work/first" "$work/out")"
 "$PTXOPT" tune -q "$add" "$work/add.json" "${options[@]}" -jobs 1 >"$work/out" 2>"$work/err"
 result "one process, no table" "$(diff "$work/first" "$work/out"; cat "$work/err")"
 
-ends "results that depend on the block keep it" 0 "-block reduce_sum:128,1,1 -dynamic-shared reduce_sum:512 " \
+ends "results that depend on the block keep it" 0 "-block reduce_sum:128,1,1 -dynamic-shared reduce_sum:512 " tune \
     "$reduce" "$work/reduce.json" "${options[@]}"
 result "several kernels in a file" "$(follow 2>&1)"
-ends "nothing helps" 0 "nothing is predicted to be faster than the original" corpus/spinlock/spinlock.sm_75.ptx \
+ends "nothing helps" 0 "nothing is predicted to be faster than the original" tune corpus/spinlock/spinlock.sm_75.ptx \
     corpus/spinlock/spinlock.launch.json "${options[@]}"
 sed 's/"count": 8192/"count": 8000/' "$work/add.json" >"$work/small.json"
-ends "a launch with a fault" 1 "the original cannot be measured with its own block" "$add" "$work/small.json" \
+ends "a launch with a fault" 1 "the original cannot be measured with its own block" tune "$add" "$work/small.json" \
     "${options[@]}"
-ends "no launch" 2 "tune: expected FILE.ptx and LAUNCH.json" "$add"
-ends "two architectures" 2 "-arch: one architecture at a time is tuned for" "$add" "$work/add.json" -arch sm_80 \
+ends "no launch" 2 "tune: expected FILE.ptx and LAUNCH.json" tune "$add"
+ends "two architectures" 2 "-arch: one architecture at a time is tuned for" tune "$add" "$work/add.json" -arch sm_80 \
     -arch sm_90
-ends "a missing launch file" 1 "missing.json" "$add" missing.json
+ends "a missing launch file" 1 "missing.json" tune "$add" missing.json
 result "no temporary file is left" "$(ls "$TMPDIR")"
 exit "$failed"

@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/cache_home.h"
+
 static StoreRow row_of(uint64_t hash, const char *form, bool is_chosen, double milliseconds)
 {
     return (StoreRow){.hash = hash, .kernel = "k", .grid = {9, 1, 1}, .block = {128, 1, 1}, .device = "Test GPU 0",
@@ -126,23 +128,8 @@ static void test_store_processes(void **state)
     assert_true(store_see().rows >= WRITERS * WRITES);
 }
 
-static int make_home(void **state)
-{
-    static char home[] = "/tmp/ptxopt-test-XXXXXX";
-    *state = mkdtemp(home);
-    setenv("XDG_CACHE_HOME", home, 1);
-    return *state ? 0 : -1;
-}
-
-static int remove_home(void **state)
-{
-    char command[64];
-    snprintf(command, sizeof command, "rm -rf '%s'", (char *)*state);
-    return system(command);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_store), cmocka_unit_test(test_store_processes)};
-    return cmocka_run_group_tests(tests, make_home, remove_home);
+    return cmocka_run_group_tests(tests, make_cache_home, remove_cache_home);
 }

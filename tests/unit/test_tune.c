@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/cache_home.h"
 #include "tests/unit/noise.h"
 
 enum { OK = 0, FAILED = 1, NOT_READY = 600, FORMS = 3, KEYS = 100, MOST_LAUNCHES = 400 };
@@ -472,21 +473,6 @@ static void test_next_run(void **state)
     unsetenv("PTXOPT_TUNE");
 }
 
-static int make_home(void **state)
-{
-    static char home[] = "/tmp/ptxopt-test-XXXXXX";
-    *state = mkdtemp(home);
-    setenv("XDG_CACHE_HOME", home, 1);
-    return *state ? 0 : -1;
-}
-
-static int remove_home(void **state)
-{
-    char command[64];
-    snprintf(command, sizeof command, "rm -rf '%s'", (char *)*state);
-    return system(command);
-}
-
 /* The test with other processes comes first, because this one writes the store once many kernels were launched. */
 int main(void)
 {
@@ -496,5 +482,5 @@ int main(void)
         cmocka_unit_test(test_shapes),   cmocka_unit_test(test_devices),  cmocka_unit_test(test_reset),
         cmocka_unit_test(test_hundred_keys),
     };
-    return cmocka_run_group_tests(tests, make_home, remove_home);
+    return cmocka_run_group_tests(tests, make_cache_home, remove_cache_home);
 }
