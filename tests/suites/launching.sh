@@ -2,36 +2,7 @@
 # The launch adapters, without a GPU: programs run on a driver whose device is the emulator. First a program of the
 # driver's API, then, if nvcc is installed, a whole program of the runtime's, built by ptxopt-nvcc as users do.
 set -uo pipefail
-
-tmp="$(mktemp -d)"
-trap 'rm -rf "$tmp"' EXIT
-errors="${TEST_TMP:?}/errors"
-. tests/suites/result.bash
-. tests/suites/programs.bash
-tools="$(dirname "$(realpath "${PTXOPT:?}")")"
-root="$PWD"
-emulated="$(realpath "${BUILD:?}/emulated")"
-preload="$(realpath "$BUILD/runtime/libptxopt-launch.so")"
-if [ "$(basename "$BUILD")" != build ]; then
-    echo "the sanitizers cannot be loaded into other programs"
-    exit 77
-fi
-CC="${CC:-cc}"
-unset PTXOPT_LAUNCH_REPORT
-
-# $1: name; $2: exit status; $3: pattern of the output; $4...: the command.
-runs() {
-    local name="$1" wanted="$2" pattern="$3" status
-    shift 3
-    (env LD_LIBRARY_PATH="$emulated" "$@" >"$tmp/out" 2>"$errors"; exit $?) 2>/dev/null
-    status=$?
-    cat "$errors" >>"$tmp/out"
-    if [ "$status" -ne "$wanted" ]; then
-        result "$name" "exit status $status"
-    else
-        result "$name" "$(grep -qE "$pattern" "$tmp/out" || echo "'$pattern' is not in: $(head -n 3 "$tmp/out")")"
-    fi
-}
+. tests/suites/emulated.bash
 
 ptx=tests/launching/reverse.ptx
 "$PTXOPT" -q -assembler none -coarsen 2 -o "$tmp/coarse.ptx" $ptx

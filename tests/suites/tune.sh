@@ -3,38 +3,10 @@
 # times with noise, and must compute the same as without a choice, in every launch; what one run learns, the next one
 # uses. Then programs of the runtime, if nvcc is installed.
 set -uo pipefail
-
-tmp="$(mktemp -d)"
-trap 'rm -rf "$tmp"' EXIT
-errors="${TEST_TMP:?}/errors"
-. tests/suites/result.bash
-. tests/suites/programs.bash
-tools="$(dirname "$(realpath "${PTXOPT:?}")")"
-root="$PWD"
-emulated="$(realpath "${BUILD:?}/emulated")"
-preload="$(realpath "$BUILD/runtime/libptxopt-launch.so")"
-if [ "$(basename "$BUILD")" != build ]; then
-    echo "the sanitizers cannot be loaded into other programs"
-    exit 77
-fi
-CC="${CC:-cc}"
-unset PTXOPT_LAUNCH_REPORT PTXOPT_TUNE
+. tests/suites/emulated.bash
+export PTXOPT_EMULATED_NOISE=0.05
 export XDG_CACHE_HOME="$tmp/home"
 store="$XDG_CACHE_HOME/ptxopt/Emulated-GPU.sqlite"
-
-# $1: name; $2: exit status; $3: pattern of the output; $4...: the command.
-runs() {
-    local name="$1" wanted="$2" pattern="$3" status
-    shift 3
-    (env LD_LIBRARY_PATH="$emulated" PTXOPT_EMULATED_NOISE=0.05 "$@" >"$tmp/out" 2>"$errors"; exit $?) 2>/dev/null
-    status=$?
-    cat "$errors" >>"$tmp/out"
-    if [ "$status" -ne "$wanted" ]; then
-        result "$name" "exit status $status: $(tail -n 3 "$tmp/out")"
-    else
-        result "$name" "$(grep -qE "$pattern" "$tmp/out" || echo "'$pattern' is not in: $(head -n 3 "$tmp/out")")"
-    fi
-}
 
 result "a C program" "$($CC -std=gnu11 -Wall -Wextra -Werror -o "$tmp/tuned" tests/launching/tuned.c -L"$emulated" \
     -l:libcuda.so.1 -lpthread 2>&1 | head -n 3)"
@@ -122,14 +94,14 @@ runs "tune alone" 2 "expected FILE.ptx and LAUNCH.json" "$PTXOPT" tune
 # Nothing can break a program: processes at once, one that is killed, and stores that cannot be used.
 rm -rf "$XDG_CACHE_HOME"
 for i in 1 2 3; do
-    LD_LIBRARY_PATH="$emulated" PTXOPT_EMULATED_NOISE=0.05 PTXOPT_EMULATED_SEED=$i LD_PRELOAD="$preload" \
+    LD_LIBRARY_PATH="$emulated" PTXOPT_EMULATED_SEED=$i LD_PRELOAD="$preload" \
         "$tmp/tuned" streams "$tmp/step.ptx" 60 >"$tmp/process$i" 2>&1 &
 done
 wait
 result "three processes" "$(grep -L '^0 wrong' "$tmp"/process?)"
 runs "three processes: both shapes are known" 0 "grid 16,1,1, block 128" "$PTXOPT" tune -list
 for i in 1 2 3 4 5; do
-    LD_LIBRARY_PATH="$emulated" PTXOPT_EMULATED_NOISE=0.05 LD_PRELOAD="$preload" "$tmp/tuned" sizes "$tmp/step.ptx" \
+    LD_LIBRARY_PATH="$emulated" LD_PRELOAD="$preload" "$tmp/tuned" sizes "$tmp/step.ptx" \
         2000 >/dev/null 2>&1 &
     sleep 0.$i
     kill -9 $! 2>/dev/null
