@@ -100,7 +100,7 @@ Step execute_load_constant(Thread *thread, const Decoded *it)
         return stop(thread, MACHINE_UNDECIDED, "this form of a load");
     words[0] = bytes < 8 ? raw32(thread, &place) : raw64(thread, &place);
     if (bytes < 4) {
-        /* The word may end behind the bank. */
+        /* The word may run past the end of the bank. */
         const Program *program = thread->block->program;
         const uint32_t *registers = place.index_is_uniform ? thread->uniform : thread->registers;
         const uint64_t at = (uint32_t)(registers[place.index] + (uint32_t)place.number);

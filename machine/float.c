@@ -200,7 +200,7 @@ Step execute_double_compare(Thread *thread, const Decoded *it)
     return STEP_ON;
 }
 
-/* What MUFU computes; hardware's results differ from these in the last bits. */
+/* The function that MUFU approximates; hardware's results differ from these in the last bits. */
 static double approximation(const Decoded *it, double x)
 {
     const double turn = 6.283185307179586;

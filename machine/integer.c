@@ -169,7 +169,7 @@ static uint32_t minimum(uint32_t a, uint32_t b, bool is_signed, bool takes_least
     return less == takes_least ? a : b;
 }
 
-/* Of two halves, each for itself. */
+/* The minimum or maximum of each 16-bit half. */
 static uint32_t minimum_of_halves(uint32_t a, uint32_t b, bool is_signed, bool takes_least)
 {
     uint32_t result = 0;

@@ -56,7 +56,7 @@ typedef struct Place {
 typedef struct Thread Thread;
 typedef struct Decoded Decoded;
 
-/* What happens after an instruction. */
+/* How a thread goes on after an instruction. */
 typedef enum Step {
     STEP_ON,      /* the next one follows */
     STEP_JUMPED,  /* the thread's 'at' has been set */

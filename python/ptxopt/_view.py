@@ -20,7 +20,7 @@ class Picture:
     """The result of view(). A notebook shows the page; str() of it is the text."""
 
     text: str = field(repr=False)
-    """For a terminal: what to do, why so many registers are allocated, and a row for each machine instruction."""
+    """The picture for a terminal: a suggestion, the reasons for the number of registers, and each machine instruction."""
     page: str = field(repr=False)
     """One HTML file, which needs no other: write it to a file, and open that in a browser."""
     diagnostics: Sequence[Diagnostic] = ()
