@@ -221,7 +221,7 @@ static void lists_are_read(void **state)
         {"k.ptx a.json -block-sizes 8x8x8x1", "'8x8x8x1' is not"},
         {"k.ptx a.json -block-sizes 8x", "'8x' is not"},
         {"k.ptx a.json -block-sizes 1x1x128", "'1x1x128' is not"},
-        {"k.ptx a.json -arch sm_80,hopper", "'hopper' is not an architecture"},
+        {"k.ptx a.json -arch sm_80,hopper", "-arch hopper: expected an architecture such as sm_90"},
         {"k.ptx a.json -assembler none", "a sweep is about what the assembler makes"},
         {"k.ptx a.json -jobs 0", "-jobs 0: expected a number of processes from 1 to 1024"},
         {"k.ptx a.json -o=", "-o: the file name is empty"},
