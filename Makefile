@@ -4,6 +4,8 @@
 ## make test         install what is missing and run every test; ONLY=GLOB selects jobs by name (ONLY='unit/*')
 ## make asan         the same under the address and undefined-behaviour sanitizers, built in build/asan
 ## make fuzz         run the fuzzers; TIME=SECONDS in all, FUZZ="HARNESS...", JOBS=N at once (docs/fuzzing.md)
+## make attack       change random programs in random ways and compare what they compute; TIME=SECONDS, JOBS=N
+##                   (docs/attack.md)
 ## make demo         install what is missing and run the demonstration (tools/demo.sh)
 ## make corpus       run every kernel of corpus/ through ptxopt, the assembler and the emulator, and compare the
 ##                   figures with the accepted ones (docs/corpus-run.md)
@@ -161,7 +163,7 @@ $(OPS_PARTS): %: %.made ;
 
 # Objects.
 
-TEST_SOURCES := $(wildcard $(addprefix tests/,unit/*.c oracle/*.c tools/*.c gpu/*.c machine/*.c))
+TEST_SOURCES := $(wildcard $(addprefix tests/,unit/*.c oracle/*.c tools/*.c generate/*.c gpu/*.c machine/*.c))
 TEST_OBJECTS := $(TEST_SOURCES:%.c=$(OUT)/%.o)
 EMULATED_OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard emulated/*.c)))
 TOOL_OBJECTS := $(patsubst %.c,$(OUT)/%.o,$(wildcard tools/*.c))
@@ -304,6 +306,16 @@ $(OUT)/tests/stage-check: $(OUT)/tests/tools/stage_kernel.o
 $(TOOLS): $(OUT)/tests/%: $(OUT)/tests/tools/%.o $(OUT)/libptxopt.a
 	$(link)
 
+# The generator of random programs, and what attacks the program with them.
+GENERATOR := $(addprefix $(OUT)/tests/generate/,values.o memory.o flow.o together.o idioms.o program.o)
+.PHONY: ptxsmith attack
+ptxsmith: $(OUT)/tests/ptxsmith
+attack: $(OUT)/tests/attack
+	BUILD=$(OUT) tests/generate/campaign -t $(or $(TIME),60) $(if $(JOBS),-j $(JOBS)) $(OUT)/attack
+$(OUT)/tests/attack: $(OUT)/tests/generate/forms.o
+$(OUT)/tests/ptxsmith $(OUT)/tests/attack: $(OUT)/tests/%: $(OUT)/tests/generate/%.o $(GENERATOR) $(OUT)/libptxopt.a
+	$(link)
+
 # The reference page of the instructions.
 docs/instructions.md: $(OUT)/tests/instruction-reference
 	$< >$@
@@ -382,7 +394,8 @@ $(REFERENCES): $(wildcard corpus/*/*.ref.c) corpus/reference.h $(OUT)/configurat
 	$(call step,LINK)
 	$(Q)$(CC) $(STANDARD) -O2 -fPIC -shared -ffp-contract=off $(CPPFLAGS) -I. -o $@ $(filter %.ref.c,$^) -lm
 
-HELPERS := $(TOOLS) $(FAKES) $(OUT)/tests/ptxopt-faults $(EMULATED_LIBRARIES) $(OUT)/check-gpu \
+HELPERS := $(TOOLS) $(OUT)/tests/ptxsmith $(OUT)/tests/attack $(FAKES) $(OUT)/tests/ptxopt-faults \
+    $(EMULATED_LIBRARIES) $(OUT)/check-gpu \
     $(if $(OCCUPANCY),$(OUT)/tests/compare-occupancy)
 
 -include $(patsubst %.o,%.d,$(SOURCE_OBJECTS) $(GENERATED_OBJECTS) $(TOOL_OBJECTS) $(TEST_OBJECTS) \

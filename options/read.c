@@ -499,6 +499,21 @@ void options_read_passes(Reader *reader, const char *text)
     }
 }
 
+/* A pass's name, or its place in the table, from 1. */
+void options_read_stop_after(Reader *reader, const char *text)
+{
+    unsigned number;
+    const Pass *pass = find_pass(text);
+    if (whole_number(text, &number) && number >= 1 && number <= pass_count)
+        pass = &pass_table[number - 1];
+    if (!pass) {
+        fail_pass(reader, "-stop-after", text, text);
+        return;
+    }
+    for (unsigned i = (unsigned)(pass - pass_table) + 1; i < pass_count; i++)
+        reader->options->passes.enabled[i] = false;
+}
+
 void options_read_dumps(Reader *reader, const char *text)
 {
     bool *dumped = reader->options->passes.dumped;

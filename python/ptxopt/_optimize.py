@@ -68,6 +68,7 @@ def optimize(
     risk: Optional[Literal["low", "normal", "high"]] = None,
     search: Optional[float] = None,
     p: Union[str, Sequence[str], None] = None,
+    stop_after: Union[str, int, None] = None,
     launch: Union[_Path, Sequence[_Path], None] = None,
     machine: Optional[_Path] = None,
     verify: Union[_Path, Sequence[_Path], None] = None,
@@ -133,6 +134,7 @@ def optimize(
                     kind may seldom ("normal") or hardly ever ("low") have turned out slower
     search          seconds that looking for a form of a kernel, or for fewer registers, may take
     p               passes to switch on and off: "-schedule,-sink"
+    stop_after      the passes after this one are switched off: a name, or a number from 1
     canonical       True: unchanged code is printed from its parsed form, too
     Werror          True: warnings are errors
     q, v            True: no warnings at all; each call of the assembler is a note in result.diagnostics
@@ -154,8 +156,8 @@ def optimize(
         ("arch", _one(arch)),
         ("assembler", _one(assembler)), ("Xptxas", _several(Xptxas)), ("missing-ok", missing_ok), ("O0", O0), ("O1", O1),
         ("O2", O2), ("O3", O3), ("risk", _one(risk)), ("search", _one(search)), ("p", _joined(p)),
-        ("launch", _several(launch)), ("machine", _several(machine)), ("verify", _several(verify)), ("canonical", canonical), ("Werror", Werror),
-        ("q", q), ("v", v)]
+        ("stop-after", _one(stop_after)), ("launch", _several(launch)), ("machine", _several(machine)),
+        ("verify", _several(verify)), ("canonical", canonical), ("Werror", Werror), ("q", q), ("v", v)]
     result = _run(text, name, cubin, settings)
     for diagnostic in result.diagnostics if warn else ():
         if diagnostic.severity == "warning":
