@@ -10,10 +10,12 @@
 #include "cli/sweep/explain_options.h"
 #include "engine/engine.h"
 
-/* The script, in the tree that this program was built in, or where it was installed; NULL: it is in neither. */
+/* The script, in the tree that this program was built in (a sanitizer's is in build/asan), or where it was installed;
+ * NULL: it is in neither. */
 static const char *find_script(Arena *arena)
 {
-    static const char *const places[] = {"python/ptxopt/explain.py", "../lib/ptxopt/explain.py"};
+    static const char *const places[] = {"python/ptxopt/explain.py", "../../python/ptxopt/explain.py",
+                                         "../lib/ptxopt/explain.py"};
     enum { LONGEST = 4096 };
     char program[LONGEST + 1];
     const ssize_t length = readlink("/proc/self/exe", program, LONGEST);

@@ -9,8 +9,8 @@
  * Prints a line for each wrong form and keeps the program, its launch and the options in FOLDER/SEED.FORM/; at the end
  * the numbers of programs and forms. Exit status 1 if anything was wrong.
  *
- * Each program is changed in -f forms (6). A form may take -l seconds (30). Forms run in a child process, which is
- * replaced when it dies. */
+ * Each program is changed in -f forms (6). A form may take -l seconds of processor time (30). Forms run in a child
+ * process, which is replaced when it dies. */
 #include "forms.h"
 #include "generate.h"
 
@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +54,12 @@ typedef struct Attack {
     Random random;
     FormLaunch of;
 } Attack;
+
+/* The process dies after so many seconds of processor time; 0: it does not. */
+static void limit_time(unsigned seconds)
+{
+    setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = (time_t)seconds}, NULL);
+}
 
 /* The first error of a run. */
 static void keep_error(void *context, const ptxopt_diagnostic *diagnostic)
@@ -141,9 +148,9 @@ static ptxopt_result *run_form(const Attack *attack, const char *text, size_t le
     if (status != PTXOPT_DONE)
         buf_printf(error, "%s", ptxopt_options_error(options));
     ptxopt_options_on_diagnostic(options, keep_error, error);
-    alarm(attack->settings->seconds);
+    limit_time(attack->settings->seconds);
     ptxopt_result *result = status == PTXOPT_DONE ? ptxopt_run(module, options) : NULL;
-    alarm(0);
+    limit_time(0);
     ptxopt_module_free(module);
     ptxopt_options_free(options);
     return result;
@@ -222,9 +229,9 @@ static bool check_original(Attack *attack)
     } else {
         memcpy(attack->of.grid, launch->grid, sizeof launch->grid);
         memcpy(attack->of.block, launch->block, sizeof launch->block);
-        alarm(attack->settings->seconds);
+        limit_time(attack->settings->seconds);
         EmulatorResult *result = emulator_run(attack->arena, module, launch, &options);
-        alarm(0);
+        limit_time(0);
         if (result->fault.kind != FAULT_NONE)
             what = fault_text(attack->arena, module, &result->fault);
     }
@@ -241,9 +248,9 @@ static void attack_seed(const Settings *settings, Progress *progress)
     snprintf(progress->words, sizeof progress->words, "as it is");
     attack.ptx_path = arena_printf(attack.arena, "%s/attack.%d.ptx", settings->folder, (int)getpid());
     attack.launch_path = arena_printf(attack.arena, "%s/attack.%d.launch.json", settings->folder, (int)getpid());
-    alarm(settings->seconds);
+    limit_time(settings->seconds);
     bool made = make_program(attack.arena, settings, progress->seed, &attack.ptx, &attack.launch);
-    alarm(0);
+    limit_time(0);
     const char *error = write_file(attack.arena, attack.launch_path, buf_text(&attack.launch), attack.launch.length);
     if (error)
         fprintf(stderr, "attack: %s\n", error);
@@ -284,7 +291,7 @@ static bool run_child(const Settings *settings, Progress *progress, uint64_t end
         exit(2);
     Arena *arena = arena_new();
     report_wrong(arena, settings, progress,
-                 WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "it takes too long" : "it died");
+                 WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF ? "it takes too long" : "it died");
     progress->form++;
     if (progress->runs_original) {
         progress->seed++;

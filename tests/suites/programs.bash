@@ -32,7 +32,7 @@ ends() {
     shift 3
     "$PTXOPT" "$@" >"$work/out" 2>"$work/err"
     status=$?
-    result "$name" "$([ "$status" -eq "$wanted" ] && cat "$work/out" "$work/err" | grep -qF -- "$text" ||
+    result "$name" "$([ "$status" -eq "$wanted" ] && grep -qF -- "$text" "$work/out" "$work/err" ||
         echo "status $status: $(head -qn 3 "$work/out" "$work/err")")"
 }
 

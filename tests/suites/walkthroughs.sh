@@ -99,7 +99,8 @@ END
 shifts() {
     "$changed" -q -assembler none -coarsen 2 -block 64 -d shift -verify multiply.json -o multiply.out multiply.ptx \
         2>dumped && grep -q 'multiply: after shift' dumped && [ "$(grep -c 'shl.b32' multiply.out)" -eq 2 ] &&
-        ! grep -q 'mul.lo' multiply.out && "$changed" -help | grep -q '^  shift  .*shift instead of multiplying'
+        ! grep -q 'mul.lo' multiply.out &&
+        "$changed" -help | grep >/dev/null '^  shift  .*shift instead of multiplying'
 }
 try "a pass: the steps" a_pass
 try "a pass: builds" build ptxopt
@@ -168,15 +169,16 @@ a_command() {
     block "Adding a command" 2 >"cli/$command.c"
 }
 has_option() {
-    "$changed" -help | grep -q '^  -example N  .*do it at most N times (1)' &&
-        "$changed" completion bash | grep -q -- '-example' &&
+    "$changed" -help | grep >/dev/null '^  -example N  .*do it at most N times (1)' &&
+        "$changed" completion bash | grep >/dev/null -- '-example' &&
         "$changed" -q -assembler none -example 3 -o optional.out multiply.ptx &&
         ! "$changed" -q -assembler none -example 101 -o optional.out multiply.ptx 2>refused &&
         grep -q 'example 101' refused && python3 -m py_compile python/ptxopt/_optimize.py
 }
 has_command() {
-    [ "$("$changed" example multiply.ptx)" = multiply.ptx ] && "$changed" -help | grep -q 'ptxopt example FILE.ptx' &&
-        "$changed" completion bash | grep -q example
+    [ "$("$changed" example multiply.ptx)" = multiply.ptx ] &&
+        "$changed" -help | grep >/dev/null 'ptxopt example FILE.ptx' &&
+        "$changed" completion bash | grep >/dev/null example
 }
 try "instructions: the steps" instructions
 try "an option: the steps" an_option
