@@ -55,7 +55,7 @@ typedef struct Attack {
     FormLaunch of;
 } Attack;
 
-/* The process dies after so many seconds of processor time; 0: it does not. */
+/* Limits the processor time of what follows, after which the process dies; 0: no limit. */
 static void limit_time(unsigned seconds)
 {
     setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = (time_t)seconds}, NULL);
