@@ -128,10 +128,10 @@ static inline double profile_executed(const Profile *profile)
 }
 
 /* Counts a run of a form of the kernel (a NULL body: as written) in the emulator, on 'jobs' cores. The launch is the
- * original's, which 'change' adapts to the form (NULL: no change). The run ends once *stop is not 0 (NULL: never).
+ * original's, which 'change' adapts to the form (NULL: no change). 'poll' may end the run (NULL: it does not).
  * NULL, with *error set to a message in the arena, if the kernel cannot be run to its end. */
 Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *launch, const LaunchChange *change,
-                       unsigned jobs, const volatile sig_atomic_t *stop, const char **error);
+                       unsigned jobs, const EmulatorPoll *poll, const char **error);
 
 /* The profile of a run that was made with all counts (EmulatorOptions) and with this form, which has a body.
  * 'original_threads': of the original's grid. */

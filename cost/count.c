@@ -90,7 +90,7 @@ Profile *profile_of_run(Arena *arena, const FunctionForm *form, const Launch *la
 }
 
 Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *launch, const LaunchChange *change,
-                       unsigned jobs, const volatile sig_atomic_t *stop, const char **error)
+                       unsigned jobs, const EmulatorPoll *poll, const char **error)
 {
     Body *own = NULL;
     FunctionForm whole = *form;
@@ -107,7 +107,7 @@ Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *lau
         .count_blocks = true,
         .count_instructions = true,
         .jobs = jobs,
-        .stop = stop,
+        .poll = poll,
         .forms = &whole,
         .form_count = 1,
     };

@@ -1,6 +1,8 @@
 /* Blocks and clusters: their start, their turns, and their end. */
 #include "emulator/run.h"
 
+enum { POLL_STEPS = 65536 };
+
 static void special_fill(Warp *warp, unsigned row, uint32_t value)
 {
     uint32_t *cells = (uint32_t *)(warp->special + row * SPECIAL_ROW_BYTES);
@@ -153,6 +155,20 @@ static bool block_stuck(Emulator *emulator, BlockState *block)
     return false;
 }
 
+/* True if the caller ends the run, who is asked now and then. */
+static bool is_stopped(Emulator *emulator)
+{
+    const EmulatorPoll *poll = emulator->options.poll;
+    if (emulator->primary)
+        return __atomic_load_n(&emulator->primary->is_stopped, __ATOMIC_RELAXED);
+    if (poll && emulator->steps >= emulator->next_poll) {
+        emulator->next_poll = emulator->steps + POLL_STEPS;
+        if (poll->is_over(poll->context, (double)emulator->begun / (double)emulator->blocks))
+            __atomic_store_n(&emulator->is_stopped, true, __ATOMIC_RELAXED);
+    }
+    return emulator->is_stopped;
+}
+
 static bool block_run_turn(Emulator *emulator, BlockState *block, bool *moved)
 {
     Exec x = {.emulator = emulator, .block = block};
@@ -166,7 +182,7 @@ static bool block_run_turn(Emulator *emulator, BlockState *block, bool *moved)
             continue;
         if (!warp_run(&x, warp))
             return false;
-        if (emulator->options.stop && *emulator->options.stop)
+        if (is_stopped(emulator))
             return fault_at(&x, NULL, 0, FAULT_STOPPED, "%llu instruction%s were executed",
                             (unsigned long long)emulator->steps, plural(emulator->steps)) != STEP_FAULT;
         if (emulator->steps > limit)
@@ -261,6 +277,8 @@ static bool cluster_stuck(Emulator *emulator, Cluster *cluster)
 static bool cluster_take(Emulator *emulator, uint64_t *next, uint64_t total, uint64_t *index)
 {
     *index = emulator->next_block ? __atomic_fetch_add(emulator->next_block, 1, __ATOMIC_RELAXED) : (*next)++;
+    emulator->begun = *index;
+    emulator->blocks = total;
     return *index < total;
 }
 

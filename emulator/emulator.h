@@ -160,6 +160,14 @@ Launch *launch_with_block(Arena *arena, const Launch *launch, const unsigned blo
 /* The launch of a transformed kernel, given the original's (NULL: nothing changes). */
 Launch *launch_changed(Arena *arena, const Launch *launch, const LaunchChange *change);
 
+/* How the caller of a long run follows it, and ends it. */
+typedef struct EmulatorPoll {
+    /* Called many times a second by the thread that started the run; 'share' of the blocks have begun. True: the run
+     * ends, with FAULT_STOPPED. */
+    bool (*is_over)(void *context, double share);
+    void *context;
+} EmulatorPoll;
+
 typedef struct EmulatorOptions {
     bool check_unwritten;     /* a load of memory that was never written is a fault */
     bool check_registers;     /* a read of an unwritten register, or of an inactive lane by a shuffle, is a fault */
@@ -174,7 +182,7 @@ typedef struct EmulatorOptions {
     uint64_t max_steps;       /* limit of warp instructions for the launch; 0: 2^36 */
     unsigned jobs;            /* cores to use if that cannot change the results (parallel.c); 0: 1 */
     unsigned resident_blocks; /* blocks that run interleaved; 0: 1 */
-    const volatile sig_atomic_t *stop; /* once it is not 0, the run ends with FAULT_STOPPED; NULL: never */
+    const EmulatorPoll *poll; /* NULL: the run ends by itself */
     FILE *output;             /* receives vprintf's text; NULL: discarded */
     const FunctionForm *forms; /* functions that run from these bodies, which must not be in SSA form */
     unsigned form_count;
@@ -209,7 +217,7 @@ typedef enum FaultKind {
     FAULT_SHUFFLE,  /* a shuffle reads an inactive lane */
     FAULT_TRAP, /* a trap or a failed assertion */
     FAULT_CALL, /* a call through a bad address, a missing body, calls too deep */
-    FAULT_STOPPED, /* by EmulatorOptions.stop */
+    FAULT_STOPPED, /* by EmulatorOptions.poll */
     FAULT_COUNT
 } FaultKind;
 

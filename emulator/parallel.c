@@ -7,7 +7,11 @@
  * of one core. */
 #include "emulator/run.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <time.h>
+
+enum { PAUSE_NS = 50000000, SECOND_NS = 1000000000 };
 
 typedef struct Worker {
     pthread_t thread;
@@ -79,6 +83,25 @@ static void *work(void *data)
     return NULL;
 }
 
+/* Waits for the threads to end; meanwhile the caller may still end the run. */
+static void workers_join(Emulator *emulator, Worker *workers, unsigned count)
+{
+    const EmulatorPoll *poll = emulator->options.poll;
+    for (unsigned i = 1; i < count; i++) {
+        if (!workers[i].started)
+            continue;
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        do {
+            until.tv_nsec += PAUSE_NS;
+            until.tv_sec += until.tv_nsec / SECOND_NS;
+            until.tv_nsec %= SECOND_NS;
+            if (poll && poll->is_over(poll->context, 1))
+                __atomic_store_n(&emulator->is_stopped, true, __ATOMIC_RELAXED);
+        } while (pthread_timedjoin_np(workers[i].thread, NULL, &until) == ETIMEDOUT);
+    }
+}
+
 static void counts_add(EmulatorCounters *sum, const EmulatorCounters *more)
 {
     _Static_assert(sizeof(EmulatorCounters) % sizeof(uint64_t) == 0, "counters are all 64 bits wide");
@@ -138,10 +161,8 @@ bool parallel_run(Emulator *emulator)
     for (unsigned i = 1; i < count; i++)
         workers[i].started = pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
     work(&workers[0]);
-    for (unsigned i = 1; i < count; i++)
-        if (workers[i].started)
-            pthread_join(workers[i].thread, NULL);
-    fine = workers[0].done_well && !emulator->forgot_accesses;
+    workers_join(emulator, workers, count);
+    fine = workers[0].done_well && !emulator->forgot_accesses && !emulator->is_stopped;
     /* If a thread could not be created, the others have run its blocks. */
     for (unsigned i = 1; i < count; i++)
         fine = fine && (!workers[i].started || worker_is_fine(emulator, &workers[i]));

@@ -89,8 +89,8 @@ void predict_costs(Run *run, KernelReport *kernel)
     const FunctionForm input = {.function = result->kernel};
     const FunctionForm output = kernel_form(result);
     /* The form has been chosen; after an interrupt, only its report waits for this. */
-    if (run->options->interrupt)
-        kernel->basis.stop = &run->options->interrupt->seen;
+    run->judge.interrupted = run->options->interrupt ? &run->options->interrupt->seen : NULL;
+    kernel->basis.poll = run->assembler ? &run->judge.poll : NULL;
     Figures before = {0}, after = {0};
     if (run->assembler && options_want_figures(run->options)) {
         const Judge *judge = &run->judge.judge;

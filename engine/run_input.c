@@ -198,6 +198,7 @@ bool open_assembler(Run *run)
         report->assembler_path = assembler_path(run->assembler);
         assembler_set_options(run->assembler, options->ptxas_options.data);
         assembler_judge_init(&run->judge, run->arena, run->assembler);
+        run->judge.progress = &run->progress;
         if (!options->quiet)
             progress_watch(&run->progress, run->assembler, run->messages);
         if (options->verbose) {

@@ -213,11 +213,21 @@ static bool is_searched(const Run *run, const KernelReport *kernel)
     return run->assembler && (chooses(kernel) || kernel->request.reduce);
 }
 
-/* True if the user limits the time of all that is searched for the kernel; else only that of fewer registers is
- * limited. */
-static bool is_limited(const Run *run, const KernelReport *kernel)
+/* The parts of a search, in their order. */
+typedef enum SearchPart { PART_COARSENING, PART_MEMORY, PART_LOOPS, PART_REGISTERS, PART_COUNT } SearchPart;
+
+/* Begins a part. It shares the time that the parts before it have left with those that follow. */
+static void part_begin(Run *run, const KernelReport *kernel, SearchPart part, const char *words)
 {
-    return chooses(kernel) && option_given(run->options, OPTION_SEARCH);
+    static const double weights[PART_COUNT] = {2, 1, 1, 2};
+    const bool wanted[PART_COUNT] = {kernel->is_auto, kernel->is_memory_auto, kernel->is_jam_auto,
+                                     kernel->request.reduce};
+    double following = 0, seconds = HUGE_VAL;
+    for (unsigned i = part + 1; i < PART_COUNT; i++)
+        following += wanted[i] ? weights[i] : 0;
+    if (run->assembler)
+        seconds = assembler_judge_part(&run->judge, weights[part] / (weights[part] + following));
+    progress_phase(&run->progress, words, seconds);
 }
 
 static bool is_interrupted(const Run *run)
@@ -232,16 +242,30 @@ static void search_begin(Run *run, const KernelReport *kernel)
     run->skips = is_interrupted(run);
     if (!is_searched(run, kernel))
         return;
-    assembler_judge_limit(&run->judge, is_limited(run, kernel) ? run->options->search : HUGE_VAL);
+    assembler_judge_limit(&run->judge, chooses(kernel) ? options_choice_seconds(run->options)
+                                                       : options_search_seconds(run->options));
     run->judge.interrupted = interrupt ? &interrupt->seen : NULL;
     if (interrupt)
         interrupt->armed = 1;
+}
+
+/* ", with 3 forms not compared" */
+static const char *left_out_text(Arena *arena, const KernelReport *kernel)
+{
+    unsigned count = kernel->memory_choice.left_out;
+    for (unsigned i = 0; i < kernel->choice.trial_count; i++) {
+        const TrialState state = kernel->choice.trials[i].verdict.state;
+        count += state == TRIAL_MADE || state == TRIAL_NOT_REACHED || state == TRIAL_NOT_COMPARED;
+    }
+    return count ? arena_printf(arena, ", with %u form%s not compared", count, plural(count)) : "";
 }
 
 static void search_end(Run *run, const KernelReport *kernel)
 {
     const char *name = kernel->result.kernel->name;
     const char *what = chooses(kernel) ? "a form of" : "fewer registers in";
+    const double seconds =
+        chooses(kernel) ? options_choice_seconds(run->options) : options_search_seconds(run->options);
     assembler_judge_settle(&run->judge);
     if (!is_searched(run, kernel))
         return;
@@ -250,9 +274,21 @@ static void search_end(Run *run, const KernelReport *kernel)
     if (is_interrupted(run) && !run->skips)
         diag_note(&run->diag, kernel->result.kernel->span, "the search for %s kernel '%s' was interrupted; the best "
                   "form until then is used", what, name);
-    else if (run->judge.ended && !is_interrupted(run))
-        diag_note(&run->diag, kernel->result.kernel->span, "the search for %s kernel '%s' reached its time limit "
-                  "(-search); the best form until then is used", what, name);
+    else if (run->judge.time.was_late && !is_interrupted(run))
+        diag_note(&run->diag, kernel->result.kernel->span, "the search for %s kernel '%s' reached its time limit of "
+                  "%g s (-search)%s; the best form until then is used", what, name, seconds,
+                  left_out_text(run->arena, kernel));
+}
+
+/* Limits the time for predicting what was chosen, which adds little where the search was in time. */
+static void report_begin(Run *run, const KernelReport *kernel)
+{
+    enum { SHARE = 10 };
+    const double seconds = options_choice_seconds(run->options) / SHARE;
+    const double left = run->assembler ? assembler_judge_part(&run->judge, 1) : 0;
+    if (run->assembler)
+        assembler_judge_limit(&run->judge, !chooses(kernel) ? HUGE_VAL : left > seconds ? left : seconds);
+    progress_phase(&run->progress, "predicting times", HUGE_VAL);
 }
 
 static unsigned count_kernels(const Run *run)
@@ -311,16 +347,11 @@ static void prefer_loops_alone(Run *run, KernelReport *kernel, const KernelReque
 /* Chooses what is staged and joined, within a time limit, and the coarsening with it. */
 static void complete_memory(Run *run, KernelReport *kernel)
 {
-    const double seconds = options_memory_seconds(run->options);
     KernelRequest *request = &kernel->request;
-    if (run->assembler)
-        assembler_judge_limit(&run->judge, seconds);
-    progress_phase(&run->progress, "comparing forms with tiles and vectors", seconds);
+    part_begin(run, kernel, PART_MEMORY, "comparing forms with tiles and vectors");
     kernel->memory_choice = choose_memory(run->arena, kernel->result.kernel, request, &run->pipeline, &run->choice,
                                           kernel->is_auto ? &kernel->choice : NULL);
     *request = kernel->memory_choice.request;
-    if (run->assembler)
-        assembler_judge_limit(&run->judge, HUGE_VAL);
     if (!kernel->memory_choice.coarsens_otherwise)
         return;
     kernel->choice.outcome = FACTOR_BY_MEMORY;
@@ -338,7 +369,7 @@ static void complete_request(Run *run, KernelReport *kernel)
     if (is_coarsened_already(run, kernel))
         refuse_request(kernel, (Refusal){.reason = REFUSAL_COARSENED_ALREADY});
     if (kernel->is_auto) {
-        progress_phase(&run->progress, "comparing forms", HUGE_VAL);
+        part_begin(run, kernel, PART_COARSENING, "comparing forms");
         ChoiceContext context = run->choice;
         if (kernel->is_directed) { /* -coarsen-level block says how options are read */
             context.threads_only |= context.blocks_only;
@@ -350,7 +381,7 @@ static void complete_request(Run *run, KernelReport *kernel)
     if (kernel->is_memory_auto)
         complete_memory(run, kernel);
     if (kernel->is_jam_auto) {
-        progress_phase(&run->progress, "comparing loops", HUGE_VAL);
+        part_begin(run, kernel, PART_LOOPS, "comparing loops");
         kernel->loops_choice = choose_jams(run->arena, function, request, &run->pipeline, &run->choice);
         if (kernel->is_auto && request->coarsen)
             prefer_loops_alone(run, kernel, &plain);
@@ -381,15 +412,16 @@ static void run_kernel(Run *run, KernelReport *kernel)
     /* The reported figures are those of the whole files. */
     PipelineOptions pipeline = run->pipeline;
     pipeline.no_figures = true;
-    if (run->assembler && !is_limited(run, kernel))
-        assembler_judge_limit(&run->judge, options_search_seconds(run->options));
-    progress_phase(&run->progress, kernel->request.reduce ? "fewer registers" : "assembling",
-                   kernel->request.reduce ? options_search_seconds(run->options) : HUGE_VAL);
+    if (kernel->request.reduce)
+        part_begin(run, kernel, PART_REGISTERS, "fewer registers");
+    else
+        progress_phase(&run->progress, "assembling", HUGE_VAL);
     pipeline_run(run->arena, result->kernel, &kernel->request, &pipeline, result);
     kernel->refusal = kernel_refusal_text(run->arena, result);
     search_end(run, kernel);
-    progress_phase(&run->progress, "predicting times", HUGE_VAL);
+    report_begin(run, kernel);
     predict_costs(run, kernel);
+    progress_form(&run->progress, NULL);
     kernel->estimate_after = kernel->estimate_before;
     if (run->options->report && result->body)
         kernel->estimate_after = kernel_estimate(run->arena, result->kernel, result->body, run->sm);

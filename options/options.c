@@ -282,10 +282,10 @@ double options_search_seconds(const Options *options)
     return options->search < 0 ? by_level[options->level] : options->search;
 }
 
-double options_memory_seconds(const Options *options)
+double options_choice_seconds(const Options *options)
 {
-    static const double default_seconds = 20;
-    return options->search < 0 ? default_seconds : options->search;
+    static const double by_level[] = {10, 25, 50, 600};
+    return options->search < 0 ? by_level[options->level] : options->search;
 }
 
 /* The last option that names the kernel, or else the last one without a kernel. */

@@ -179,10 +179,10 @@ const RegistersOption *options_registers_for(const Options *options, const char 
 const MemoryOption *options_memory_for(const Options *options, const char *kernel);
 const BlockOption *options_block_for(const Options *options, const char *kernel);
 const SharedOption *options_shared_for(const Options *options, const char *kernel);
-/* Seconds that the search for a form of one kernel may take: those of -search, or what the level allows. */
+/* Seconds that the search for fewer registers in one kernel may take: those of -search, or what the level allows. */
 double options_search_seconds(const Options *options);
-/* The same for the forms that -memory auto compares. */
-double options_memory_seconds(const Options *options);
+/* The same for all that is chosen for a kernel, where something is: coarsening, memory, loops and registers. */
+double options_choice_seconds(const Options *options);
 /* True if figures of all kernels are wanted, before and after. */
 bool options_want_figures(const Options *options);
 /* True if "-uj auto" is given. */

@@ -206,6 +206,9 @@ struct Emulator {
     IdleProbe *loop;  /* idle.c: of the split that runs */
     const Emulator *primary; /* the Emulator whose global memory this one shares; NULL: it owns its memory */
     uint64_t *next_block;   /* the next block to run, shared by all cores; NULL: one core */
+    uint64_t begun, blocks; /* the blocks that have begun when this one took its last, of all */
+    uint64_t next_poll;     /* the count of steps at which the caller is asked again */
+    bool is_stopped;        /* the caller has ended the run: atomic, read by other cores in their 'primary' */
     bool ran;               /* parallel_run has run the whole launch */
     void *atomics;          /* the pthread_mutex_t that atomics lock; NULL: one core */
     const LaneLoops *loops;

@@ -10,6 +10,8 @@
 #include "engine/progress.h"
 
 enum { MOST_CONFIRMED = 6 };
+/* The shares of the time that is left for weighing all forms, and then for comparing the best by machine code. */
+static const double WEIGH_SHARE = 0.6, CONFIRM_SHARE = 0.6;
 /* If a boundary is to be chosen too, it is searched for the MOST_SEARCHED fastest forms. */
 enum { MOST_SEARCHED = 3, SEARCH_LEVEL = 1 };
 
@@ -30,7 +32,15 @@ static void set_bases(Choice *choice, const ChoiceContext *context, const BlockS
     choice->bases = bases_new(choice->arena, choice->options->sm, &context->device, choice->kernel, launch, block,
                               choice->request->dynamic_shared, choice->launch_decides);
     for (unsigned i = 0; i < choice->bases.count; i++)
-        choice->bases.of[i].basis.stop = context->judge ? context->judge->interrupted : NULL;
+        choice->bases.of[i].basis.poll = context->judge ? &context->judge->poll : NULL;
+}
+
+/* Begins a stage of the choice, which may take this share of its time that is left. */
+static void stage_begin(Choice *choice, double share)
+{
+    choice->was_over = is_cut(choice);
+    if (choice->judge)
+        assembler_judge_stage(choice->judge, share);
 }
 
 /* The fastest form by machine code, among those that PTX instructions rank first of the forms that merge threads,
@@ -39,19 +49,22 @@ static Candidate *fastest(Choice *choice)
 {
     Candidate *best = NULL;
     unsigned confirmed[KINDS + 1] = {0};
-    progress_phase(choice->progress, "predicting times of the best forms", HUGE_VAL);
+    stage_begin(choice, CONFIRM_SHARE);
+    progress_continue(choice->progress, "predicting times of the best forms");
     for (unsigned i = 0; i < choice->candidate_count && !is_over(choice); i++) {
         Candidate *candidate = &choice->candidates[i];
         const Shape *shape = &candidate->trial->shape;
         unsigned *count = &confirmed[is_product(shape) ? KINDS : shape_is_of_blocks(shape)];
         if (*count >= MOST_CONFIRMED)
             continue;
+        trial_show(choice, candidate->trial);
         candidate_confirm(choice, candidate);
         *count += candidate->is_confirmed;
         if (candidate->is_confirmed && (!best || candidate_is_better(choice, candidate, best)))
             best = candidate;
     }
-    const bool is_unconfirmed = !best && is_over(choice) && choice->candidate_count > 0;
+    trial_show(choice, NULL);
+    const bool is_unconfirmed = !best && is_cut(choice) && choice->candidate_count > 0;
     Candidate *first = choice->candidates;
     return is_unconfirmed && first->trial->verdict.state != TRIAL_FORBIDDEN ? first : best;
 }
@@ -118,14 +131,17 @@ static Candidate *fastest_with_boundary(Choice *choice, Candidate *best)
     if (!best || !choice->judge || !plain->reduce || plain->registers.goal != GOAL_AUTO || !choice->is_block_known ||
         is_over(choice))
         return best;
-    progress_phase(choice->progress, "fewer registers in the best forms", HUGE_VAL);
+    stage_begin(choice, 1);
+    progress_continue(choice->progress, "fewer registers in the best forms");
     if (search_boundary(choice, plain, &verdict) && verdict.cost.speedup > 1)
         choice->plain_speedup = verdict.cost.speedup;
     for (unsigned i = 0; i < MOST_SEARCHED && !is_over(choice) && (candidate = next_searched(choice)) != NULL; i++) {
+        trial_show(choice, candidate->trial);
         candidate_search(choice, candidate);
         if (candidate_is_better(choice, candidate, best))
             best = candidate;
     }
+    trial_show(choice, NULL);
     return best;
 }
 
@@ -183,7 +199,7 @@ static FactorChoice decide_without(const Choice *choice, bool is_any_sound)
 {
     const CoarsenTrial *forbidden = best_forbidden(choice);
     const FactorOutcome none = choice->trial_count ? FACTOR_NONE_SOUND : FACTOR_NONE_FITS;
-    if (is_over(choice))
+    if (is_cut(choice))
         return stay(choice, FACTOR_INTERRUPTED);
     if (!forbidden)
         return is_any_sound ? stay(choice, none) : refuse(choice, none, choice->refusal);
@@ -272,6 +288,7 @@ static void rank_forms(const Choice *choice, const Candidate *best, unsigned mos
 
 static FactorChoice choose(Choice *choice, const ChoiceContext *context)
 {
+    stage_begin(choice, WEIGH_SHARE);
     forms_allocate(choice);
     kernel_axes(choice->kernel, SREG_ROLE_CTAID, choice->reads_block_index);
     forms_make(choice, context);

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "engine/choose/internal.h"
+#include "engine/progress.h"
+#include "engine/report/trial_words.h"
 
 enum { LARGEST_FACTOR = 16, WARP = 32, PARENTS = 2 };
 
@@ -39,6 +41,11 @@ KernelRequest trial_request(const Choice *choice, const CoarsenTrial *trial)
     if (launch_of(choice))
         memcpy(request.block, choice->bases.of[0].basis.block, sizeof request.block);
     return request;
+}
+
+void trial_show(const Choice *choice, const CoarsenTrial *trial)
+{
+    progress_form(choice->progress, trial ? coarsen_trial_text(choice->arena, trial) : NULL);
 }
 
 /* Takes down how coarsening ended, and whether the launch or the block size lets the form be used. */

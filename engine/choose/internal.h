@@ -42,6 +42,7 @@ typedef struct Choice {
     unsigned weighed_count; /* how many of them, the first ones, are assembled and counted */
     const CoarsenTrial **spilling; /* forms that spill more than the input */
     unsigned spilling_count;
+    bool was_over;        /* a stage before this one ended early */
     double plain_speedup; /* of the input without coarsening: the gain from registers alone */
 } Choice;
 
@@ -50,6 +51,12 @@ static inline bool is_over(const Choice *choice)
 {
     const Judge *judge = choice->options->judge;
     return judge->is_over && judge->is_over(judge->context);
+}
+
+/* The same, or that of a stage before ended early. */
+static inline bool is_cut(const Choice *choice)
+{
+    return choice->was_over || is_over(choice);
 }
 
 /* The launch that is counted; NULL: launches are assumed. */
@@ -71,6 +78,8 @@ void forms_allocate(Choice *choice);
 void forms_make(Choice *choice, const ChoiceContext *context);
 /* Makes forms that merge both, of those weighed that are the fastest with threads merged alone. */
 void forms_make_products(Choice *choice, const ChoiceContext *context);
+/* Shows that the trial's form is next. */
+void trial_show(const Choice *choice, const CoarsenTrial *trial);
 /* The request for the trial's coarsening. */
 KernelRequest trial_request(const Choice *choice, const CoarsenTrial *trial);
 

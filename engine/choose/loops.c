@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "engine/judge/machine_cost.h"
+#include "engine/progress.h"
+#include "engine/report/trial_words.h"
 
 enum { MOST_LOOPS = 12 };
 static const unsigned factors[] = {2, 4, 8};
@@ -15,6 +17,7 @@ typedef struct JamChoice {
     PipelineOptions quiet; /* without an assembler or dumps */
     const PipelineOptions *options;
     AssemblerJudge *judge;
+    struct Progress *progress; /* NULL: not shown */
     CostBasis basis;
     Risk risk;
     bool is_unsure;        /* a form is predicted to gain, but may well lose */
@@ -106,6 +109,8 @@ static void loop_try(JamChoice *choice, const char *label)
         JamTrial *trial = &choice->trials[choice->trial_count++];
         FormCost cost;
         *trial = (JamTrial){.jam = {label, factors[i]}};
+        progress_form(choice->progress, jam_trial_text(choice->arena, trial));
+        progress_step(choice->progress, choice->trial_count - 1, 0);
         if (!factor_try(choice, trial, &cost))
             break;
         const bool gains = speedup_judge(trial->speedup, THRESHOLD_JAM_GAIN) == VERDICT_TAKE;
@@ -166,6 +171,7 @@ static LoopsChoice choose(JamChoice *choice, const char *const *labels, unsigned
     choice->trials = ARENA_ARRAY(choice->arena, JamTrial, label_count * COUNT_OF(factors));
     for (unsigned i = 0; i < label_count && !is_over(choice); i++)
         loop_try(choice, labels[i]);
+    progress_form(choice->progress, NULL);
     return decide(choice, label_count > 0, &before);
 }
 
@@ -186,9 +192,10 @@ LoopsChoice choose_jams(Arena *arena, Function *kernel, const KernelRequest *req
                         .quiet = pipeline_quiet(options),
                         .options = options,
                         .judge = context->judge,
+                        .progress = context->progress,
                         .basis = cost_basis(arena, options->sm, &context->device, launch, block.threads,
                                             request->dynamic_shared),
                         .risk = context->risk};
-    choice.basis.stop = context->judge ? context->judge->interrupted : NULL;
+    choice.basis.poll = context->judge ? &context->judge->poll : NULL;
     return choose(&choice, labels, count < MOST_LOOPS ? count : MOST_LOOPS);
 }

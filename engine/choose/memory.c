@@ -6,6 +6,7 @@
 #include "engine/choose/memory_search.h"
 #include "engine/judge/machine_cost.h"
 #include "engine/progress.h"
+#include "engine/report/trial_words.h"
 
 enum { MOST_STAGED = 8 };
 
@@ -126,6 +127,7 @@ static const MemoryTrial *trial_add(MemorySearch *search, const MemoryTrial *wan
     MemoryTrial *trial = &search->trials.data[search->trials.count - 1];
     trial->speedup = 0;
     trial->verdict = (TrialVerdict){.state = TRIAL_NOT_REACHED};
+    progress_form(search->context->progress, memory_trial_text(search->arena, wanted));
     progress_step(search->context->progress, (unsigned)search->trials.count, 0);
     if (!memory_is_over(search))
         trial_weigh(search, trial);
@@ -306,11 +308,12 @@ MemoryChoice choose_memory(Arena *arena, Function *kernel, const KernelRequest *
                            .bases = bases_new(arena, options->sm, &context->device, kernel, launch, &block,
                                               request->dynamic_shared, context->launch_decides)};
     for (unsigned i = 0; i < search.bases.count; i++)
-        search.bases.of[i].basis.stop = context->judge ? context->judge->interrupted : NULL;
+        search.bases.of[i].basis.poll = context->judge ? &context->judge->poll : NULL;
     MemoryChoice declined = decline(request, MEMORY_UNKNOWN);
     if (!weigh_without(&search, &declined.without))
         return declined;
     bases_drop_alike(&search.bases);
     try_all(&search, factors);
+    progress_form(context->progress, NULL);
     return decide(&search);
 }

@@ -273,6 +273,7 @@ void forms_weigh(Choice *choice)
             kernel_discard(&choice->candidates[i].result);
             continue;
         }
+        trial_show(choice, choice->candidates[i].trial);
         progress_step(choice->progress, i - first, choice->candidate_count - first);
         if ((i - first) % width == 0)
             prepare(choice, i);
@@ -281,6 +282,7 @@ void forms_weigh(Choice *choice)
         else
             kernel_discard(&choice->candidates[i].result);
     }
+    trial_show(choice, NULL);
     choice->candidate_count = choice->weighed_count = kept;
     qsort(choice->candidates, kept, sizeof *choice->candidates, compare_candidates);
 }

@@ -25,7 +25,7 @@ static Profile *make_profile(const CostBasis *basis, const FunctionForm *form, c
                              const char **error)
 {
     if (basis->launch)
-        return profile_count(basis->arena, form, basis->launch, change, basis->jobs, basis->stop, error);
+        return profile_count(basis->arena, form, basis->launch, change, basis->jobs, basis->poll, error);
     unsigned threads = basis->block[0] * basis->block[1] * basis->block[2];
     double places = basis->device.multiprocessors * sm_occupancy(basis->sm, threads, 0, 0).blocks;
     const AssumedLaunch launch = {

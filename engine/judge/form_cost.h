@@ -17,7 +17,7 @@ typedef struct CostBasis {
     bool at_edge;         /* for estimates: the time of the blocks at the edge of the data, which end a small grid */
     uint64_t dynamic_shared; /* bytes of each block of the original */
     unsigned jobs;        /* cores for the emulator */
-    const volatile sig_atomic_t *stop; /* once it is not 0, counting ends, and costs are unknown; NULL: never */
+    const EmulatorPoll *poll; /* may end the emulator's count; then costs are unknown. NULL: nothing does */
 } CostBasis;
 
 /* The basis for a launch of the kernel or, without one (NULL), for a block size and bytes of dynamic shared memory;

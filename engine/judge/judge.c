@@ -288,18 +288,9 @@ static void prediction_prepare(void *context, const FunctionForm *form)
         run_start(judge, run);
 }
 
-void assembler_judge_limit(AssemblerJudge *judge, double seconds)
+static bool search_is_over(void *context)
 {
-    judge->end = now() + seconds;
-    judge->ended = false;
-}
-
-static bool search_time_is_over(void *context)
-{
-    AssemblerJudge *judge = context;
-    bool interrupted = judge->interrupted && *judge->interrupted;
-    judge->ended |= interrupted || (judge->end > 0 && now() >= judge->end);
-    return judge->ended;
+    return assembler_judge_is_over(context);
 }
 
 typedef struct PredictedForm {
@@ -378,12 +369,13 @@ void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assemb
 {
     *judge = (AssemblerJudge){.assembler = assembler, .opt_level = 3, .arena = arena, .entries = {.arena = arena}};
     judge->cache = figures_cache_open();
+    judge->poll = assembler_judge_poll(judge);
     judge->judge = (Judge){.context = judge,
                            .measure = form_measure,
                            .prepare = form_prepare,
                            .prepare_prediction = prediction_prepare,
                            .width = assembler_width(),
-                           .is_over = search_time_is_over,
+                           .is_over = search_is_over,
                            .predict = form_predict};
 }
 

@@ -9,6 +9,15 @@
 #include "engine/judge/form_cost.h"
 #include "opt/opt.h"
 
+/* The time for a search, which has parts that follow each other. */
+typedef struct SearchTime {
+    double end;       /* of all parts, on the monotonic clock; 0: no limit */
+    double part_end;  /* of the part in progress */
+    double stage_end; /* of the stage that it is in */
+    bool is_over;     /* the stage's time was over at the last check, or the user has ended the search */
+    bool was_late;    /* some stage used up its time */
+} SearchTime;
+
 /* A Judge over one Assembler. Equal texts are assembled once, so a candidate with the same text as an earlier one, or
  * as one of an earlier run (engine/judge/figures_cache.h), costs nothing. */
 typedef struct AssemblerJudge AssemblerJudge;
@@ -30,8 +39,9 @@ struct AssemblerJudge {
     struct PredictedForm *predicted; /* the forms that predict() was called for, the last one first */
     FiguresCache cache;
     uint64_t setting; /* a hash of the assembler and its options; 0: not computed yet */
-    double end;       /* of the time for the current search, on the monotonic clock; 0: no limit */
-    bool ended;       /* that time was over at the last check */
+    SearchTime time;  /* all zero: no limit */
+    EmulatorPoll poll; /* ends the emulator's counts when the search is over */
+    struct Progress *progress; /* NULL: not shown */
     const volatile sig_atomic_t *interrupted; /* not 0: the user wants the search to end. NULL: no such requests */
 };
 
@@ -39,8 +49,16 @@ struct AssemblerJudge {
 void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assembler);
 
 void assembler_judge_close(AssemblerJudge *judge);
-/* Limits the next search to 'seconds'; infinity: no limit. */
+/* limit.c: limits the next search to 'seconds'; infinity: no limit. */
 void assembler_judge_limit(AssemblerJudge *judge, double seconds);
+/* Begins a part of the search, which may take this share of the time that is left, up to 1. Returns its seconds. */
+double assembler_judge_part(AssemblerJudge *judge, double share);
+/* Begins a stage of the part in the same way. */
+void assembler_judge_stage(AssemblerJudge *judge, double share);
+/* True if the stage's time is over, or the user wants the search to end. */
+bool assembler_judge_is_over(AssemblerJudge *judge);
+/* A poll that asks so, and shows how far the emulator is. */
+EmulatorPoll assembler_judge_poll(AssemblerJudge *judge);
 /* Waits for all texts being assembled. Until then, signals that would end the process stay pending. */
 void assembler_judge_settle(AssemblerJudge *judge);
 /* The same, and also frees the machine code that is kept; the figures stay. */

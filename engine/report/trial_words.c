@@ -63,7 +63,7 @@ static void spills_print(const TrialVerdict *verdict, Buf *out)
 
 static void interrupted_print(const TrialVerdict *verdict, const char *state, Buf *out)
 {
-    buf_printf(out, "%s: interrupted (estimated ", state);
+    buf_printf(out, "%s: the search had ended (estimated ", state);
     cost_verdict_print(&verdict->cost, out);
     buf_puts(out, ")");
 }
@@ -102,6 +102,33 @@ static void trial_name_print(const CoarsenTrial *trial, Buf *out)
     char parts[SHAPE_TEXT], stride[16];
     buf_printf(out, "%s with stride %s%s", shape_text(&trial->shape, parts), stride_text(&trial->stride, stride),
                guards_text(trial));
+}
+
+/* The text of a buffer, which is freed, in the arena. */
+static const char *text_keep(Arena *arena, Buf *words)
+{
+    const char *text = arena_strndup(arena, buf_text(words), words->length);
+    buf_free(words);
+    return text;
+}
+
+const char *coarsen_trial_text(Arena *arena, const CoarsenTrial *trial)
+{
+    Buf words = {0};
+    trial_name_print(trial, &words);
+    return text_keep(arena, &words);
+}
+
+const char *jam_trial_text(Arena *arena, const JamTrial *trial)
+{
+    return arena_printf(arena, "%s x%u", trial->jam.loop, trial->jam.factor);
+}
+
+const char *memory_trial_text(Arena *arena, const MemoryTrial *trial)
+{
+    Buf words = {0};
+    memory_form_print(trial, &words);
+    return text_keep(arena, &words);
 }
 
 static const char *basis_text(bool is_counted)
@@ -158,7 +185,7 @@ static void reluctance_print(const FactorChoice *choice, Buf *out)
 {
     buf_puts(out, "not coarsened: ");
     switch (choice->outcome) {
-    case FACTOR_INTERRUPTED: buf_puts(out, "interrupted before a form was compared"); break;
+    case FACTOR_INTERRUPTED: buf_puts(out, "the search ended before a form was compared"); break;
     case FACTOR_NONE_FITS:
         buf_puts(out, "the block size is not divisible by 2, and there are no blocks to merge");
         break;

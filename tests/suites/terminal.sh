@@ -103,7 +103,7 @@ show -i 'comparing forms, 0 of' -i 'was interrupted' -- -assembler ptxas -coarse
 wrong="$([ "$status" -eq 130 ] || echo "status $status")"
 # Typed characters appear within the line.
 shows "kernel, phase and what is left" '^vectoradd \(1 of 2\): comparing forms, 0 of [0-9]+ done'
-shows "time" '^vectoradd \(1 of 2\): comparing forms, [0-9]+ s$'
+shows "time" '^vectoradd \(1 of 2\): comparing forms, at most [0-9]+ s left, [0-9]+ s$'
 result "progress names kernel and phase; a second Ctrl-C ends the program" "$wrong"
 rm -f "$tmp/o.ptx"
 show -i 'assembling the output' -- -assembler ptxas -coarsen 2 -o "$tmp/o.ptx" "$kernel"
@@ -129,7 +129,7 @@ wrong="$([ "$status" -eq 0 ] || echo "status $status")"
 shows "note" "note: the search for a form of kernel 'vectoradd' was interrupted; the best form until then is used"
 shows "note for the rest" 'note: after the interrupt, nothing was searched for 1 more kernel$'
 shows "first kernel" '^vectoradd: (coarsened x|not coarsened: the best form)'
-shows "second kernel" '^vectoradd_exact: not coarsened: interrupted before a form was compared$'
+shows "second kernel" '^vectoradd_exact: not coarsened: the search ended before a form was compared$'
 [ -s "$tmp/o.ptx" ] || wrong="$wrong, nothing is written"
 result "Ctrl-C while a form is chosen keeps the best" "$wrong"
 unset PTXOPT_PTXAS
@@ -181,13 +181,24 @@ shows "note" "note: the search for a form of kernel 'slow' was interrupted; the 
 [ -s "$tmp/o.ptx" ] || wrong="$wrong, nothing is written"
 result "Ctrl-C while the input is counted" "$wrong"
 slow_launch 3000000
-show -i 'comparing forms, ' -- -v -report -assembler ptxas -coarsen auto -launch "$tmp/slow.json" -o "$tmp/o.ptx" \
+show -i 'comparing forms, 0 of' -- -v -report -assembler ptxas -coarsen auto -launch "$tmp/slow.json" -o "$tmp/o.ptx" \
     "$tmp/slow.ptx"
 wrong="$([ "$status" -eq 0 ] || echo "status $status")"
 shows "note" "note: the search for a form of kernel 'slow' was interrupted; the best form until then is used"
-shows "form that is left" 'not assembled: interrupted \(estimated [0-9.]*x'
+shows "form that is left" 'not assembled: the search had ended \(estimated [0-9.]*x'
+shows "progress of the input" '^slow: comparing forms, counted [0-9]+%, 1 assembled, at most [0-9]+ s left, [0-9]+ s$'
+shows "progress of a form" '^slow: comparing forms, 0 of [0-9]+ done, [a-z0-9 ]+ with stride block, counted [0-9]+%, '
 [ -s "$tmp/o.ptx" ] || wrong="$wrong, nothing is written"
 result "Ctrl-C while a form is counted" "$wrong"
+
+# A time limit holds while the emulator counts.
+slow_launch 4000000000
+before="$(date +%s)"
+"$program" -assembler ptxas -search 3 -auto -launch "$tmp/slow.json" -o "$tmp/o.ptx" "$tmp/slow.ptx" 2>"$tmp/shown"
+wrong="$([ $? -eq 0 ] || echo "status")"
+shows "note" "note: the search for a form of kernel 'slow' reached its time limit of 3 s \(-search\)"
+[ $(($(date +%s) - before)) -le 12 ] || wrong="$wrong, takes $(($(date +%s) - before)) seconds"
+result "-search limits the count of a launch" "$wrong"
 
 # A factor that would make more than an assembler can handle is refused before anything is cloned.
 before="$(date +%s)"

@@ -249,6 +249,15 @@ static double search_seconds(const char *text)
     return seconds;
 }
 
+static double choice_seconds(const char *text)
+{
+    Line line = line_read(text);
+    assert_int_equal(line.outcome, OPTIONS_RUN);
+    double seconds = options_choice_seconds(&line.options);
+    line_free(&line);
+    return seconds;
+}
+
 static void test_search_time(void **state)
 {
     (void)state;
@@ -257,6 +266,10 @@ static void test_search_time(void **state)
     assert_true(search_seconds("-O3 k.ptx") == 600);
     assert_true(search_seconds("-search 2.5 -O3 k.ptx") == 2.5);
     assert_true(search_seconds("-search 0 k.ptx") == 0);
+    assert_true(choice_seconds("k.ptx") == 50);
+    assert_true(choice_seconds("-O0 k.ptx") == 10);
+    assert_true(choice_seconds("-O3 k.ptx") == 600);
+    assert_true(choice_seconds("-search 2.5 -O3 k.ptx") == 2.5);
 }
 
 static Risk risk_of(const char *text)

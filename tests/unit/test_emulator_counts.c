@@ -104,11 +104,25 @@ static void several_cores_count_the_same(void **state)
     arena_free(arena);
 }
 
+static bool is_over_at_once(void *context, double share)
+{
+    assert_true(share >= 0 && share <= 1);
+    ++*(unsigned *)context;
+    return true;
+}
+
+static bool is_never_over(void *context, double share)
+{
+    return !is_over_at_once(context, share);
+}
+
 /* This holds also if several cores would begin again on one. */
 static void a_run_can_be_stopped(void **state)
 {
     (void)state;
-    static const volatile sig_atomic_t on = 1, off = 0;
+    unsigned asked = 0;
+    const EmulatorPoll ends = {.is_over = is_over_at_once, .context = &asked};
+    const EmulatorPoll stays = {.is_over = is_never_over, .context = &asked};
     const uint64_t zero = 0;
     LaunchArgument arguments[] = {
         {.kind = ARGUMENT_BUFFER, .name = "in", .type = TYPE_U32, .count = BLOCKS * THREADS, .fill = FILL_IOTA},
@@ -118,12 +132,14 @@ static void a_run_can_be_stopped(void **state)
                      .argument_count = 2};
     for (unsigned jobs = 1; jobs <= 2; jobs++) {
         Arena *arena = arena_new();
-        EmulatorOptions options = {.jobs = jobs, .stop = &on};
+        asked = 0;
+        EmulatorOptions options = {.jobs = jobs, .poll = &ends};
         const EmulatorResult *result = emulator_run(arena, parse(arena), &launch, &options);
         assert_int_equal(result->fault.kind, FAULT_STOPPED);
         assert_memory_equal(emulator_buffer(result, "out")->bytes + 4 * THREADS, &zero, sizeof zero);
-        options.stop = &off;
+        options.poll = &stays;
         assert_int_equal(emulator_run(arena, parse(arena), &launch, &options)->fault.kind, FAULT_NONE);
+        assert_true(asked > 1);
         arena_free(arena);
     }
 }

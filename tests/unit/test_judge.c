@@ -444,7 +444,16 @@ static void time_ends(void **state)
     interrupted = 0;
     assembler_judge_limit(&judge, 0);
     assert_true(judge.judge.is_over(&judge));
-    assert_true(judge.ended);
+    assert_true(judge.time.was_late);
+    /* A part has a share of what is left. */
+    assembler_judge_limit(&judge, 1000);
+    assert_true(assembler_judge_part(&judge, 0.25) <= 250);
+    assert_false(judge.judge.is_over(&judge));
+    assert_true(assembler_judge_part(&judge, 0) <= 0);
+    assert_true(judge.poll.is_over(judge.poll.context, 0.5));
+    assert_true(assembler_judge_part(&judge, 1) > 900);
+    assert_false(judge.judge.is_over(&judge));
+    assert_true(judge.time.was_late);
     arena_free(arena);
 }
 

@@ -1,0 +1,63 @@
+/* The time for a search: asked by searches between forms, and by the emulator while it counts one. */
+#include <math.h>
+#include <time.h>
+
+#include "engine/judge/judge.h"
+#include "engine/progress.h"
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+void assembler_judge_limit(AssemblerJudge *judge, double seconds)
+{
+    judge->time = (SearchTime){.end = now() + seconds};
+    judge->time.part_end = judge->time.stage_end = judge->time.end;
+}
+
+/* The end of what begins now and may take a share of the time until 'end'. */
+static double share_end(double begin, double end, double share)
+{
+    const double left = end > begin ? end - begin : 0;
+    return share < 1 ? begin + left * share : end;
+}
+
+double assembler_judge_part(AssemblerJudge *judge, double share)
+{
+    SearchTime *time = &judge->time;
+    const double begin = now();
+    time->part_end = time->stage_end = share_end(begin, time->end, share);
+    time->is_over = false;
+    return time->end > 0 ? time->part_end - begin : HUGE_VAL;
+}
+
+void assembler_judge_stage(AssemblerJudge *judge, double share)
+{
+    judge->time.stage_end = share_end(now(), judge->time.part_end, share);
+    judge->time.is_over = false;
+}
+
+bool assembler_judge_is_over(AssemblerJudge *judge)
+{
+    SearchTime *time = &judge->time;
+    const bool is_late = time->stage_end > 0 && now() >= time->stage_end;
+    time->was_late |= is_late;
+    time->is_over |= is_late || (judge->interrupted && *judge->interrupted);
+    return time->is_over;
+}
+
+/* EmulatorPoll.is_over */
+static bool count_is_over(void *context, double share)
+{
+    AssemblerJudge *judge = context;
+    progress_counted(judge->progress, share);
+    return assembler_judge_is_over(judge);
+}
+
+EmulatorPoll assembler_judge_poll(AssemblerJudge *judge)
+{
+    return (EmulatorPoll){.is_over = count_is_over, .context = judge};
+}
