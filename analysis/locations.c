@@ -167,21 +167,31 @@ static bool ends_written(const Inst *inst, const Ordering *ordering)
            (ordering->fence && !inst_is_terminator(inst)) || (ordering->writes && !ordering->decoded);
 }
 
-static void inst_ends(Finder *finder, const Inst *inst, BitSet *ended)
+/* A load of each location. */
+static Ordering *loads_of(Finder *finder)
+{
+    const Locations *locations = finder->locations;
+    Ordering *loads = ARENA_ARRAY(finder->scratch, Ordering, locations->count + 1);
+    for (uint32_t i = 0; i < locations->count; i++) {
+        const Location *location = &locations->items[i];
+        loads[i] = (Ordering){.reads = true, .decoded = true, .space = location->lies_in};
+        loads[i].access = (Access){.kind = ACCESS_LOAD, .space = location->space, .bytes = location->bytes};
+        loads[i].address.form = location->form;
+    }
+    return loads;
+}
+
+static void inst_ends(Finder *finder, const Inst *inst, const Ordering *loads, BitSet *ended)
 {
     Locations *locations = finder->locations;
-    Ordering ordering, other = {0};
+    Ordering ordering;
     ordering_find(finder->model, inst, &ordering);
     bool all = ends_all(inst), written = ends_written(inst, &ordering), awaits = inst_may_await(inst);
     for (uint32_t i = 0; i < locations->count; i++) {
         const Location *location = &locations->items[i];
         bool ends = all || (written && !location->read_only) || (awaits && location->awaited);
-        if (!ends && ordering.writes && !location->read_only) {
-            other = (Ordering){.reads = true, .decoded = true, .space = location->lies_in};
-            other.access = (Access){.kind = ACCESS_LOAD, .space = location->space, .bytes = location->bytes};
-            other.address.form = location->form;
-            ends = ordering_alias(finder->model, &ordering, &other) != ALIAS_NONE;
-        }
+        if (!ends && ordering.writes && !location->read_only)
+            ends = ordering_alias(finder->model, &ordering, &loads[i]) != ALIAS_NONE;
         if (ends)
             bitset_add(ended, i);
     }
@@ -236,13 +246,14 @@ static bool ends_find(Finder *finder)
             enders += may_end(finder, inst);
     if ((sets + enders) * words > MOST_WORDS || enders * locations->count > MOST_COMPARISONS)
         return false;
+    const Ordering *loads = loads_of(finder);
     locations->ended = ARENA_ARRAY(finder->arena, BitSet *, locations->inst_count);
     for (size_t b = 0; b < body->blocks.count; b++)
         for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
             if (may_end(finder, inst)) {
                 BitSet *ended = ARENA_NEW(finder->arena, BitSet);
                 *ended = bitset_new(finder->arena, locations->count);
-                inst_ends(finder, inst, ended);
+                inst_ends(finder, inst, loads, ended);
                 locations->ended[inst->id] = ended;
             }
     locations->renewed = ARENA_ARRAY(finder->arena, BitSet, body->blocks.count);

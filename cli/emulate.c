@@ -91,7 +91,7 @@ static ExitStatus emulate(Emulation *run)
     EmulatorOptions machine = options->machine;
     machine.count_reuse = machine.count_memory;
     FILE *printed = options->output.json ? open_memstream(&run->printed, &run->printed_size) : NULL;
-    machine.jobs = options->jobs ? options->jobs : machine.check_races ? launch_jobs(run->launch) : 1;
+    machine.jobs = options->jobs ? options->jobs : machine.check_races ? launch_jobs(run->launch, 0) : 1;
     machine.output = printed ? printed : options->dumps.count ? stderr : stdout;
     double begin = seconds_now(CLOCK_MONOTONIC), processor_begin = seconds_now(CLOCK_PROCESS_CPUTIME_ID);
     run->result = emulator_run(run->arena, run->module, run->launch, &machine);

@@ -40,15 +40,16 @@ Launch *launch_of_original(Arena *arena, const Module *module, const Launch *lau
     return made;
 }
 
-unsigned launch_jobs(const Launch *launch)
+unsigned launch_jobs(const Launch *launch, double instructions)
 {
-    enum { FEWEST_THREADS = 1 << 14 };
+    enum { FEWEST_THREADS = 1 << 14, FEWEST_INSTRUCTIONS = 1 << 20 };
     uint64_t threads = 1;
     for (unsigned i = 0; i < 3; i++)
         threads *= (uint64_t)(launch->grid[i] ? launch->grid[i] : 1) * (launch->block[i] ? launch->block[i] : 1);
     cpu_set_t cores;
     /* A guarded run could not leave the emulator if it ran in a thread of its own. */
-    if (threads < FEWEST_THREADS || guard_active() || sched_getaffinity(0, sizeof cores, &cores) != 0)
+    const bool is_small = threads < FEWEST_THREADS && instructions < FEWEST_INSTRUCTIONS;
+    if (is_small || guard_active() || sched_getaffinity(0, sizeof cores, &cores) != 0)
         return 1;
     return (unsigned)CPU_COUNT(&cores);
 }

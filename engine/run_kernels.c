@@ -398,7 +398,9 @@ static void run_kernel(Run *run, KernelReport *kernel)
     check_block(run, kernel);
     search_begin(run, kernel);
     const KernelRequest plain = kernel->request;
+    run->judge.keeps_code = chooses(kernel);
     complete_request(run, kernel);
+    run->judge.keeps_code = false;
     if (run->options->tuned_forms && kernel->is_auto)
         forms_make_tuned(run, kernel, &plain);
     kernel->has_basis = find_basis(run, kernel, &kernel->basis);

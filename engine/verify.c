@@ -77,7 +77,7 @@ static bool run_input(Verifier *verifier)
         .count_memory = true,
     };
     do {
-        verifier->options.jobs = verifier->options.check_races ? launch_jobs(verifier->launch) : 1;
+        verifier->options.jobs = verifier->options.check_races ? launch_jobs(verifier->launch, 0) : 1;
         verifier->expected = emulator_run(verifier->arena, verifier->input, verifier->launch, &verifier->options);
     } while (verifier->expected->fault.kind != FAULT_NONE && weaken(verifier, &verifier->expected->fault));
     verifier->result->counters[0] = verifier->expected->counters;

@@ -62,7 +62,7 @@ static const EmulatorResult *run(Arena *arena, const SweepKernel *kernel, const 
                                      .check_unwritten = checks,
                                      .check_registers = checks,
                                      .check_division = checks,
-                                     .jobs = launch_jobs(launch)};
+                                     .jobs = launch_jobs(launch, 0)};
     return emulator_run(arena, kernel->kernel->module, launch, &options);
 }
 

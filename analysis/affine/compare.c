@@ -68,6 +68,16 @@ Space affine_space(const AffineForm *form)
     return param && param->ptr_space == SPACE_GLOBAL ? SPACE_GLOBAL : SPACE_NONE;
 }
 
+/* The number of terms that both begin with. */
+static unsigned equal_terms(const AffineForm *a, const AffineForm *b)
+{
+    unsigned i = 0;
+    while (i < a->term_count && i < b->term_count && a->terms[i].coefficient == b->terms[i].coefficient &&
+           affine_base_equal(&a->terms[i], &b->terms[i]))
+        i++;
+    return i;
+}
+
 Alias affine_compare(const AffineForm *a, uint64_t a_bytes, const AffineForm *b, uint64_t b_bytes)
 {
     if (!a->bits || !b->bits)
@@ -79,9 +89,13 @@ Alias affine_compare(const AffineForm *a, uint64_t a_bytes, const AffineForm *b,
         difference.constant =
             affine_sign_extend((uint64_t)a->constant - (uint64_t)b->constant, difference.bits);
     } else {
-        if (!affine_sum_add(&difference, a, 1))
+        /* Most addresses that are compared begin with the same terms, which cancel. */
+        const unsigned same = a->bits == b->bits ? equal_terms(a, b) : 0;
+        const AffineForm rest = {a->bits, a->term_count - same, a->constant, a->terms + same};
+        const AffineForm other = {b->bits, b->term_count - same, b->constant, b->terms + same};
+        if (!affine_sum_add(&difference, &rest, 1))
             return ALIAS_UNKNOWN;
-        affine_sum_add(&difference, b, -1);
+        affine_sum_add(&difference, &other, -1);
     }
     if (!difference.term_count && !difference.constant)
         return a->bits == b->bits ? ALIAS_SAME : ALIAS_UNKNOWN;

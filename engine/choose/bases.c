@@ -78,11 +78,13 @@ Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Fu
     return bases;
 }
 
-bool basis_compare(const Basis *basis, AssemblerJudge *judge, const MeasuredForm *form, FormCost *before,
-                   FormCost *after)
+bool basis_compare(const Basis *basis, AssemblerJudge *judge, CodeKind code, const MeasuredForm *form,
+                   FormCost *before, FormCost *after)
 {
     *before = basis->before;
-    *after = machine_cost(judge, &basis->basis, &form->form, form->figures, &form->change, NULL);
+    *after = code == CODE_MACHINE
+                 ? machine_cost(judge, &basis->basis, &form->form, form->figures, &form->change, NULL)
+                 : text_cost(judge, &basis->basis, &form->form, form->figures, &form->change);
     costs_align(&basis->basis, before, after);
     return before->known && after->known;
 }

@@ -37,10 +37,11 @@ Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Fu
  * once of[0].before is. */
 void bases_drop_alike(Bases *bases);
 
-/* The costs of the input and of the form on the basis, made comparable; machine instructions are counted by 'judge'
- * (NULL: PTX instructions). False if one of them is unknown. */
-bool basis_compare(const Basis *basis, AssemblerJudge *judge, const MeasuredForm *form, FormCost *before,
-                   FormCost *after);
+/* The instructions by which forms are compared. */
+typedef enum CodeKind { CODE_PTX, CODE_MACHINE } CodeKind;
+/* The costs of the input and of the form on the basis, made comparable. False if one of them is unknown. */
+bool basis_compare(const Basis *basis, AssemblerJudge *judge, CodeKind code, const MeasuredForm *form,
+                   FormCost *before, FormCost *after);
 
 /* Sets the axes along which the kernel reads the special registers of the role (SREG_ROLE_CTAID ...). */
 void kernel_axes(const Function *kernel, unsigned role, bool axes[3]);

@@ -10,11 +10,9 @@
 #include "engine/progress.h"
 
 enum { MOST_CONFIRMED = 6 };
-/* The shares of the time that is left for weighing all forms, and then for comparing the best by machine code. */
-static const double WEIGH_SHARE = 0.6, CONFIRM_SHARE = 0.6;
-/* If a boundary is to be chosen too, it is searched for the MOST_SEARCHED fastest forms. */
-enum { MOST_SEARCHED = 3, SEARCH_LEVEL = 1 };
-
+/* The shares of the time that is left: for making forms, for weighing them, for products, and for comparing the best by
+ * machine code. */
+static const double make_share = 0.35, weigh_share = 0.5, products_share = 0.3, confirm_share = 0.6;
 /* The bases on which the forms are compared. */
 
 const Launch *choice_launch(const ChoiceContext *context, const char *kernel)
@@ -35,21 +33,13 @@ static void set_bases(Choice *choice, const ChoiceContext *context, const BlockS
         choice->bases.of[i].basis.poll = context->judge ? &context->judge->poll : NULL;
 }
 
-/* Begins a stage of the choice, which may take this share of its time that is left. */
-static void stage_begin(Choice *choice, double share)
-{
-    choice->was_over = is_cut(choice);
-    if (choice->judge)
-        assembler_judge_stage(choice->judge, share);
-}
-
 /* The fastest form by machine code, among those that PTX instructions rank first of the forms that merge threads,
  * blocks, or both. */
 static Candidate *fastest(Choice *choice)
 {
     Candidate *best = NULL;
     unsigned confirmed[KINDS + 1] = {0};
-    stage_begin(choice, CONFIRM_SHARE);
+    stage_begin(choice, confirm_share);
     progress_continue(choice->progress, "predicting times of the best forms");
     for (unsigned i = 0; i < choice->candidate_count && !is_over(choice); i++) {
         Candidate *candidate = &choice->candidates[i];
@@ -67,82 +57,6 @@ static Candidate *fastest(Choice *choice)
     const bool is_unconfirmed = !best && is_cut(choice) && choice->candidate_count > 0;
     Candidate *first = choice->candidates;
     return is_unconfirmed && first->trial->verdict.state != TRIAL_FORBIDDEN ? first : best;
-}
-
-/* Briefly searches for the boundary at which the form is the fastest, and compares it with the input there. False if
- * nothing is changed, or the time is unknown. */
-static bool search_boundary(Choice *choice, const KernelRequest *request, TrialVerdict *verdict)
-{
-    PipelineOptions options = *choice->options;
-    KernelResult result;
-    const Basis *exact = &choice->exact.of[0];
-    FormCost before, cost;
-    memset(options.passes.dumped, 0, sizeof options.passes.dumped);
-    options.level = options.level < SEARCH_LEVEL ? options.level : SEARCH_LEVEL;
-    choice->judge->basis = &exact->basis;
-    pipeline_run(choice->arena, choice->kernel, request, &options, &result);
-    const Figures *after = &result.reduction.after;
-    const MeasuredForm form = {
-        .form = kernel_form(&result), .figures = after, .change = kernel_launch_change(&result)};
-    const bool is_known = result.registers == OUTCOME_DONE && after->known &&
-                          basis_compare(exact, choice->judge, &form, &before, &cost);
-    if (is_known)
-        *verdict = (TrialVerdict){
-            .state = TRIAL_COMPARED, .cost = cost_verdict(&before, &cost), .registers = after->registers};
-    assembler_judge_settle(choice->judge);
-    choice->judge->basis = NULL;
-    kernel_discard(&result);
-    return is_known;
-}
-
-/* The fastest of the confirmed forms that have not been searched yet; NULL if there is none. */
-static Candidate *next_searched(const Choice *choice)
-{
-    Candidate *next = NULL;
-    for (unsigned i = 0; i < choice->candidate_count; i++) {
-        Candidate *candidate = &choice->candidates[i];
-        const bool is_open = candidate->is_confirmed && !candidate->is_searched;
-        if (is_open && (!next || candidate_is_better(choice, candidate, next)))
-            next = candidate;
-    }
-    return next;
-}
-
-/* Searches the candidate's boundary, and takes it if the form is faster there. */
-static void candidate_search(Choice *choice, Candidate *candidate)
-{
-    CoarsenTrial *trial = candidate->trial;
-    const KernelRequest request = trial_request(choice, trial);
-    TrialVerdict verdict;
-    candidate->is_searched = true;
-    if (!search_boundary(choice, &request, &verdict) || !(verdict.cost.speedup > trial->speedup))
-        return;
-    trial->speedup = verdict.cost.speedup;
-    trial->verdict = verdict;
-}
-
-/* Factor and boundary are chosen together: the fastest form may depend on how far its registers can be reduced, and
- * coarsening has to beat the input at its own best boundary. */
-static Candidate *fastest_with_boundary(Choice *choice, Candidate *best)
-{
-    const KernelRequest *plain = choice->request;
-    TrialVerdict verdict;
-    Candidate *candidate;
-    if (!best || !choice->judge || !plain->reduce || plain->registers.goal != GOAL_AUTO || !choice->is_block_known ||
-        is_over(choice))
-        return best;
-    stage_begin(choice, 1);
-    progress_continue(choice->progress, "fewer registers in the best forms");
-    if (search_boundary(choice, plain, &verdict) && verdict.cost.speedup > 1)
-        choice->plain_speedup = verdict.cost.speedup;
-    for (unsigned i = 0; i < MOST_SEARCHED && !is_over(choice) && (candidate = next_searched(choice)) != NULL; i++) {
-        trial_show(choice, candidate->trial);
-        candidate_search(choice, candidate);
-        if (candidate_is_better(choice, candidate, best))
-            best = candidate;
-    }
-    trial_show(choice, NULL);
-    return best;
 }
 
 /* Without a launch, the grid's size is assumed: among the forms that are about as fast as the best, the one that merges
@@ -199,7 +113,7 @@ static FactorChoice decide_without(const Choice *choice, bool is_any_sound)
 {
     const CoarsenTrial *forbidden = best_forbidden(choice);
     const FactorOutcome none = choice->trial_count ? FACTOR_NONE_SOUND : FACTOR_NONE_FITS;
-    if (is_cut(choice))
+    if (is_over(choice) || (choice->was_over && !forbidden))
         return stay(choice, FACTOR_INTERRUPTED);
     if (!forbidden)
         return is_any_sound ? stay(choice, none) : refuse(choice, none, choice->refusal);
@@ -237,7 +151,8 @@ static bool weigh_input(Choice *choice, Refusal *refusal)
     }
     for (unsigned i = 0; i < choice->bases.count; i++) {
         Basis *basis = &choice->bases.of[i];
-        basis->before = form_cost(&basis->basis, &input, &figures, NULL);
+        basis->before = text_cost(choice->judge, &basis->basis, &input, &figures, NULL);
+        basis_set_jobs(&basis->basis, &basis->before);
     }
     const FormCost *first = &choice->bases.of[0].before;
     if (!first->known && choice->is_block_known) {
@@ -288,15 +203,17 @@ static void rank_forms(const Choice *choice, const Candidate *best, unsigned mos
 
 static FactorChoice choose(Choice *choice, const ChoiceContext *context)
 {
-    stage_begin(choice, WEIGH_SHARE);
+    stage_begin(choice, make_share);
     forms_allocate(choice);
     kernel_axes(choice->kernel, SREG_ROLE_CTAID, choice->reads_block_index);
     forms_make(choice, context);
     const bool is_any_sound = choice->candidate_count > 0;
+    stage_begin(choice, weigh_share);
     forms_weigh(choice);
+    stage_begin(choice, products_share);
     forms_make_products(choice, context);
     forms_weigh(choice);
-    const Candidate *best = thriftiest(choice, fastest_with_boundary(choice, fastest(choice)));
+    const Candidate *best = thriftiest(choice, candidate_with_boundary(choice, fastest(choice)));
     FactorChoice made = best ? decide(choice, best) : decide_without(choice, is_any_sound);
     if (made.request.coarsen && choice->launch_decides && !launch_of(choice)) {
         const FunctionForm input = {.function = choice->kernel};

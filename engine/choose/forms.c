@@ -2,8 +2,6 @@
 #include <string.h>
 
 #include "engine/choose/internal.h"
-#include "engine/progress.h"
-#include "engine/report/trial_words.h"
 
 enum { LARGEST_FACTOR = 16, WARP = 32, PARENTS = 2 };
 
@@ -41,11 +39,6 @@ KernelRequest trial_request(const Choice *choice, const CoarsenTrial *trial)
     if (launch_of(choice))
         memcpy(request.block, choice->bases.of[0].basis.block, sizeof request.block);
     return request;
-}
-
-void trial_show(const Choice *choice, const CoarsenTrial *trial)
-{
-    progress_form(choice->progress, trial ? coarsen_trial_text(choice->arena, trial) : NULL);
 }
 
 /* Takes down how coarsening ended, and whether the launch or the block size lets the form be used. */
@@ -103,6 +96,7 @@ void forms_allocate(Choice *choice)
     choice->trials = ARENA_ARRAY(choice->arena, CoarsenTrial, FORMS);
     choice->candidates = ARENA_ARRAY(choice->arena, Candidate, FORMS);
     choice->spilling = ARENA_ARRAY(choice->arena, const CoarsenTrial *, FORMS);
+    choice->hopeless = ARENA_ARRAY(choice->arena, const CoarsenTrial *, FORMS);
 }
 
 static CoarsenTrial *trial_new(Choice *choice, const CoarsenTrial *like)
@@ -112,17 +106,47 @@ static CoarsenTrial *trial_new(Choice *choice, const CoarsenTrial *like)
     return trial;
 }
 
-/* Makes the form with this shape and stride and, where it has fast paths, the one without; true if that is sound. */
+/* Notes a form that makes the ones that merge more hopeless. */
+static void note_hopeless(Choice *choice)
+{
+    Candidate *made = &choice->candidates[choice->candidate_count - 1];
+    const TrialVerdict *verdict = &made->trial->verdict;
+    const bool is_allowed = candidate_estimate(choice, made);
+    const double speedup = is_allowed ? made->trial->speedup : verdict->elsewhere_speedup;
+    if (verdict->state != TRIAL_UNKNOWN && speedup < threshold(THRESHOLD_COARSEN_HOPELESS))
+        choice->hopeless[choice->hopeless_count++] = made->trial;
+}
+
+/* True if the shape merges more than a hopeless form with this stride. */
+static bool is_hopeless(const Choice *choice, const CoarsenTrial *wanted)
+{
+    for (unsigned i = 0; i < choice->hopeless_count && choice->options->level < 3; i++) {
+        const CoarsenTrial *part = choice->hopeless[i];
+        if (shape_is_of_blocks(&part->shape) == shape_is_of_blocks(&wanted->shape) &&
+            part->stride.kind == wanted->stride.kind && part->guards == wanted->guards &&
+            shape_is_within(&part->shape, &wanted->shape))
+            return true;
+    }
+    return false;
+}
+
+/* Makes the form with this shape and stride and, where it has fast paths, the one without; true if that is sound, or
+ * not worth making. */
 static bool make_pair(Choice *choice, const ChoiceContext *context, const CoarsenTrial *wanted)
 {
+    if (is_hopeless(choice, wanted))
+        return true;
     CoarsenTrial *trial = trial_new(choice, wanted);
     if (!make_form(choice, trial))
         return false;
     const Candidate *made = &choice->candidates[choice->candidate_count - 1];
-    if (!context->guards_given && made->result.has_fast_paths) {
+    const bool has_fast_paths = made->result.has_fast_paths;
+    note_hopeless(choice);
+    if (!context->guards_given && has_fast_paths) {
         trial = trial_new(choice, wanted);
         trial->guards = GUARDS_SEQUENTIAL;
-        make_form(choice, trial);
+        if (make_form(choice, trial))
+            note_hopeless(choice);
     }
     return true;
 }

@@ -1,9 +1,11 @@
-/* The state of a choice, which forms.c, weigh.c and choose.c share. */
+/* The state of a choice, which forms.c, weigh.c, boundary.c and choose.c share. */
 #ifndef PTXOPT_ENGINE_CHOOSE_INTERNAL_H
 #define PTXOPT_ENGINE_CHOOSE_INTERNAL_H
 
 #include "engine/choose/bases.h"
 #include "engine/choose/choose.h"
+#include "engine/progress.h"
+#include "engine/report/trial_words.h"
 
 /* Forms that merge threads, and forms that merge only blocks. */
 enum { KINDS = 2 };
@@ -14,6 +16,7 @@ typedef struct Candidate {
     KernelResult result; /* has a body while the candidate is in the running */
     Figures figures;     /* once it is assembled */
     bool is_narrow;      /* its blocks have less than a warp, while the input's have one */
+    bool is_estimated, is_allowed; /* it was compared by estimates, and no launch forbids it */
     bool is_confirmed;   /* its speedup is by machine instructions, */
     bool is_searched;    /* and at the boundary that is best for it */
 } Candidate;
@@ -42,6 +45,8 @@ typedef struct Choice {
     unsigned weighed_count; /* how many of them, the first ones, are assembled and counted */
     const CoarsenTrial **spilling; /* forms that spill more than the input */
     unsigned spilling_count;
+    const CoarsenTrial **hopeless; /* forms that estimates reject so clearly that none is made that merges more */
+    unsigned hopeless_count;
     bool was_over;        /* a stage before this one ended early */
     double plain_speedup; /* of the input without coarsening: the gain from registers alone */
 } Choice;
@@ -57,6 +62,20 @@ static inline bool is_over(const Choice *choice)
 static inline bool is_cut(const Choice *choice)
 {
     return choice->was_over || is_over(choice);
+}
+
+/* Begins a stage of the choice, which may take this share of its time that is left. */
+static inline void stage_begin(Choice *choice, double share)
+{
+    choice->was_over = is_cut(choice);
+    if (choice->judge)
+        assembler_judge_stage(choice->judge, share);
+}
+
+/* Shows that the trial's form is next; NULL: none. */
+static inline void trial_show(const Choice *choice, const CoarsenTrial *trial)
+{
+    progress_form(choice->progress, trial ? coarsen_trial_text(choice->arena, trial) : NULL);
 }
 
 /* The launch that is counted; NULL: launches are assumed. */
@@ -78,14 +97,18 @@ void forms_allocate(Choice *choice);
 void forms_make(Choice *choice, const ChoiceContext *context);
 /* Makes forms that merge both, of those weighed that are the fastest with threads merged alone. */
 void forms_make_products(Choice *choice, const ChoiceContext *context);
-/* Shows that the trial's form is next. */
-void trial_show(const Choice *choice, const CoarsenTrial *trial);
 /* The request for the trial's coarsening. */
 KernelRequest trial_request(const Choice *choice, const CoarsenTrial *trial);
+
+/* boundary.c: if registers are chosen, too, searches the best of the confirmed forms at other boundaries. The form to
+ * take, which is 'best' (NULL: none) unless another one becomes faster. */
+Candidate *candidate_with_boundary(Choice *choice, Candidate *best);
 
 /* weigh.c: assembling forms, and comparing them with the input. */
 /* Drops the forms not weighed yet that estimates do not rank first, weighs the others, and ranks all that remain. */
 void forms_weigh(Choice *choice);
+/* Compares a form that is made with the input by estimates, once; false, with the verdict, if a launch forbids it. */
+bool candidate_estimate(const Choice *choice, Candidate *candidate);
 /* Compares a weighed form with the input again, now by the machine instructions that both execute. */
 void candidate_confirm(Choice *choice, Candidate *candidate);
 Promise candidate_promise(const Choice *choice, const Candidate *candidate);

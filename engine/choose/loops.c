@@ -168,6 +168,7 @@ static LoopsChoice choose(JamChoice *choice, const char *const *labels, unsigned
     if (!form_weigh(choice, choice->jam_count, &choice->best, &declined.without))
         return declined;
     const FormCost before = choice->best;
+    basis_set_jobs(&choice->basis, &before);
     choice->trials = ARENA_ARRAY(choice->arena, JamTrial, label_count * COUNT_OF(factors));
     for (unsigned i = 0; i < label_count && !is_over(choice); i++)
         loop_try(choice, labels[i]);

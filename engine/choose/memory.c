@@ -280,8 +280,10 @@ static bool weigh_without(MemorySearch *search, TrialVerdict *verdict)
     }
     memory_form_make(search, &request, &result);
     const bool is_known = form_weigh(search, &result, &figures, costs, verdict);
-    for (unsigned i = 0; is_known && i < search->bases.count; i++)
+    for (unsigned i = 0; is_known && i < search->bases.count; i++) {
         search->bases.of[i].before = costs[i];
+        basis_set_jobs(&search->bases.of[i].basis, &costs[i]);
+    }
     kernel_discard(&result);
     return is_known;
 }

@@ -19,7 +19,7 @@ static bool pays_with(AssemblerJudge *judge, const Basis *usual, double blocks, 
         basis.basis.trips = lengths[i];
         basis.basis.at_edge = blocks <= 1;
         basis.before = machine_cost(judge, &basis.basis, input, &usual->before.figures, NULL, NULL);
-        if (!basis_compare(&basis, judge, form, &before, &after) ||
+        if (!basis_compare(&basis, judge, CODE_MACHINE, form, &before, &after) ||
             speedup_judge(cost_speedup(&before, &after), THRESHOLD_COARSEN_ELSEWHERE) != VERDICT_TAKE)
             return false;
     }

@@ -34,19 +34,20 @@ static bool note_comparison(CoarsenTrial *trial, const CostVerdict *cost, Elsewh
     return false;
 }
 
-/* Compares a form with the input on every basis. Machine instructions are counted by 'judge' (NULL: PTX instructions),
- * and elsewhere the speedup must be at least the threshold 'least_elsewhere'. False, with the verdict, if a time is
- * unknown or a launch forbids the form. */
-static bool candidate_compare(const Candidate *candidate, const Bases *bases, AssemblerJudge *judge,
-                              const Figures *figures, Threshold least_elsewhere)
+/* Compares a form with the input on every basis. Elsewhere, the speedup must be at least a threshold. False, with the
+ * verdict, if a time is unknown or a launch forbids the form. */
+static bool candidate_compare(const Choice *choice, const Candidate *candidate, const Bases *bases, CodeKind code,
+                              const Figures *figures)
 {
+    const Threshold least_elsewhere =
+        code == CODE_MACHINE ? THRESHOLD_COARSEN_ELSEWHERE : THRESHOLD_COARSEN_ELSEWHERE_ROUGH;
     CoarsenTrial *trial = candidate->trial;
     const MeasuredForm form = candidate_form(candidate, figures);
     trial->verdict = (TrialVerdict){.state = TRIAL_MADE};
     for (unsigned i = 0; i < bases->count; i++) {
         const Basis *basis = &bases->of[i];
         FormCost before, after;
-        if (!basis_compare(basis, judge, &form, &before, &after)) {
+        if (!basis_compare(basis, choice->judge, code, &form, &before, &after)) {
             trial->verdict = (TrialVerdict){.state = TRIAL_UNKNOWN, .message = after.error};
             return false;
         }
@@ -55,6 +56,15 @@ static bool candidate_compare(const Candidate *candidate, const Bases *bases, As
             return false;
     }
     return true;
+}
+
+bool candidate_estimate(const Choice *choice, Candidate *candidate)
+{
+    const Figures *figures = &choice->bases.of[0].before.figures;
+    if (!candidate->is_estimated)
+        candidate->is_allowed = candidate_compare(choice, candidate, &choice->rough, CODE_PTX, figures);
+    candidate->is_estimated = true;
+    return candidate->is_allowed;
 }
 
 /* The promise as far as forms are ranked by it: all of them are as uneven as the input. */
@@ -152,9 +162,7 @@ static void prune(Choice *choice)
     unsigned kept = weighed;
     for (unsigned i = weighed; i < choice->candidate_count; i++) {
         Candidate *candidate = &choice->candidates[i];
-        if (!is_over(choice) &&
-            candidate_compare(candidate, &choice->rough, NULL, &choice->bases.of[0].before.figures,
-                              THRESHOLD_COARSEN_ELSEWHERE_ROUGH))
+        if (!is_over(choice) && candidate_estimate(choice, candidate))
             choice->candidates[kept++] = *candidate;
         else
             kernel_discard(&candidate->result);
@@ -190,7 +198,7 @@ static bool weigh_assembled(Choice *choice, Candidate *candidate)
     CoarsenTrial *trial = candidate->trial;
     const CostVerdict estimate = trial->verdict.cost;
     const Figures *before = &choice->bases.of[0].before.figures, *after = &candidate->figures;
-    if (!candidate_compare(candidate, &choice->bases, NULL, after, THRESHOLD_COARSEN_ELSEWHERE_ROUGH)) {
+    if (!candidate_compare(choice, candidate, &choice->bases, CODE_PTX, after)) {
         if (is_over(choice))
             trial->verdict = (TrialVerdict){.state = TRIAL_NOT_COMPARED, .cost = estimate};
         return false;
@@ -240,7 +248,7 @@ void candidate_confirm(Choice *choice, Candidate *candidate)
     }
     /* If that is unknown, because the user wants the search to end, the verdict by PTX instructions remains true. */
     const CoarsenTrial by_ptx = *trial;
-    candidate_compare(candidate, &choice->exact, choice->judge, &candidate->figures, THRESHOLD_COARSEN_ELSEWHERE);
+    candidate_compare(choice, candidate, &choice->exact, CODE_MACHINE, &candidate->figures);
     candidate->is_confirmed = trial->verdict.state != TRIAL_FORBIDDEN;
     if (trial->verdict.state == TRIAL_UNKNOWN)
         *trial = by_ptx;

@@ -81,7 +81,8 @@ JudgeEntry *judge_entry_add(AssemblerJudge *judge, const TextKey *key, const Fig
 
 void judge_entry_keep_cubin(AssemblerJudge *judge, JudgeEntry *entry, const Assembly *assembly, bool is_numbered)
 {
-    if (!judge->basis || !assembly->cubin || assembly->cubin_size > most_kept - judge->kept_bytes)
+    const bool keeps_code = judge->basis || judge->keeps_code;
+    if (!keeps_code || !assembly->cubin || assembly->cubin_size > most_kept - judge->kept_bytes)
         return;
     void *cubin = malloc(assembly->cubin_size);
     if (!cubin)

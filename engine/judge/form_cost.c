@@ -16,9 +16,15 @@ CostBasis cost_basis(Arena *arena, const SmLimits *sm, const Device *device, con
     if (launch) {
         basis.blocks = (double)launch->grid[0] * launch->grid[1] * launch->grid[2];
         basis.dynamic_shared = launch->dynamic_shared;
-        basis.jobs = launch_jobs(launch);
+        basis.jobs = launch_jobs(launch, 0);
     }
     return basis;
+}
+
+void basis_set_jobs(CostBasis *basis, const FormCost *input)
+{
+    if (basis->launch && input->known)
+        basis->jobs = launch_jobs(basis->launch, input->profile->warp_instructions);
 }
 
 static Profile *make_profile(const CostBasis *basis, const FunctionForm *form, const LaunchChange *change,

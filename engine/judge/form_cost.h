@@ -25,6 +25,10 @@ typedef struct CostBasis {
 CostBasis cost_basis(Arena *arena, const SmLimits *sm, const Device *device, const Launch *launch,
                      const unsigned block[3], uint64_t dynamic_shared);
 
+struct FormCost;
+/* Sets the cores for further forms of a kernel whose cost is known. */
+void basis_set_jobs(CostBasis *basis, const struct FormCost *input);
+
 typedef struct FormCost {
     bool known;
     const char *error; /* why it is unknown */

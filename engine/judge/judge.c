@@ -51,8 +51,9 @@ static AssemblyRequest order_request(const AssemblerJudge *judge, Arena *arena, 
     request.arch = judge->arch;
     request.opt_level = judge->opt_level;
     request.timeout_ms = judge->timeout_ms;
-    request.want_cubin = judge->basis != NULL || spills_need_counting(request.ptx, request.size);
-    const Module *module = judge->basis ? judge_parse_text(arena, order->kernel, &order->text) : NULL;
+    const bool keeps_code = judge->basis || judge->keeps_code;
+    request.want_cubin = keeps_code || spills_need_counting(request.ptx, request.size);
+    const Module *module = keeps_code ? judge_parse_text(arena, order->kernel, &order->text) : NULL;
     if (!module || module_is_debug(module))
         return request;
     const PtxLines lines = ptx_lines(arena, module);

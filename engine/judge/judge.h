@@ -36,6 +36,8 @@ struct AssemblerJudge {
     struct JudgeRun *running; /* the texts being assembled, the oldest first */
     struct JudgeEntry *kept;  /* the texts whose machine code is kept */
     size_t kept_bytes;
+    bool keeps_code; /* the machine code of what is measured is kept for predictions, also where 'basis' is not set */
+    struct CountedForm *counted; /* the forms that text_cost() and machine_cost() have counted, the last one first */
     struct PredictedForm *predicted; /* the forms that predict() was called for, the last one first */
     FiguresCache cache;
     uint64_t setting; /* a hash of the assembler and its options; 0: not computed yet */

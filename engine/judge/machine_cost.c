@@ -1,6 +1,9 @@
 #include "engine/judge/machine_cost.h"
 
+#include <string.h>
+
 #include "parser/parser.h"
+#include "engine/judge/entries.h"
 #include "sass/sass.h"
 
 /* Counts of machine instructions that disagree more than this with those of PTX are not used, because the evidence
@@ -126,6 +129,64 @@ const SassExecutions *profile_add_machine(Arena *arena, Arena *scratch, const Sa
     return executions;
 }
 
+static Profile *profile_of_own(const CostBasis *basis, FormCost *cost)
+{
+    Profile *own = ARENA_NEW(basis->arena, Profile);
+    *own = *cost->profile;
+    cost->profile = own;
+    return own;
+}
+
+/* The counts of a form in a launch. */
+typedef struct CountedForm {
+    TextKey key;
+    const Launch *launch;
+    LaunchChange change;
+    Profile *profile;
+    struct CountedForm *older;
+} CountedForm;
+
+static CountedForm *counted_find(const AssemblerJudge *judge, const CountedForm *wanted)
+{
+    CountedForm *found = judge->counted;
+    while (found && (found->launch != wanted->launch || memcmp(&found->key, &wanted->key, sizeof found->key) != 0 ||
+                     memcmp(&found->change, &wanted->change, sizeof found->change) != 0))
+        found = found->older;
+    return found;
+}
+
+/* The cost of a placed form by PTX instructions, except that a profile that was counted before may have those of
+ * machine code. */
+static FormCost placed_cost(AssemblerJudge *judge, const CostBasis *basis, const Function *placed,
+                            const Figures *figures, const LaunchChange *change)
+{
+    const FunctionForm form = {.function = placed};
+    const Source *text = placed->module->source;
+    if (!basis->launch)
+        return form_cost(basis, &form, figures, change);
+    CountedForm wanted = {.launch = basis->launch};
+    wanted.key = text_key_of(judge, text->text, text->size, placed->name, placed->tuning.knobs);
+    if (change)
+        wanted.change = *change;
+    const CountedForm *found = counted_find(judge, &wanted);
+    FormCost cost = {.figures = *figures, .change = wanted.change};
+    if (!found) {
+        cost = form_cost(basis, &form, figures, change);
+        if (!cost.profile)
+            return cost;
+        wanted.profile = cost.profile;
+        CountedForm *added = ARENA_NEW(judge->arena, CountedForm);
+        *added = wanted;
+        added->older = judge->counted;
+        judge->counted = added;
+        return cost;
+    }
+    cost.profile = found->profile;
+    cost.time = form_time(basis, &cost);
+    cost.known = cost.time.known;
+    return cost;
+}
+
 /* Adds the executed machine instructions to the profile; false if the machine code is not mapped to PTX. */
 static bool add_machine(AssemblerJudge *judge, Arena *scratch, const Function *kernel, Profile *profile, Arena *arena,
                         Buf *listing)
@@ -141,14 +202,6 @@ static bool add_machine(AssemblerJudge *judge, Arena *scratch, const Function *k
     return executions != NULL;
 }
 
-static Profile *profile_of_own(const CostBasis *basis, FormCost *cost)
-{
-    Profile *own = ARENA_NEW(basis->arena, Profile);
-    *own = *cost->profile;
-    cost->profile = own;
-    return own;
-}
-
 void costs_align(const CostBasis *basis, FormCost *before, FormCost *after)
 {
     if (!before->known || !after->known)
@@ -161,6 +214,24 @@ void costs_align(const CostBasis *basis, FormCost *before, FormCost *after)
     after->time = form_time(basis, after);
 }
 
+FormCost text_cost(AssemblerJudge *judge, const CostBasis *basis, const FunctionForm *form, const Figures *figures,
+                   const LaunchChange *change)
+{
+    if (!judge || !judge->assembler || !basis->launch)
+        return form_cost(basis, form, figures, change);
+    Arena *scratch = arena_new();
+    const Function *placed = form_place(scratch, form);
+    FormCost cost = {0};
+    if (placed)
+        cost = placed_cost(judge, basis, placed, figures, change);
+    if (cost.known && cost.profile->sm) {
+        profile_of_own(basis, &cost)->sm = NULL;
+        cost.time = form_time(basis, &cost);
+    }
+    arena_free(scratch);
+    return cost.known ? cost : form_cost(basis, form, figures, change);
+}
+
 FormCost machine_cost(AssemblerJudge *judge, const CostBasis *basis, const FunctionForm *form, const Figures *figures,
                       const LaunchChange *change, Buf *listing)
 {
@@ -170,9 +241,9 @@ FormCost machine_cost(AssemblerJudge *judge, const CostBasis *basis, const Funct
     const Function *placed = form_place(scratch, form);
     FormCost cost = {0};
     if (placed) {
-        const FunctionForm parsed = {.function = placed};
-        cost = form_cost(basis, &parsed, figures, change);
-        if (cost.known && add_machine(judge, scratch, placed, cost.profile, basis->arena, listing))
+        cost = placed_cost(judge, basis, placed, figures, change);
+        const bool is_added = cost.known && cost.profile->sm && !listing;
+        if (cost.known && !is_added && add_machine(judge, scratch, placed, cost.profile, basis->arena, listing))
             cost.time = form_time(basis, &cost);
     }
     arena_free(scratch);

@@ -11,6 +11,11 @@
 FormCost machine_cost(AssemblerJudge *judge, const CostBasis *basis, const FunctionForm *form, const Figures *figures,
                       const LaunchChange *change, Buf *listing);
 
+/* The same by PTX instructions. With a launch, what the emulator counted is remembered by the form's text, so that
+ * either function counts each form once. */
+FormCost text_cost(AssemblerJudge *judge, const CostBasis *basis, const FunctionForm *form, const Figures *figures,
+                   const LaunchChange *change);
+
 /* The steps of machine_cost(), for a form that is costed for several launches and architectures: */
 /* The form in a module of its own in the arena, printed and parsed again, so that its instructions have places in a
  * text, by which those of machine code are found; NULL if that does not parse. */

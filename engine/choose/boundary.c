@@ -1,0 +1,121 @@
+/* The boundary of registers at which a form is the fastest. Factor and boundary are chosen together: the fastest form
+ * may depend on how far its registers can be reduced, and coarsening has to beat the input at its own best boundary. */
+#include <math.h>
+#include <string.h>
+
+#include "engine/choose/internal.h"
+#include "engine/progress.h"
+
+/* The fastest forms are searched, briefly. */
+enum { MOST_SEARCHED = 3, SEARCH_LEVEL = 1 };
+
+/* Briefly searches for the boundary at which the form is the fastest, and compares it with the input there. False if
+ * nothing is changed, or the time is unknown. */
+static bool search_boundary(Choice *choice, const KernelRequest *request, TrialVerdict *verdict)
+{
+    PipelineOptions options = *choice->options;
+    KernelResult result;
+    const Basis *exact = &choice->exact.of[0];
+    FormCost before, cost;
+    memset(options.passes.dumped, 0, sizeof options.passes.dumped);
+    options.level = options.level < SEARCH_LEVEL ? options.level : SEARCH_LEVEL;
+    choice->judge->basis = &exact->basis;
+    pipeline_run(choice->arena, choice->kernel, request, &options, &result);
+    const Figures *after = &result.reduction.after;
+    const MeasuredForm form = {
+        .form = kernel_form(&result), .figures = after, .change = kernel_launch_change(&result)};
+    const bool is_known = result.registers == OUTCOME_DONE && after->known &&
+                          basis_compare(exact, choice->judge, CODE_MACHINE, &form, &before, &cost);
+    if (is_known)
+        *verdict = (TrialVerdict){
+            .state = TRIAL_COMPARED, .cost = cost_verdict(&before, &cost), .registers = after->registers};
+    assembler_judge_settle(choice->judge);
+    choice->judge->basis = NULL;
+    kernel_discard(&result);
+    return is_known;
+}
+
+/* The fastest of the confirmed forms that have not been searched yet; NULL if there is none. */
+static Candidate *next_searched(const Choice *choice)
+{
+    Candidate *next = NULL;
+    for (unsigned i = 0; i < choice->candidate_count; i++) {
+        Candidate *candidate = &choice->candidates[i];
+        const bool is_open = candidate->is_confirmed && !candidate->is_searched;
+        if (is_open && (!next || candidate_is_better(choice, candidate, next)))
+            next = candidate;
+    }
+    return next;
+}
+
+/* Searches the candidate's boundary, and takes it if the form is faster there. */
+static void candidate_search(Choice *choice, Candidate *candidate)
+{
+    CoarsenTrial *trial = candidate->trial;
+    const KernelRequest request = trial_request(choice, trial);
+    TrialVerdict verdict;
+    candidate->is_searched = true;
+    if (!search_boundary(choice, &request, &verdict) || !(verdict.cost.speedup > trial->speedup))
+        return;
+    trial->speedup = verdict.cost.speedup;
+    trial->verdict = verdict;
+}
+
+/* The speedup that the form could have if fewer registers cost it nothing. */
+static double candidate_potential(const Choice *choice, const Candidate *candidate)
+{
+    const Basis *exact = &choice->exact.of[0];
+    const MeasuredForm form = candidate_form(candidate, &candidate->figures);
+    FormCost before, after;
+    if (!basis_compare(exact, choice->judge, CODE_MACHINE, &form, &before, &after))
+        return HUGE_VAL;
+    const uint64_t shared =
+        after.figures.shared + launch_change_shared(&after.change, exact->basis.dynamic_shared);
+    const BoundaryList list = sm_boundaries(exact->basis.sm, (unsigned)after.profile->block_threads, shared);
+    double best = cost_speedup(&before, &after);
+    for (unsigned i = 0; i < list.count; i++) {
+        after.figures.registers = list.items[i].registers;
+        if (after.figures.registers >= candidate->figures.registers)
+            continue;
+        after.time = form_time(&exact->basis, &after);
+        if (after.time.known)
+            best = fmax(best, cost_speedup(&before, &after));
+    }
+    return best;
+}
+
+/* True if some form may be worth taking at another boundary. */
+static bool any_may_suffice(const Choice *choice, const Candidate *best)
+{
+    if (candidate_suffices(choice, best))
+        return true;
+    for (unsigned i = 0; i < choice->candidate_count && !is_over(choice); i++) {
+        const Candidate *candidate = &choice->candidates[i];
+        if (candidate->is_confirmed &&
+            speedup_judge(candidate_potential(choice, candidate), THRESHOLD_COARSEN_GAIN) == VERDICT_TAKE)
+            return true;
+    }
+    return false;
+}
+
+Candidate *candidate_with_boundary(Choice *choice, Candidate *best)
+{
+    const KernelRequest *plain = choice->request;
+    TrialVerdict verdict;
+    Candidate *candidate;
+    if (!best || !choice->judge || !plain->reduce || plain->registers.goal != GOAL_AUTO || !choice->is_block_known ||
+        is_over(choice) || !any_may_suffice(choice, best))
+        return best;
+    stage_begin(choice, 1);
+    progress_continue(choice->progress, "fewer registers in the best forms");
+    if (search_boundary(choice, plain, &verdict) && verdict.cost.speedup > 1)
+        choice->plain_speedup = verdict.cost.speedup;
+    for (unsigned i = 0; i < MOST_SEARCHED && !is_over(choice) && (candidate = next_searched(choice)) != NULL; i++) {
+        trial_show(choice, candidate->trial);
+        candidate_search(choice, candidate);
+        if (candidate_is_better(choice, candidate, best))
+            best = candidate;
+    }
+    trial_show(choice, NULL);
+    return best;
+}
