@@ -463,6 +463,31 @@ double estimate_staying(const Estimate *estimate, const Block *block)
     return merged > 1 ? 1 / merged : 1;
 }
 
+/* True if the predicate is made from a vote of the block's threads. A vote about equal values, which is about addresses
+ * (opt/memory/rewrite.c), does not count. */
+static bool is_voted(const Estimate *estimate, RegId predicate, unsigned depth)
+{
+    const Inst *inst = maker_of(estimate, predicate);
+    Computation c;
+    if (!inst || depth >= DEEPEST)
+        return false;
+    if (inst->sync == SYNC_BLOCK_COUNT) {
+        const Inst *asked = inst->operand_count > 2 ? maker_of(estimate, inst_reg(inst, 2)) : NULL;
+        return !(asked && computation_of(estimate->body, asked, &c) && c.op == COMPUTE_COMPARE &&
+                 is_equality(c.relation));
+    }
+    bool found = false;
+    for (unsigned i = 0; i < inst->ref_count && !found; i++)
+        found = ref_reads(&inst->refs[i]) && estimate->body->regs.data[inst->refs[i].reg].type == TYPE_PRED &&
+                is_voted(estimate, inst->refs[i].reg, depth + 1);
+    return found;
+}
+
+bool estimate_is_vote(const Estimate *estimate, const Block *block)
+{
+    return is_voted(estimate, inst_predicate(block->last), 0);
+}
+
 Share estimate_side(Estimate *estimate, const Block *block, const Block *to, const Block *other)
 {
     const Inst *last = block->last;

@@ -3,7 +3,8 @@
  * Compilers unroll a loop and run the remaining iterations in a second one; coarsening runs a loop for all replicas
  * together and then for each of those that stay longer (opt/coarsen/joint.c), and unroll-and-jam several iterations
  * side by side and then the rest (opt/jam/copy.c). Such loops together make as many iterations as the original. A loop
- * continues another if a value that decides when it ends starts with a value that decided when the other ended. */
+ * continues another if a value that decides when it ends starts with a value that decided when the other ended; or, as
+ * the rest of a loop continues its tiles (opt/memory/), if a term of the start is the number of the other's rounds. */
 #include "cost/estimate.h"
 
 enum { MOST_VALUES = 64, DEEPEST = 4 };
@@ -177,6 +178,62 @@ static RegId header_phi(const Estimate *estimate, const Loop *loop, RegId value)
     return REG_NONE;
 }
 
+/* True if a phi of the loop's header that decides when it ends counts from this number of rounds down to 0. */
+static bool counts_down(const Estimate *estimate, const Loop *loop, RegId rounds)
+{
+    const LoopForest *loops = analyses_loops(estimate->analyses);
+    const Walk walk = deciding_values(estimate, loop);
+    for (unsigned i = 0; i < walk.count; i++) {
+        const ValueDef *def = &analyses_values(estimate->analyses)->defs[walk.values[i]];
+        if (def->inst || def->block != loop->header || advanced(estimate, loop, walk.values[i]).constant != -1)
+            continue;
+        const Phi *phi = &def->block->phis.data[def->phi];
+        for (size_t k = 0; k < phi->args.count; k++) {
+            const AffineForm start = affine_of_reg(analyses_affine(estimate->analyses), phi->args.data[k].reg);
+            if (!loop_contains(loops, loop, phi->args.data[k].pred) && start.term_count == 1 && !start.constant &&
+                coefficient_of(&start, rounds) == 1)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* The loop beside this one that makes this number of rounds, where control comes first; NULL: none. */
+static const Loop *counted_loop(const Estimate *estimate, const Loop *loop, RegId rounds)
+{
+    const LoopForest *loops = analyses_loops(estimate->analyses);
+    for (uint32_t i = 0; i < loops->loop_count; i++) {
+        const Loop *other = &loops->loops[i];
+        if (other != loop && other->parent == loop->parent && counts_down(estimate, other, rounds))
+            return other;
+    }
+    return NULL;
+}
+
+/* The loop whose number of rounds is a term of a phi's initial value; *step: the rounds of this loop in one of its. */
+static const Loop *start_counted(const Estimate *estimate, const Loop *loop, RegId reg, double *step)
+{
+    const AffineForm next = advanced(estimate, loop, reg);
+    const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
+    const Phi *phi = &def->block->phis.data[def->phi];
+    if (next.term_count != 1 || !next.constant)
+        return NULL;
+    for (size_t i = 0; i < phi->args.count; i++) {
+        if (loop_contains(analyses_loops(estimate->analyses), loop, phi->args.data[i].pred))
+            continue;
+        const AffineForm start = affine_of_reg(analyses_affine(estimate->analyses), phi->args.data[i].reg);
+        for (unsigned t = 0; t < start.term_count; t++) {
+            const AffineTerm *term = &start.terms[t];
+            const bool is_value = term->base == AFFINE_VALUE || term->base == AFFINE_SIGNED;
+            *step = (double)term->coefficient / (double)next.constant;
+            const Loop *first = is_value && *step >= 1 ? counted_loop(estimate, loop, term->reg) : NULL;
+            if (first)
+                return first;
+        }
+    }
+    return NULL;
+}
+
 Continuation estimate_continuation(const Estimate *estimate, const Loop *loop)
 {
     const Walk walk = deciding_values(estimate, loop);
@@ -187,6 +244,11 @@ Continuation estimate_continuation(const Estimate *estimate, const Loop *loop)
         RegId value = REG_NONE;
         if (def->inst || def->block != loop->header)
             continue;
+        found.first = start_counted(estimate, loop, phi, &found.step);
+        found.is_counted = found.first != NULL;
+        if (found.is_counted)
+            return found;
+        found.step = 1;
         found.first = start_decided(estimate, loop, def, &value);
         if (!found.first)
             continue;

@@ -31,6 +31,7 @@ typedef struct Continuation {
     const Loop *first;     /* NULL: the loop begins anew */
     RegId phi, first_phi;  /* the values, in the headers of both loops; REG_NONE: the first one is not known */
     double step;           /* iterations of this loop in one of the first one */
+    bool is_counted;       /* it begins where the number of iterations of the first one, computed before it, leads */
 } Continuation;
 
 /* The iterations that are left for a loop, or for those that continue it, over all that enter the first of them. */
@@ -116,6 +117,8 @@ void estimate_learn_guards(Estimate *estimate);
 Share estimate_share(Estimate *estimate, RegId predicate, bool value, const Block *at);
 /* The share that goes to one of the block's two successors; the other may be NULL, for the end of the kernel. */
 Share estimate_side(Estimate *estimate, const Block *block, const Block *to, const Block *other);
+/* True if the condition of the block's branch depends on a vote of all threads about the bounds of the data. */
+bool estimate_is_vote(const Estimate *estimate, const Block *block);
 /* The share of the thread blocks that go on after a conditional exit. If k blocks of the grid are merged into one, one
  * of each k blocks goes on (opt/coarsen/index.c): the one whose index modulo k equals the chosen number. */
 double estimate_staying(const Estimate *estimate, const Block *block);

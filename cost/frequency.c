@@ -98,6 +98,8 @@ static double left_over(const Estimate *estimate, const Loop *loop, const Loop *
     const double known = estimate_known_iterations(estimate, loop);
     if (known > 0)
         return fmax(0, iterations - known * entries);
+    if (estimate->continuations[continuer->index].is_counted)
+        return entries > 0 ? iterations - floor(iterations / entries) * entries : iterations;
     if (step > 1)
         return fmin(iterations, entries * (step - 1) / (2 * step));
     const double half = iterations / 2;
@@ -196,6 +198,31 @@ static bool is_back_edge(const LoopForest *loops, const Block *from, const Block
     return false;
 }
 
+/* The loop whose rest 'rest' is the header of, if control comes by 'tiles' to that loop, and not by 'rest'; NULL:
+ * none. */
+static const Loop *tiled_loop(const Estimate *estimate, const Block *tiles, const Block *rest)
+{
+    const Loop *loop = loop_headed(analyses_loops(estimate->analyses), rest);
+    const Continuation *continuation = loop ? &estimate->continuations[loop->index] : NULL;
+    const bool is_rest = continuation && continuation->is_counted &&
+                         dominance_has(analyses_dominance(estimate->analyses), tiles, continuation->first->header);
+    return is_rest ? continuation->first : NULL;
+}
+
+/* The share that goes to one side of a branch before a staged loop, of which the other leads past the tiles: all, if
+ * there are rounds enough for one, except at the edge of the data where all threads have to be inside. */
+static bool share_of_tiles(Estimate *estimate, const Block *block, const Block *to, const Block *other, double *share)
+{
+    const Loop *into = tiled_loop(estimate, to, other), *past = tiled_loop(estimate, other, to);
+    const Loop *loop = into ? into : past;
+    if (!loop)
+        return false;
+    const bool is_outside = estimate->at_edge && estimate_is_vote(estimate, block);
+    const bool is_staged = !is_outside && total_iterations(estimate, loop) >= 1;
+    *share = is_staged == (into != NULL);
+    return true;
+}
+
 /* The flow from the block to one of its successors; 'other' is the second one, if there are two. */
 static Flow flow_to(Estimate *estimate, const Block *block, const Block *to, const Block *other, unsigned successors)
 {
@@ -211,7 +238,10 @@ static Flow flow_to(Estimate *estimate, const Block *block, const Block *to, con
     Share share = {1.0 / successors, 1.0 / successors};
     /* With one successor, a branch leads to where the block would go on anyway. */
     const Inst *last = block->last;
-    if (estimate_may_exit(block) || (successors == 2 && inst_is_guarded(last)))
+    double staged;
+    if (successors == 2 && inst_is_guarded(last) && share_of_tiles(estimate, block, to, other, &staged))
+        share = (Share){staged, staged};
+    else if (estimate_may_exit(block) || (successors == 2 && inst_is_guarded(last)))
         share = estimate_side(estimate, block, to, other);
     return (Flow){flow->threads * share.threads, flow->warps * share.warps};
 }

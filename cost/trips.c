@@ -40,9 +40,10 @@ static bool induction(const Estimate *estimate, const Loop *loop, RegId reg, int
     const Block *header = loop->header;
     for (size_t i = 0; i < header->phis.count; i++) {
         const Phi *phi = &header->phis.data[i];
-        if (phi->dst != reg || phi->args.count != 2)
+        const bool is_entered_twice = estimate->continuations && estimate->continuations[loop->index].is_counted;
+        if (phi->dst != reg || (phi->args.count != 2 && !is_entered_twice))
             continue;
-        for (unsigned k = 0; k < 2; k++) {
+        for (size_t k = 0; k < phi->args.count; k++) {
             AffineForm next = affine_of_reg(affine, phi->args.data[k].reg);
             bool advances = next.term_count == 1 && next.terms[0].coefficient == 1 && next.terms[0].reg == reg &&
                             (next.terms[0].base == AFFINE_VALUE || next.terms[0].base == AFFINE_SIGNED);

@@ -13,7 +13,7 @@ case "$BUILD" in
 esac
 
 # kind:percentage of the cases that may be wrong
-for one in loop:0 jam:3 reuse:3 random:5; do
+for one in loop:0 jam:3 reuse:3 random:5 stage:3; do
     IFS=: read -r kind most <<<"$one"
     said="$("$BUILD/tests/work-check" -k "$kind" -m "$most" "1,$seeds" 2>&1)"
     status=$?
@@ -38,4 +38,23 @@ for one in corpus/reduce/reduce.sm_90.ptx:reduce_sum:256,1,1 corpus/saxpy/saxpy.
     grep -qE '^[1-9][0-9]* done' <<<"$said" || problems="nothing was checked: $said"
     result "$kernel" "$problems"
 done
+
+# Tiles of a loop take all its rounds that they can: with tiles, the estimate of a naive product has fewer global
+# sectors, because it reads shared memory instead, and no more instructions.
+# $1: file. Prints instructions, sectors loaded and accesses to shared memory, for each thread.
+estimated() {
+    "${PTXOPT:?}" cost -q -assembler none -estimate -report-format json "$1" "${naive%.sm_90.ptx}.launch.json" |
+        python3 -c 'import json, sys
+each = json.load(sys.stdin)["cost"]["per_original_thread"]
+print(each["instructions"], each["sectors_loaded"], each["shared_accesses"])'
+}
+naive=corpus/matmul_naive/matmul_naive.sm_90.ptx
+"$PTXOPT" -q -assembler none -memory stage -block 16,16 "$naive" -o "$TEST_TMP/tiles.ptx"
+problems="$(awk -v before="$(estimated "$naive")" -v after="$(estimated "$TEST_TMP/tiles.ptx")" 'BEGIN {
+    split(before, x)
+    split(after, y)
+    if (!(y[1] > 0.8 * x[1] && y[1] < x[1] && y[2] < 0.85 * x[2] && y[3] > 30))
+        printf "%s became %s", before, after
+}')"
+result "tiles take the rounds" "$problems"
 exit "$failed"

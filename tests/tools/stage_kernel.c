@@ -229,7 +229,7 @@ static void make_loop(Maker *m)
             make_branch(m);
         make_load(m, l);
     }
-    line(&m->to, "add.u32 %%round, %%round, 1;");
+    line(&m->to, "add.u32 %%round, %%round, 1; add.rn.f32 %%work, %%work, 0f3f800000;");
     if (m->counts_down)
         line(&m->to, "add.s32 %%i, %%i, -%u; setp.ne.s32 %%more, %%i, 0; @%%more bra LOOP;", m->step);
     else
@@ -242,6 +242,7 @@ static void make_code(Maker *m)
     for (unsigned l = 0; l < m->load_count; l++)
         line(&m->to, "ld.param.u64 %%buffer%u, [buffer%u];", l, l);
     line(&m->to, "ld.param.u64 %%out, [out]; ld.param.u32 %%n, [n]; mov.u32 %%sum, 1;");
+    line(&m->to, "mov.f32 %%work, 0f00000000;");
     line(&m->to, "ld.param.u32 %%limit0, [limit0]; ld.param.u32 %%limit1, [limit1];");
     make_coordinates(m);
     if (m->own_rounds)
@@ -259,6 +260,7 @@ static void make_code(Maker *m)
         line(&m->to, "add.u32 %%outer, %%outer, 1; setp.lt.u32 %%more, %%outer, 3; @%%more bra OUTER;");
     }
     buf_puts(m->to.out, "AFTER:\n");
+    line(&m->to, "cvt.rzi.u32.f32 %%v, %%work; add.u32 %%sum, %%sum, %%v;");
     if (m->has_shared && m->guard != GUARD_EXIT && m->guard != GUARD_LOADED)
         make_shared(m);
     line(&m->to, "st.global.u32 [%%result], %%sum;");
@@ -344,7 +346,7 @@ static void print_head(Buf *text)
                LOADS, LOADS);
     buf_printf(text, "\t.reg .b32 %%first<%d>, %%stride<%d>, %%v<4>, %%g<3>, %%x<3>, %%limit<2>, %%v, %%sum, %%n;\n",
                LOADS, LOADS);
-    buf_puts(text, "\t.reg .b32 %i, %end, %round, %all, %outer;\n\t.reg .b16 %h<4>;\n"
+    buf_puts(text, "\t.reg .b32 %i, %end, %round, %all, %outer;\n\t.reg .b16 %h<4>;\n\t.reg .f32 %work;\n"
                    "\t.reg .pred %guard<2>, %none, %more, %odd;\n");
 }
 

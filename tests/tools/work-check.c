@@ -4,18 +4,20 @@
  *     work-check [-v] [-d FOLDER] [-k KIND] [-w WAY] [-m PERCENT] SEED,COUNT
  *     work-check [-v] [-w WAY] FILE.ptx KERNEL X,Y,Z
  *
- * Transforms random kernels of four kinds (or of one, -k), each in several ways (or in one, -w: "x2", "x4y2:unit+fast",
- * "bx2", "uj3"), or the kernel of a file, whose blocks have the size given. Estimates both forms without a launch, and
- * the changed form a second time from its text, which is what "ptxopt cost -estimate" sees. Prints the cases whose
- * sums differ by more than the tolerance below; at the end the numbers of cases, and the means of after over before. -d
- * keeps wrong outputs. Exit status 1 if more cases were wrong than the percentage that -m allows (0): estimates are
- * approximate for loops that are left in several ways, all of which are assumed to be taken equally often. */
+ * Transforms random kernels of five kinds (or of one, -k), each in several ways (or in one, -w: "x2", "bx2", "uj3",
+ * "x4y2:unit+fast", "x2stage", "vectors"), or the kernel of a file, whose blocks have the size given. Estimates both
+ * forms without a launch, and the changed form a second time from its text, which is what "ptxopt cost -estimate" sees.
+ * Prints the cases whose sums differ by more than the tolerance below; at the end the numbers of cases, and the means
+ * of after over before. -d keeps wrong outputs. Exit status 1 if more cases were wrong than the percentage that -m
+ * allows (0): estimates are approximate for loops that are left in several ways, all of which are assumed to be taken
+ * equally often. */
 #include "jam_kernel.h"
 #include "loop_kernel.h"
 #include "parse_text.h"
 #include "random_kernel.h"
 #include "reuse_kernel.h"
 #include "seeds.h"
+#include "stage_kernel.h"
 
 #include "cost/cost.h"
 #include "emit/emit.h"
@@ -42,6 +44,7 @@ enum { BLOCKS = 2880 };
 typedef struct Totals {
     double sums[WORK_KINDS];
     double alike[WORK_KINDS]; /* of these: done in the same way by all threads, so once where they are merged */
+    bool has_tiles;           /* the form's, or that of the form that it is compared with */
     bool has_irreducible;     /* loops with several entries, through which estimates do not follow the flow */
 } Totals;
 
@@ -62,12 +65,13 @@ typedef struct Kind {
 
 static const Kind kinds[] = {
     {"random", random_kernel, true}, {"loop", loop_kernel, false}, {"jam", jam_kernel, false},
-    {"reuse", reuse_kernel, true}};
+    {"reuse", reuse_kernel, true}, {"stage", stage_kernel, true}};
 
 static const char *const ways[] = {
     "x2",    "x4",      "y2",            "x2y2",          "x2:unit", "x4:unit",        "y2:unit",
     "x4:8",  "x2+fast", "x4+sequential", "x2+predicated", "bx2",     "by2",            "bx4:unit+fast",
     "x2bx2", "gx2",     "uj2",           "uj3",           "x2uj2",   "bx3+sequential", "x2y2:unit+fast",
+    "stage", "x2stage", "y2stage:unit",  "bx2stage",      "vectors",
 };
 
 typedef struct Way {
@@ -83,6 +87,16 @@ static bool way_read(const char *text, const char *loop, Way *way)
     unsigned *factors = coarsening->shape.threads;
     while (*at && *at != ':' && *at != '+') {
         char *end = NULL;
+        if (strncmp(at, "stage", 5) == 0) {
+            way->request.staging.wanted = true;
+            at += 5;
+            continue;
+        }
+        if (strncmp(at, "vectors", 7) == 0) {
+            way->request.vectors = true;
+            at += 7;
+            continue;
+        }
         if (strncmp(at, "uj", 2) == 0) {
             way->jam = (UnrollJam){loop, (unsigned)strtoul(at + 2, &end, 10)};
             way->request.jams = &way->jam;
@@ -105,14 +119,15 @@ static bool way_read(const char *text, const char *loop, Way *way)
     return !form || guard_form_read(form + 1, &coarsening->guards);
 }
 
-/* The kind of work that the instruction does, and how much at each execution; 0: none. */
-static double work_kind(const Inst *inst, Pipe pipe, Work *kind)
+/* The kind of work that the instruction does, and how much at each execution; 0: none. With tiles, accesses to shared
+ * memory are those of the tiles, too, and do not count. */
+static double work_kind(const Inst *inst, Pipe pipe, bool has_tiles, Work *kind)
 {
     Access access;
     *kind = WORK_FLOATING;
     if (!inst_access(inst, &access))
         return pipe == PIPE_FP32 || pipe == PIPE_FP64;
-    if (access.space == SPACE_LOCAL || access.space == SPACE_PARAM)
+    if (access.space == SPACE_LOCAL || access.space == SPACE_PARAM || (has_tiles && access.space == SPACE_SHARED))
         return 0;
     *kind = access.kind == ACCESS_LOAD ? WORK_LOADED : access.kind == ACCESS_STORE ? WORK_STORED : WORK_ATOMIC;
     return *kind == WORK_ATOMIC ? 1 : access.bytes;
@@ -121,7 +136,7 @@ static double work_kind(const Inst *inst, Pipe pipe, Work *kind)
 static void add_work(const Inst *inst, const InstProfile *profile, bool is_alike, Totals *totals)
 {
     Work kind;
-    const double work = work_kind(inst, profile->unit.pipe, &kind) * profile->threads;
+    const double work = work_kind(inst, profile->unit.pipe, totals->has_tiles, &kind) * profile->threads;
     totals->sums[kind] += work;
     totals->alike[kind] += is_alike ? work : 0;
 }
@@ -142,23 +157,23 @@ static bool is_alike(Analyses *analyses, const Inst *inst, const Way *way)
     return alike;
 }
 
-/* The work of the form, and of an input also what merging does once; false if it has no body form. */
+/* The work of the form, and of an input (is_input) also what merging does once; false if it has no body form. */
 static bool work_of(const FunctionForm *form, const unsigned block[3], const LaunchChange *change, const Way *way,
-                    Totals *totals)
+                    bool is_input, Totals *totals)
 {
     Arena *arena = arena_new();
     const char *error = NULL;
     const AssumedLaunch launch = {.block = {block[0], block[1], block[2]}, .blocks = BLOCKS};
     const Profile *profile = profile_estimate(arena, form, &launch, change, &error);
     Body *body = form->body ? body_clone(form->body) : body_build((Function *)form->function, &error);
-    *totals = (Totals){0};
+    *totals = (Totals){.has_tiles = way->request.staging.wanted};
     if (profile && !body->ssa)
         body_to_ssa(body);
     Analyses *analyses = profile ? analyses_new(body) : NULL;
     size_t i = 0;
     for (size_t b = 0; profile && b < body->blocks.count; b++)
         for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
-            add_work(inst, &profile->instructions[i++], way && is_alike(analyses, inst, way), totals);
+            add_work(inst, &profile->instructions[i++], is_input && is_alike(analyses, inst, way), totals);
     require(!profile || i == profile->instruction_count);
     totals->has_irreducible = profile && analyses_loops(analyses)->has_irreducible;
     analyses_free(analyses);
@@ -167,7 +182,9 @@ static bool work_of(const FunctionForm *form, const unsigned block[3], const Lau
     return profile != NULL;
 }
 
-static bool is_conserved(Check *check, const Totals *before, const Totals *after, const char *name, bool speculates)
+/* 'merges': replicas or iterations become one, which shares arithmetic; 'speculates': and does some in any case. */
+static bool is_conserved(Check *check, const Totals *before, const Totals *after, const char *name, bool merges,
+                         bool speculates)
 {
     bool good = true;
     for (unsigned k = 0; k < WORK_KINDS; k++) {
@@ -178,7 +195,8 @@ static bool is_conserved(Check *check, const Totals *before, const Totals *after
         if (speculates && k == WORK_FLOATING)
             continue;
         const double lost = x > 0 ? before->alike[k] / x : 0;
-        if (!(ratio >= least[k] * (1 - lost) && ratio <= most[k])) {
+        const double lowest = k == WORK_FLOATING && !merges ? least[WORK_STORED] : least[k] * (1 - lost);
+        if (!(ratio >= lowest && ratio <= most[k])) {
             printf("%s: WRONG: %s: %.4g times\n", name, work_names[k], ratio);
             good = false;
         }
@@ -198,8 +216,9 @@ static void compare(Check *check, Arena *arena, const KernelResult *result, cons
     const LaunchChange change = kernel_launch_change(result);
     const FunctionForm input = {.function = result->kernel}, output = kernel_form(result);
     /* Elsewhere, arithmetic that a condition guards may be done in any case. */
-    const bool speculates = !strstr(name, "sequential");
-    if (!work_of(&input, block, NULL, way, &before) || !work_of(&output, block, &change, NULL, &after))
+    const bool merges = way->request.coarsen || way->request.jam_count || way->request.vectors;
+    const bool speculates = merges && !strstr(name, "sequential");
+    if (!work_of(&input, block, NULL, way, true, &before) || !work_of(&output, block, &change, way, false, &after))
         return;
     if (before.has_irreducible)
         return;
@@ -207,11 +226,11 @@ static void compare(Check *check, Arena *arena, const KernelResult *result, cons
     Module *module = parse_text("changed.ptx", buf_text(text), text->length);
     require(module);
     const FunctionForm parsed = {.function = module_find_function(module, result->kernel->name)};
-    if (!work_of(&parsed, block, &change, NULL, &written))
+    if (!work_of(&parsed, block, &change, way, false, &written))
         return;
-    const bool good = is_conserved(check, &before, &after, name, speculates);
+    const bool good = is_conserved(check, &before, &after, name, merges, speculates);
     const char *of_text = arena_printf(arena, "%s, text", name);
-    check->wrong += !is_conserved(check, &before, &written, of_text, speculates) || !good;
+    check->wrong += !is_conserved(check, &before, &written, of_text, merges, speculates) || !good;
     arena_free(module->arena);
 }
 
@@ -243,7 +262,10 @@ static void check_way(Check *check, Module *module, const char *name, const char
     memcpy(way.request.block, block, sizeof way.request.block);
     KernelResult result = {0};
     pipeline_run(arena, kernel, &way.request, &options, &result);
-    const bool is_done = way.request.coarsen ? result.coarsening == OUTCOME_DONE : kernel_is_jammed(&result);
+    const bool is_done = (!way.request.coarsen || result.coarsening == OUTCOME_DONE) &&
+                         (!way.request.jam_count || kernel_is_jammed(&result)) &&
+                         (!way.request.staging.wanted || stage_count(&result.staged) > 0) &&
+                         (!way.request.vectors || result.vectors == OUTCOME_DONE);
     if (is_done) {
         Buf printed = {0};
         const unsigned wrong = check->wrong;
