@@ -111,7 +111,7 @@ static void launch(Contract *contract, unsigned blocks)
 {
     unsigned grid[3] = {blocks, 1, 1}, block[3] = {128, 1, 1}, shared = 0;
     Timing timing;
-    const Contract *form = launch_begin(contract, grid, block, &shared, NULL, LAUNCH_PLAIN, &timing);
+    const Contract *form = launch_begin(contract, grid, block, &shared, NULL, NULL, LAUNCH_PLAIN, &timing);
     now += form ? 0.001 * (1 + (double)((char *)form->other - kernels)) : 0.002;
     launch_end(contract, &timing, 0);
 }

@@ -153,6 +153,15 @@ typedef struct AssumedLaunch {
 Profile *profile_estimate(Arena *arena, const FunctionForm *form, const AssumedLaunch *launch,
                           const LaunchChange *change, const char **error);
 
+/* A scalar parameter of 32 bits that sets how often all loops of unknown length go round. */
+typedef struct TripParameter {
+    unsigned index; /* among the kernel's parameters, from 0 */
+    double slope;   /* the trips of the innermost loop for each unit of its value */
+} TripParameter;
+
+/* False if there is none, or other values than one parameter count. */
+bool trip_parameter_find(const Function *kernel, TripParameter *found);
+
 /* Copies the sectors that the grid and the blocks touch from the estimate of the original to the estimate of a changed
  * form, which touches the same data. A merged block touches no more than its original blocks together, and no less than
  * their share of the grid's sectors. Counts stay. */

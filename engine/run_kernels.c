@@ -340,6 +340,7 @@ static void prefer_loops_alone(Run *run, KernelReport *kernel, const KernelReque
         kernel->choice.trials[i].chosen = false;
     kernel->choice.speedup = 0;
     kernel->choice.pays_from = 0;
+    kernel->choice.pays = (PaysTable){.count = 0};
     kernel->request = *plain;
     kernel->loops_choice = alone;
 }

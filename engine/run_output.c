@@ -36,6 +36,22 @@ static void print_pays(const KernelReport *kernel, Buf *out)
                (unsigned)PAYS_MAGIC, (unsigned)PAYS_FORMAT, kernel->choice.pays_from);
 }
 
+/* The same for those that depend on a parameter. */
+static void print_trips(const KernelReport *kernel, Buf *out)
+{
+    const PaysTable *table = &kernel->choice.pays;
+    uint32_t words[TRIPS_WORDS] = {TRIPS_MAGIC, TRIPS_FORMAT, table->parameter, table->count};
+    for (unsigned i = 0; i < table->count; i++) {
+        words[5 + 2 * i] = table->points[i].value;
+        words[6 + 2 * i] = table->points[i].threads;
+    }
+    const Name name = kernel->result.kernel->name;
+    buf_printf(out, ".visible .global .align 4 .u32 __ptxopt_trips_%s[%d] = {", name, TRIPS_WORDS);
+    for (unsigned i = 0; i < TRIPS_WORDS; i++)
+        buf_printf(out, "%s%u", i ? ", " : "", words[i]);
+    buf_puts(out, "};\n");
+}
+
 static bool has_forms(const Run *run)
 {
     for (size_t i = 0; i < run->report.kernel_count; i++)
@@ -64,6 +80,8 @@ void print_module(const Run *run, Products *products)
             print_original(kernel->result.kernel, source, &products->printed);
         if (kernel->choice.pays_from && (kernel->form_count || kernel->result.coarsening == OUTCOME_DONE))
             print_pays(kernel, &products->printed);
+        if (kernel->choice.pays_from && kernel->choice.pays.count && kernel->result.coarsening == OUTCOME_DONE)
+            print_trips(kernel, &products->printed);
     }
     products->ptx = buf_text(&products->printed);
     products->ptx_length = products->printed.length;

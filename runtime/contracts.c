@@ -117,13 +117,19 @@ static bool copy_words(const Driver *driver, Contract *contract, uint64_t addres
     return size == sizeof contract->words && copy_variable(driver, contract->words, address, size);
 }
 
-/* Reads the size of the grid from which on the coarsened form pays; if that cannot be read, it always does. */
+/* Reads the size of the grid from which on the coarsened form pays, also by the value of a parameter; if that cannot be
+ * read, it always does. */
 static void read_pays(const Driver *driver, void *module, void *library, Contract *contract)
 {
     uint64_t address = 0;
     size_t size = find_variable(driver, module, library, "__ptxopt_pays_", contract->kernel, &address);
     if (size != sizeof contract->pays || !copy_variable(driver, contract->pays, address, size))
         memset(contract->pays, 0, sizeof contract->pays);
+    size = 0;
+    if (contract->pays[0])
+        size = find_variable(driver, module, library, "__ptxopt_trips_", contract->kernel, &address);
+    if (size != sizeof contract->trips || !copy_variable(driver, contract->trips, address, size))
+        memset(contract->trips, 0, sizeof contract->trips);
 }
 
 void *variable_read(const Driver *driver, void *module, void *library, const char *prefix, const char *kernel,
@@ -241,7 +247,8 @@ bool contract_same(const Contract *one, const Contract *other)
            strcmp(one->kernel, other->kernel) == 0 && one->is_coarsened == other->is_coarsened &&
            one->is_beside == other->is_beside && one->other == other->other &&
            memcmp(one->words, other->words, sizeof one->words) == 0 &&
-           memcmp(one->pays, other->pays, sizeof one->pays) == 0;
+           memcmp(one->pays, other->pays, sizeof one->pays) == 0 &&
+           memcmp(one->trips, other->trips, sizeof one->trips) == 0;
 }
 
 void contract_free(Contract *contract)
@@ -304,10 +311,11 @@ static unsigned multiprocessors(const Driver *driver)
 }
 
 /* True if the coarsened form is faster in this launch of the original, or there is no choice. */
-static bool pays(const Contract *contract, const unsigned grid[3], const unsigned block[3])
+static bool pays(const Contract *contract, const LaunchShape *shape, void *const *parameters)
 {
     return !contract->other || !contract->pays[0] ||
-           ptxopt_launch_pays(contract->pays, grid, block, multiprocessors(contract->driver));
+           ptxopt_launch_pays_for(contract->pays, contract->trips, shape->grid, shape->block,
+                                  multiprocessors(contract->driver), parameters);
 }
 
 /* Asks the driver for that much dynamic shared memory for the coarsened kernel, and at each launch, because the program
@@ -348,9 +356,10 @@ static void shape_put(const LaunchShape *shape, unsigned grid[3], unsigned block
 }
 
 /* False, with the reason, if the launch is to run the original. */
-static bool shape_adapt(const Contract *contract, LaunchShape *shape, char *why, size_t why_size)
+static bool shape_adapt(const Contract *contract, LaunchShape *shape, void *const *parameters, char *why,
+                        size_t why_size)
 {
-    if (!pays(contract, shape->grid, shape->block)) {
+    if (!pays(contract, shape, parameters)) {
         snprintf(why, why_size, "it would be slower");
         return false;
     }
@@ -381,13 +390,14 @@ static void count(Contract *contract, bool is_adapted)
 }
 
 /* The predicted form of a launch, or the only one. */
-static Contract *decide_by_contract(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared)
+static Contract *decide_by_contract(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared,
+                                    void *const *parameters)
 {
     char why[256];
     LaunchShape adapted = shape_of(grid, block, *shared);
     if (!contract->is_coarsened)
         return NULL;
-    bool fits = shape_adapt(contract, &adapted, why, sizeof why);
+    bool fits = shape_adapt(contract, &adapted, parameters, why, sizeof why);
     if (fits && !grow_shared(contract, adapted.shared)) {
         fits = false;
         snprintf(why, sizeof why, "it needs %zu bytes of dynamic shared memory, which the driver refuses",
@@ -404,17 +414,17 @@ static Contract *decide_by_contract(Contract *contract, unsigned grid[3], unsign
 /* The form that is known, or whose turn it is; the predicted one if there is no choice. 'timing': NULL if the launch is
  * not timed. */
 static Contract *decide_in_turn(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared,
-                                void *stream, Timing *timing)
+                                void *const *parameters, void *stream, Timing *timing)
 {
     if (!contract || !contract->tuning)
-        return contract ? decide_by_contract(contract, grid, block, shared) : NULL;
+        return contract ? decide_by_contract(contract, grid, block, shared, parameters) : NULL;
     const LaunchShape launch = shape_of(grid, block, *shared);
     LaunchShape adapted;
     const int number = timing ? tuning_turn(contract, &launch, &adapted, stream, timing)
                               : tuning_known(contract, &launch, &adapted);
     Contract *form = number > 0 ? tuning_form(contract->tuning, (unsigned)number) : NULL;
     if (number < 0)
-        return decide_by_contract(contract, grid, block, shared);
+        return decide_by_contract(contract, grid, block, shared, parameters);
     if (form && !grow_shared(form, adapted.shared)) {
         tuning_drop(contract, timing, &launch, (unsigned)number);
         form = NULL;
@@ -437,13 +447,13 @@ LaunchKind launch_kind(const void *attributes, unsigned count)
     return count ? LAUNCH_SPECIAL : LAUNCH_PLAIN;
 }
 
-Contract *launch_begin(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared, void *stream,
-                       LaunchKind kind, Timing *timing)
+Contract *launch_begin(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared,
+                       void *const *parameters, void *stream, LaunchKind kind, Timing *timing)
 {
     timing->shape = NULL;
     if (kind == LAUNCH_RESIDENT)
-        return launch_decide_resident(contract, grid, block, shared);
-    return decide_in_turn(contract, grid, block, shared, stream, kind == LAUNCH_PLAIN ? timing : NULL);
+        return launch_decide_resident(contract, grid, block, shared, parameters);
+    return decide_in_turn(contract, grid, block, shared, parameters, stream, kind == LAUNCH_PLAIN ? timing : NULL);
 }
 
 void launch_end(Contract *contract, Timing *timing, int error)
@@ -452,9 +462,10 @@ void launch_end(Contract *contract, Timing *timing, int error)
         tuning_end(contract, timing, error);
 }
 
-Contract *launch_decide(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared)
+Contract *launch_decide(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared,
+                        void *const *parameters)
 {
-    return decide_in_turn(contract, grid, block, shared, NULL, NULL);
+    return decide_in_turn(contract, grid, block, shared, parameters, NULL, NULL);
 }
 
 /* True if all blocks of the form's launch are on the device at once. */
@@ -469,16 +480,17 @@ static bool is_resident(const Contract *form, const LaunchShape *launch)
 }
 
 /* The program may have chosen the grid by a query, which was about the predicted form. */
-Contract *launch_decide_resident(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared)
+Contract *launch_decide_resident(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared,
+                                 void *const *parameters)
 {
     if (!contract || !contract->tuning)
-        return launch_decide(contract, grid, block, shared);
+        return launch_decide(contract, grid, block, shared, parameters);
     const LaunchShape launch = shape_of(grid, block, *shared);
     LaunchShape adapted;
     const int number = tuning_known(contract, &launch, &adapted);
     Contract *form = number > 0 ? tuning_form(contract->tuning, (unsigned)number) : NULL;
     if (!form || !grow_shared(form, adapted.shared) || !is_resident(form, &adapted))
-        return decide_by_contract(contract, grid, block, shared);
+        return decide_by_contract(contract, grid, block, shared, parameters);
     shape_put(&adapted, grid, block, shared);
     count(contract, true);
     return form;
@@ -570,7 +582,7 @@ void *query_launch(const Contract *contract, unsigned grid[3], unsigned block[3]
     LaunchShape adapted = shape_of(grid, block, *shared);
     if (!contract || !contract->is_coarsened)
         return NULL;
-    bool fits = shape_adapt(contract, &adapted, why, sizeof why);
+    bool fits = shape_adapt(contract, &adapted, NULL, why, sizeof why);
     if (fits)
         shape_put(&adapted, grid, block, shared);
     return form_of(contract, fits);

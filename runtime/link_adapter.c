@@ -219,13 +219,15 @@ typedef struct Call {
 } Call;
 
 /* Decides about a launch, which is changed to what the form needs. */
-static Call call_begin(const void *kernel, Dim3 *grid, Dim3 *block, size_t *shared, void *stream, LaunchKind kind)
+static Call call_begin(const void *kernel, Dim3 *grid, Dim3 *block, size_t *shared, void *const *arguments,
+                       void *stream, LaunchKind kind)
 {
     unsigned blocks[3], threads[3], bytes = (unsigned)*shared;
     Call call = {.contract = contract_of(kernel)};
     unpack(grid, blocks);
     unpack(block, threads);
-    call.other = launched_form(launch_begin(call.contract, blocks, threads, &bytes, stream, kind, &call.timing));
+    call.other =
+        launched_form(launch_begin(call.contract, blocks, threads, &bytes, arguments, stream, kind, &call.timing));
     *grid = pack(blocks);
     *block = pack(threads);
     *shared = *shared == (unsigned)*shared ? bytes : *shared;
@@ -262,7 +264,7 @@ static int launch_other_cooperative(void *other, Dim3 grid, Dim3 block, void **a
     int ADAPTED(NAME)(KERNEL kernel, Dim3 grid, Dim3 block, void **arguments, size_t shared, void *stream)             \
     {                                                                                                                  \
         void *own = driver_stream(stream, DEFAULT);                                                                    \
-        Call call = call_begin(kernel, &grid, &block, &shared, own, KIND);                                             \
+        Call call = call_begin(kernel, &grid, &block, &shared, arguments, own, KIND);                                  \
         if (!call.other)                                                                                               \
             return call_end(&call, REAL(NAME)(kernel, grid, block, arguments, shared, stream));                        \
         int error = call_end(&call, OTHER(call.other, grid, block, arguments, shared, own));                           \
@@ -293,7 +295,7 @@ static int launch_other_config(void *other, const LaunchConfig *config, void **a
     {                                                                                                                  \
         LaunchConfig adapted = *config;                                                                                \
         void *own = driver_stream(config->stream, DEFAULT);                                                            \
-        Call call = call_begin(kernel, &adapted.grid, &adapted.block, &adapted.shared, own,                            \
+        Call call = call_begin(kernel, &adapted.grid, &adapted.block, &adapted.shared, arguments, own,                 \
                                launch_kind(config->attributes, config->attribute_count));                              \
         if (!call.other)                                                                                               \
             return call_end(&call, REAL(NAME)(&adapted, kernel, arguments));                                           \
@@ -315,7 +317,7 @@ static bool node_decide(const KernelNode *given, KernelNode *node)
 {
     *node = node_copy(given, false);
     Contract *contract = contract_of(node->function);
-    const Contract *form = launch_decide(contract, node->grid, node->block, &node->shared);
+    const Contract *form = launch_decide(contract, node->grid, node->block, &node->shared, node->arguments);
     if (form)
         node_set_other(&driver, form, node, true);
     return form != NULL;

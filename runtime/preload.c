@@ -181,8 +181,8 @@ static void *launch_target(void *function, const Contract *form)
         unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};                           \
         Timing timing;                                                                                                 \
         Contract *contract = contract_of(function);                                                                    \
-        Contract *form = launch_begin(contract, grid, block, &shared, driver_stream(stream, DEFAULT), LAUNCH_PLAIN,    \
-                                      &timing);                                                                        \
+        Contract *form = launch_begin(contract, grid, block, &shared, arguments, driver_stream(stream, DEFAULT),       \
+                                      LAUNCH_PLAIN, &timing);                                                          \
         function = launch_target(function, form);                                                                      \
         int error = real_##NAME() ? real_##NAME()(function, grid[0], grid[1], grid[2], block[0], block[1], block[2],   \
                                                   shared, stream, arguments, extra)                                    \
@@ -199,7 +199,8 @@ LAUNCH(cuLaunchKernel_ptsz, THREAD_STREAM)
         unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **arguments)                           \
     {                                                                                                                  \
         unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};                           \
-        function = launch_target(function, launch_decide_resident(contract_of(function), grid, block, &shared));       \
+        function =                                                                                                     \
+            launch_target(function, launch_decide_resident(contract_of(function), grid, block, &shared, arguments));   \
         return real_##NAME() ? real_##NAME()(function, grid[0], grid[1], grid[2], block[0], block[1], block[2],        \
                                              shared, stream, arguments)                                                \
                              : NOT_FOUND;                                                                              \
@@ -214,7 +215,7 @@ COOPERATIVE(cuLaunchCooperativeKernel_ptsz)
         DriverConfig adapted = *config;                                                                                \
         Timing timing;                                                                                                 \
         Contract *contract = contract_of(function);                                                                    \
-        Contract *form = launch_begin(contract, adapted.grid, adapted.block, &adapted.shared,                          \
+        Contract *form = launch_begin(contract, adapted.grid, adapted.block, &adapted.shared, arguments,               \
                                       driver_stream(config->stream, DEFAULT),                                          \
                                       launch_kind(config->attributes, config->attribute_count), &timing);              \
         function = launch_target(function, form);                                                                      \
@@ -233,7 +234,7 @@ static KernelNode node_adapted(const KernelNode *given, bool has_kernel)
 {
     KernelNode node = node_copy(given, has_kernel);
     Contract *contract = contract_of(has_kernel && !node.function ? node.kernel : node.function);
-    const Contract *form = launch_decide(contract, node.grid, node.block, &node.shared);
+    const Contract *form = launch_decide(contract, node.grid, node.block, &node.shared, node.arguments);
     if (form)
         node_set_other(&driver, form, &node, has_kernel);
     return node;

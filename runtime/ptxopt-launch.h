@@ -114,6 +114,46 @@ static inline int ptxopt_launch_pays(const uint32_t pays[PTXOPT_PAYS_WORDS], con
     return pays[0] != PTXOPT_PAYS_MAGIC || pays[1] != 1 || threads >= (double)pays[2] * multiprocessors;
 }
 
+/* If a scalar parameter sets how often the loops of the kernel go round, the words of __ptxopt_trips_KERNEL, if there
+ * is such a variable, say the same by the value of that parameter: linear between a few points, constant outside. */
+enum { PTXOPT_TRIPS_WORDS = 16, PTXOPT_TRIPS_MAGIC = 0x50495254, PTXOPT_TRIPS_POINTS = 5 };
+enum { PTXOPT_TRIPS_PARAMETERS = 8192 }; /* more than a kernel can have */
+
+/* True if the words are of a format that is known here. */
+static inline int ptxopt_trips_known(const uint32_t trips[PTXOPT_TRIPS_WORDS])
+{
+    return trips[0] == PTXOPT_TRIPS_MAGIC && trips[1] == 1 && trips[2] < PTXOPT_TRIPS_PARAMETERS && trips[3] >= 1 &&
+           trips[3] <= PTXOPT_TRIPS_POINTS;
+}
+
+/* The threads for each multiprocessor from which on the coarsened form is faster, where the parameter, of 32 bits, has
+ * this value. */
+static inline double ptxopt_trips_threads(const uint32_t trips[PTXOPT_TRIPS_WORDS], int32_t value)
+{
+    const uint32_t *point = trips + 5, *last = point + 2 * (trips[3] - 1);
+    const double at = value;
+    if (at <= point[0])
+        return point[1];
+    for (; point != last; point += 2)
+        if (at < point[2])
+            return point[1] + ((double)point[3] - point[1]) * (at - point[0]) / ((double)point[2] - point[0]);
+    return last[1];
+}
+
+/* The same as ptxopt_launch_pays(), with such words (NULL: there are none) and the launch's parameters, as
+ * cuLaunchKernel takes them (NULL: not known). */
+static inline int ptxopt_launch_pays_for(const uint32_t pays[PTXOPT_PAYS_WORDS],
+                                         const uint32_t trips[PTXOPT_TRIPS_WORDS], const unsigned grid[3],
+                                         const unsigned block[3], unsigned multiprocessors, void *const *parameters)
+{
+    const double threads = (double)grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2];
+    int32_t value;
+    if (!trips || !parameters || !ptxopt_trips_known(trips))
+        return ptxopt_launch_pays(pays, grid, block, multiprocessors);
+    memcpy(&value, parameters[trips[2]], sizeof value);
+    return threads >= ptxopt_trips_threads(trips, value) * multiprocessors;
+}
+
 /* Reads a kernel's contract from a cubin in memory, which may contain anything. 1 if there is one. */
 static inline int ptxopt_contract_from_cubin(const void *cubin, size_t size, const char *kernel,
                                              uint32_t words[PTXOPT_CONTRACT_WORDS])

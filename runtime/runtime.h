@@ -26,6 +26,7 @@ typedef struct Contract {
     bool is_beside;     /* the program's kernel is the original */
     uint32_t words[PTXOPT_CONTRACT_WORDS];
     uint32_t pays[PTXOPT_PAYS_WORDS]; /* zeros: whatever the grid */
+    uint32_t trips[PTXOPT_TRIPS_WORDS]; /* zeros: whatever the parameters */
     void *other;        /* the driver's handle of the other form; or NULL */
     bool is_of_library; /* 'other' is a kernel of a library, not a function of a module */
     const struct Driver *driver;
@@ -62,10 +63,13 @@ void contract_free(Contract *contract);
 /* Decides about one launch, adapts its grid, block and bytes of dynamic shared memory, and counts it. Returns the
  * contract of the form that is to be launched, its 'other', or NULL: the program's own kernel. A launch that the
  * contract forbids ends the program with a message, unless the original kernel was kept. 'contract' may be NULL:
- * nothing is known, as for a kernel that was not coarsened. */
-Contract *launch_decide(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared);
+ * nothing is known, as for a kernel that was not coarsened. 'parameters' are those of the launch, as cuLaunchKernel
+ * takes them, or NULL: not known. */
+Contract *launch_decide(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared,
+                        void *const *parameters);
 /* The same for a launch whose blocks must all be on the device at once. */
-Contract *launch_decide_resident(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared);
+Contract *launch_decide_resident(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared,
+                                 void *const *parameters);
 
 typedef enum LaunchKind {
     LAUNCH_PLAIN,
@@ -91,8 +95,8 @@ typedef struct Timing {
     void *events[2], *stream;
     unsigned long long context; /* a number that is not used again once the context is gone */
 } Timing;
-Contract *launch_begin(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared, void *stream,
-                       LaunchKind kind, Timing *timing);
+Contract *launch_begin(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared,
+                       void *const *parameters, void *stream, LaunchKind kind, Timing *timing);
 void launch_end(Contract *contract, Timing *timing, int error);
 /* The handle to launch: that of such a contract's form; NULL: the program's own kernel. */
 static inline void *launched_form(const Contract *form)

@@ -62,7 +62,7 @@ static void add_scenario(Bases *bases, const CostBasis *usual, const Scenario *s
 }
 
 Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Function *kernel, const Launch *launch,
-                const BlockSize *block, uint64_t dynamic_shared, bool launch_decides)
+                const BlockSize *block, uint64_t dynamic_shared, LaunchDecides decides)
 {
     Bases bases = {.count = 0};
     const bool is_known = launch || block_size_total(block);
@@ -71,8 +71,11 @@ Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Fu
         bases.of[bases.count++].basis = cost_basis(arena, sm, device, launch, sizes[i], dynamic_shared);
     bases.usual = is_known ? 0 : AVERAGE_SIZE;
     const CostBasis usual = bases.of[bases.usual].basis;
-    const Scenario *others = launch_decides ? scenarios_of_loops : scenarios;
-    const size_t count = launch_decides ? COUNT_OF(scenarios_of_loops) : COUNT_OF(scenarios);
+    static const size_t counts[] = {[DECIDES_NOTHING] = COUNT_OF(scenarios),
+                                    [DECIDES_BY_GRID] = COUNT_OF(scenarios_of_loops),
+                                    [DECIDES_BY_TRIPS] = 0};
+    const Scenario *others = decides == DECIDES_NOTHING ? scenarios : scenarios_of_loops;
+    const size_t count = counts[decides];
     for (size_t i = 0; !launch && i < count; i++)
         add_scenario(&bases, &usual, &others[i]);
     return bases;

@@ -28,11 +28,18 @@ typedef struct Bases {
     unsigned usual; /* the one with the size that is assumed most */
 } Bases;
 
+/* The facts by which each launch decides when it is made, if the original stays beside the form. */
+typedef enum LaunchDecides {
+    DECIDES_NOTHING,
+    DECIDES_BY_GRID,
+    DECIDES_BY_TRIPS, /* and by the parameter that sets the lengths of all loops */
+} LaunchDecides;
+
 /* With a launch: it alone, which is counted. Without one: launches of many blocks, of the given size or, if that is
- * unknown, of three sizes that are usual for as many dimensions as the kernel has; and launches with other lengths of
- * loops and, unless each launch decides which form it runs, of few blocks. */
+ * unknown, of three sizes that are usual for as many dimensions as the kernel has; and launches of few blocks and with
+ * other lengths of loops, unless each launch decides by them which form it runs. */
 Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Function *kernel, const Launch *launch,
-                const BlockSize *block, uint64_t dynamic_shared, bool launch_decides);
+                const BlockSize *block, uint64_t dynamic_shared, LaunchDecides decides);
 /* Drops launches that differ only in the lengths of loops if the input has no loop of unknown length, which is known
  * once of[0].before is. */
 void bases_drop_alike(Bases *bases);

@@ -27,8 +27,11 @@ static void set_bases(Choice *choice, const ChoiceContext *context, const BlockS
 {
     const Launch *launch = choice_launch(context, choice->kernel->name);
     choice->is_block_known = launch || block_size_total(block);
+    choice->has_trips = choice->launch_decides && !launch && trip_parameter_find(choice->kernel, &choice->trips);
     choice->bases = bases_new(choice->arena, choice->options->sm, &context->device, choice->kernel, launch, block,
-                              choice->request->dynamic_shared, choice->launch_decides);
+                              choice->request->dynamic_shared,
+                              choice->has_trips ? DECIDES_BY_TRIPS
+                              : choice->launch_decides ? DECIDES_BY_GRID : DECIDES_NOTHING);
     for (unsigned i = 0; i < choice->bases.count; i++)
         choice->bases.of[i].basis.poll = context->judge ? &context->judge->poll : NULL;
 }
@@ -218,7 +221,10 @@ static FactorChoice choose(Choice *choice, const ChoiceContext *context)
     if (made.request.coarsen && choice->launch_decides && !launch_of(choice)) {
         const FunctionForm input = {.function = choice->kernel};
         const MeasuredForm form = candidate_form(best, &best->figures);
-        made.pays_from = pays_from(choice->judge, &choice->bases.of[choice->bases.usual], &input, &form);
+        const Basis *usual = &choice->bases.of[choice->bases.usual];
+        if (choice->has_trips)
+            made.pays = pays_by_trips(choice->judge, usual, &input, &form, &choice->trips);
+        made.pays_from = choice->has_trips ? pays_always(&made.pays) : pays_from(choice->judge, usual, &input, &form);
     }
     rank_forms(choice, best, context->ranked, &made);
     for (unsigned i = 0; i < choice->candidate_count; i++)

@@ -35,6 +35,8 @@ typedef struct Choice {
     Bases exact; /* by machine instructions, to confirm the best; set up on first use */
     Risk risk;
     bool launch_decides; /* the original stays beside the form */
+    bool has_trips;      /* and a parameter sets the lengths of loops: */
+    TripParameter trips;
     bool is_block_known; /* otherwise, several sizes are assumed */
     bool reads_block_index[3]; /* along x, y, z; if not, merged blocks would repeat the same work */
     CoarsenTrial *trials;

@@ -308,7 +308,8 @@ MemoryChoice choose_memory(Arena *arena, Function *kernel, const KernelRequest *
                            .options = options,
                            .context = context,
                            .bases = bases_new(arena, options->sm, &context->device, kernel, launch, &block,
-                                              request->dynamic_shared, context->launch_decides)};
+                                              request->dynamic_shared,
+                                              context->launch_decides ? DECIDES_BY_GRID : DECIDES_NOTHING)};
     for (unsigned i = 0; i < search.bases.count; i++)
         search.bases.of[i].basis.poll = context->judge ? &context->judge->poll : NULL;
     MemoryChoice declined = decline(request, MEMORY_UNKNOWN);

@@ -84,6 +84,17 @@ typedef struct RankedForm {
     double speedup; /* predicted */
 } RankedForm;
 
+/* From how many threads of the original launch for each SM on a form pays, by the value of a kernel's parameter: linear
+ * between the points, constant outside. */
+enum { PAYS_POINTS = 5, PAYS_NEVER = UINT32_MAX };
+typedef struct PaysTable {
+    unsigned parameter; /* from 0 */
+    unsigned count;     /* 0: there is none */
+    struct {
+        uint32_t value, threads;
+    } points[PAYS_POINTS];
+} PaysTable;
+
 /* The decision of -coarsen auto. Trials end here: only the request is used to make the form that is installed. */
 typedef struct FactorChoice {
     KernelRequest request; /* the kernel's, with the chosen coarsening, or with none, or refused with the reason */
@@ -97,6 +108,7 @@ typedef struct FactorChoice {
     double speedup;           /* predicted; 0: nothing was chosen */
     Interval interval;        /* of the speedup */
     unsigned pays_from;       /* threads of the original launch for each SM; launches of fewer run the original */
+    PaysTable pays;           /* the same, where the launch's parameters are known */
     CoarsenTrial *trials;
     unsigned trial_count;
     RankedForm *ranked;       /* the best first, whether or not it was chosen; as many as the context asks for */

@@ -187,6 +187,15 @@ static json_t *forms_json(const KernelReport *kernel)
     return forms;
 }
 
+static json_t *pays_json(const PaysTable *table)
+{
+    json_t *points = json_array();
+    for (unsigned i = 0; i < table->count; i++)
+        json_array_append_new(points, json_pack("[I, I]", (json_int_t)table->points[i].value,
+                                                (json_int_t)table->points[i].threads));
+    return json_pack("{s: i, s: o}", "parameter", (int)table->parameter, "points", points);
+}
+
 static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
@@ -224,6 +233,8 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
         json_object_set_new(value, "auto", factor_choice_json(&kernel->choice));
         if (kernel->choice.pays_from)
             json_object_set_new(value, "pays_from_threads_per_sm", json_integer(kernel->choice.pays_from));
+        if (kernel->choice.pays_from && kernel->choice.pays.count)
+            json_object_set_new(value, "pays_by_parameter", pays_json(&kernel->choice.pays));
         json_object_set_new(value, "trials", trials);
     }
     if (kernel->is_tuned)

@@ -229,7 +229,13 @@ static void print_gain(Buf *out, const KernelReport *kernel)
 
 void pays_print(const FactorChoice *choice, Buf *out)
 {
-    if (choice->pays_from)
+    if (choice->pays_from == PAYS_NEVER)
+        buf_printf(out, "; each launch decides by parameter %u and its threads, or runs the original",
+                   choice->pays.parameter + 1);
+    else if (choice->pays_from && choice->pays.count)
+        buf_printf(out, "; launches of fewer than %u threads for each SM decide by parameter %u whether they run the "
+                   "original", choice->pays_from, choice->pays.parameter + 1);
+    else if (choice->pays_from)
         buf_printf(out, "; launches of fewer than %u threads for each SM run the original", choice->pays_from);
 }
 

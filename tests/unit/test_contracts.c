@@ -246,7 +246,7 @@ static void read_failing(void)
 static void launch_odd(void)
 {
     unsigned grid[3] = {5, 1, 1}, block[3] = {63, 1, 1}, shared = 0;
-    launch_decide(coarsened(plain, false), grid, block, &shared);
+    launch_decide(coarsened(plain, false), grid, block, &shared, NULL);
 }
 
 static void test_stops(void **state)
@@ -280,26 +280,26 @@ static void test_decide(void **state)
     (void)state;
     unsigned grid[3] = {5, 4, 1}, block[3] = {64, 1, 1}, shared = 100;
     Contract *contract = coarsened(plain, true);
-    assert_null(launch_decide(contract, grid, block, &shared));
+    assert_null(launch_decide(contract, grid, block, &shared, NULL));
     assert_int_equal(block[0], 32);
     assert_int_equal(shared, 100);
     assert_int_equal(contract->adapted, 1);
     block[0] = 63;
-    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared)), &other_kernel);
+    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared, NULL)), &other_kernel);
     assert_int_equal(block[0], 63);
     assert_int_equal(contract->originals, 1);
     contract_free(contract);
 
     contract = beside(plain);
     block[0] = 64;
-    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared)), &other_kernel);
+    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared, NULL)), &other_kernel);
     assert_int_equal(block[0], 32);
     block[0] = 63;
-    assert_null(launch_decide(contract, grid, block, &shared));
+    assert_null(launch_decide(contract, grid, block, &shared, NULL));
     assert_int_equal(contract->adapted, 1);
     assert_int_equal(contract->originals, 1);
     contract_free(contract);
-    assert_null(launch_decide(NULL, grid, block, &shared));
+    assert_null(launch_decide(NULL, grid, block, &shared, NULL));
 }
 
 /* Dynamic shared memory is rounded up and multiplied; the driver is asked for the most that was ever needed. */
@@ -308,7 +308,7 @@ static void test_shared(void **state)
     (void)state;
     unsigned grid[3] = {5, 4, 1}, block[3] = {64, 1, 1}, shared = 130;
     Contract *contract = coarsened(grid_form, true);
-    assert_null(launch_decide(contract, grid, block, &shared));
+    assert_null(launch_decide(contract, grid, block, &shared, NULL));
     assert_int_equal(grid[1], 2);
     assert_int_equal(shared, 768);
     assert_int_equal(gpu.most_shared, 768);
@@ -316,25 +316,25 @@ static void test_shared(void **state)
     assert_ptr_equal(gpu.set_function, &mm_kernel);
     grid[1] = 4;
     shared = 128;
-    assert_null(launch_decide(contract, grid, block, &shared));
+    assert_null(launch_decide(contract, grid, block, &shared, NULL));
     assert_int_equal(shared, 384);
     assert_int_equal(gpu.most_shared, 768);
     /* More than there is: the original, with what it asked for; what is less is given again. */
     grid[1] = 4;
     shared = 99999;
-    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared)), &other_kernel);
+    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared, NULL)), &other_kernel);
     assert_int_equal(shared, 99999);
     assert_int_equal(grid[1], 4);
     shared = 128;
-    assert_null(launch_decide(contract, grid, block, &shared));
+    assert_null(launch_decide(contract, grid, block, &shared, NULL));
     assert_int_equal(gpu.most_shared, 384);
     /* None is needed; the launch is the original's. */
     int calls = gpu.shared_calls;
     grid[1] = 3;
-    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared)), &other_kernel);
+    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared, NULL)), &other_kernel);
     grid[1] = 4;
     shared = 0;
-    assert_null(launch_decide(contract, grid, block, &shared));
+    assert_null(launch_decide(contract, grid, block, &shared, NULL));
     assert_int_equal(gpu.shared_calls, calls);
     contract_free(contract);
 }
@@ -349,7 +349,7 @@ static void test_shared_of_library(void **state)
     variable(0, "__ptxopt_beside_mm", grid_form, 4 * PTXOPT_CONTRACT_WORDS);
     gpu.kernels[0] = "mm__ptxopt_coarsened";
     Contract *contract = contract_read(&driver, NULL, gpu.library, "mm");
-    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared)), &other_kernel);
+    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared, NULL)), &other_kernel);
     assert_ptr_equal(gpu.set_function, &function_of_other);
     contract_free(contract);
 }
@@ -366,21 +366,50 @@ static void test_pays(void **state)
     gpu.multiprocessors[0] = 2;
     gpu.multiprocessors[1] = 3;
     Contract *contract = contract_read(&driver, gpu.module, NULL, "mm");
-    assert_null(launch_decide(contract, grid, block, &shared)); /* 2,048 threads for two SMs */
+    assert_null(launch_decide(contract, grid, block, &shared, NULL)); /* 2,048 threads for two SMs */
     block[0] = 62;
-    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared)), &other_kernel);
+    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared, NULL)), &other_kernel);
     block[0] = 64;
     gpu.device = 1; /* three SMs: too few threads */
-    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared)), &other_kernel);
+    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared, NULL)), &other_kernel);
     gpu.device = 0;
-    assert_null(launch_decide(contract, grid, block, &shared));
+    assert_null(launch_decide(contract, grid, block, &shared, NULL));
     assert_int_equal(gpu.attribute_calls, 2); /* once for each device */
     contract_free(contract);
     /* Words of another size are not for this reader. */
     gpu.sizes[1] = 12;
     contract = contract_read(&driver, gpu.module, NULL, "mm");
     block[0] = 62;
-    assert_null(launch_decide(contract, grid, block, &shared));
+    assert_null(launch_decide(contract, grid, block, &shared, NULL));
+    contract_free(contract);
+}
+
+/* Launches whose parameters are known decide by the one that sets the lengths of loops. */
+static void test_pays_by_trips(void **state)
+{
+    (void)state;
+    static const uint32_t never[PTXOPT_PAYS_WORDS] = {PTXOPT_PAYS_MAGIC, 1, UINT32_MAX, 0};
+    static const uint32_t trips[PTXOPT_TRIPS_WORDS] = {PTXOPT_TRIPS_MAGIC, 1, 1, 2, 0, 16, UINT32_MAX, 32, 64};
+    unsigned grid[3] = {32, 1, 1}, block[3] = {64, 1, 1}, shared = 0;
+    int length = 8;
+    void *const parameters[] = {&shared, &length};
+    reset();
+    variable(0, "__ptxopt_launch_mm", plain, 4 * PTXOPT_CONTRACT_WORDS);
+    variable(1, "__ptxopt_pays_mm", never, sizeof never);
+    variable(2, "__ptxopt_trips_mm", trips, sizeof trips);
+    gpu.kernels[0] = "mm__ptxopt_original";
+    gpu.multiprocessors[0] = 2;
+    Contract *contract = contract_read(&driver, gpu.module, NULL, "mm");
+    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared, parameters)), &other_kernel);
+    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared, NULL)), &other_kernel);
+    length = 32;
+    assert_null(launch_decide(contract, grid, block, &shared, parameters));
+    assert_int_equal(contract->adapted, 1);
+    assert_int_equal(contract->originals, 2);
+    Contract *other = contract_read(&driver, gpu.module, NULL, "mm");
+    other->trips[3] = 1;
+    assert_false(contract_same(contract, other));
+    contract_free(other);
     contract_free(contract);
 }
 
@@ -549,6 +578,7 @@ int main(void)
         cmocka_unit_test(test_shared),
         cmocka_unit_test(test_shared_of_library),
         cmocka_unit_test(test_pays),
+        cmocka_unit_test(test_pays_by_trips),
         cmocka_unit_test(test_before),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_queries),

@@ -230,6 +230,29 @@ static void launches_are_decided(void **state)
     assert_true(ptxopt_launch_pays(pays, grid, block, 2));
     assert_false(ptxopt_launch_pays(pays, grid, block, 3));
     assert_true(ptxopt_launch_pays(pays, more, block, 3));
+    /* By a parameter: 768 threads for two SMs. */
+    const uint32_t trips[PTXOPT_TRIPS_WORDS] = {TRIPS_MAGIC, TRIPS_FORMAT, 1, 3, 0, 10, UINT32_MAX, 20, 400, 40, 300};
+    int32_t other = 0, value = 5;
+    void *const parameters[] = {&other, &value};
+    assert_int_equal(TRIPS_MAGIC, PTXOPT_TRIPS_MAGIC);
+    assert_int_equal(TRIPS_WORDS, PTXOPT_TRIPS_WORDS);
+    assert_false(ptxopt_launch_pays_for(pays, trips, grid, block, 2, parameters));
+    value = -1;
+    assert_false(ptxopt_launch_pays_for(pays, trips, grid, block, 2, parameters));
+    value = 19; /* between the least and a number that no grid has */
+    assert_false(ptxopt_launch_pays_for(pays, trips, grid, block, 2, parameters));
+    value = 20;
+    assert_false(ptxopt_launch_pays_for(pays, trips, grid, block, 2, parameters));
+    assert_true(ptxopt_trips_threads(trips, 30) == 350);
+    value = 30;
+    assert_true(ptxopt_launch_pays_for(pays, trips, grid, block, 2, parameters));
+    assert_true(ptxopt_trips_threads(trips, INT32_MAX) == 300);
+    value = 5; /* without parameters, or words of another format, the grid alone decides */
+    assert_true(ptxopt_launch_pays_for(pays, trips, grid, block, 2, NULL));
+    const uint32_t unknown[PTXOPT_TRIPS_WORDS] = {TRIPS_MAGIC, 2, 1, 3};
+    const uint32_t many[PTXOPT_TRIPS_WORDS] = {TRIPS_MAGIC, 1, 1, 6};
+    assert_true(ptxopt_launch_pays_for(pays, unknown, grid, block, 2, parameters));
+    assert_true(ptxopt_launch_pays_for(pays, many, grid, block, 2, parameters));
 }
 
 int main(void)

@@ -212,7 +212,7 @@ static int launch(Contract *contract, unsigned threads, void *stream)
 {
     unsigned grid[3] = {8, 1, 1}, block[3] = {threads, 1, 1}, shared = 0;
     Timing timing;
-    const Contract *form = launch_begin(contract, grid, block, &shared, stream, LAUNCH_PLAIN, &timing);
+    const Contract *form = launch_begin(contract, grid, block, &shared, NULL, stream, LAUNCH_PLAIN, &timing);
     const int number = form ? (int)((char *)form->other - kernels) + 1 : 0;
     assert_int_equal(block[0], number == 1 ? threads / 2 : number == 2 ? threads / 4 : threads);
     assert_int_equal(gpu.mode, 0);
@@ -329,7 +329,7 @@ static void test_captured(void **state)
     assert_int_equal(launch_often(contract, 128, 200), 2);
     assert_int_equal(gpu.records, records);
     unsigned grid[3] = {8, 1, 1}, block[3] = {128, 1, 1}, shared = 0; /* a node of a graph */
-    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared)), &kernels[1]);
+    assert_ptr_equal(launched_form(launch_decide(contract, grid, block, &shared, NULL)), &kernels[1]);
     assert_int_equal(block[0], 32);
 }
 
