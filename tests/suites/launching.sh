@@ -123,6 +123,17 @@ runs "shrunk grid, too much" 134 "needs 307200 bytes of dynamic shared memory, w
     LD_PRELOAD="$preload" "$tmp/driver" asks "$tmp/thirds.ptx" 100
 runs "shrunk grid, too much, original kept" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" asks \
     "$tmp/thirds-both.ptx" 100
+# Adapters hand the launch's parameters to the decision: the form would pay in any grid, but never by a parameter.
+{
+    cat "$tmp/both.ptx"
+    echo ".visible .global .align 4 .u32 __ptxopt_pays_reverse[4] = {1497452632, 1, 0, 0};"
+    echo ".visible .global .align 4 .u32 __ptxopt_trips_reverse[16] = {1346982484, 1, 1, 1, 0, 0, 4294967295};"
+} >"$tmp/trips.ptx"
+for way in linked library ex cooperative graph changed any; do
+    runs "preloaded, $way, by a parameter" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" $way "$tmp/trips.ptx" 128
+    result "preloaded, $way, by a parameter: counted" \
+        "$(grep -q "launches: 0 adapted, [1-5] of the original" "$errors" || grep launches "$errors")"
+done
 runs "preloaded into another program" 0 "^hello" LD_PRELOAD="$preload" echo hello
 
 real="$(nvidia_program PTXOPT_REAL_NVCC nvcc)"
