@@ -216,17 +216,18 @@ static bool is_searched(const Run *run, const KernelReport *kernel)
 /* The parts of a search, in their order. */
 typedef enum SearchPart { PART_COARSENING, PART_MEMORY, PART_LOOPS, PART_REGISTERS, PART_COUNT } SearchPart;
 
-/* Begins a part. It shares the time that the parts before it have left with those that follow. */
+/* Begins a part. It may take the time that the parts before it have left, except what is reserved for those that
+ * follow. */
 static void part_begin(Run *run, const KernelReport *kernel, SearchPart part, const char *words)
 {
-    static const double weights[PART_COUNT] = {2, 1, 1, 2};
+    static const double shares[PART_COUNT] = {0, 0.15, 0.1, 0.15};
     const bool wanted[PART_COUNT] = {kernel->is_auto, kernel->is_memory_auto, kernel->is_jam_auto,
                                      kernel->request.reduce};
-    double following = 0, seconds = HUGE_VAL;
+    double reserved = 0, seconds = HUGE_VAL;
     for (unsigned i = part + 1; i < PART_COUNT; i++)
-        following += wanted[i] ? weights[i] : 0;
+        reserved += wanted[i] ? shares[i] : 0;
     if (run->assembler)
-        seconds = assembler_judge_part(&run->judge, weights[part] / (weights[part] + following));
+        seconds = assembler_judge_part(&run->judge, reserved);
     progress_phase(&run->progress, words, seconds);
 }
 
@@ -285,7 +286,7 @@ static void report_begin(Run *run, const KernelReport *kernel)
 {
     enum { SHARE = 10 };
     const double seconds = options_choice_seconds(run->options) / SHARE;
-    const double left = run->assembler ? assembler_judge_part(&run->judge, 1) : 0;
+    const double left = run->assembler ? assembler_judge_part(&run->judge, 0) : 0;
     if (run->assembler)
         assembler_judge_limit(&run->judge, !chooses(kernel) ? HUGE_VAL : left > seconds ? left : seconds);
     progress_phase(&run->progress, "predicting times", HUGE_VAL);

@@ -106,7 +106,7 @@ Candidate *candidate_with_boundary(Choice *choice, Candidate *best)
     if (!best || !choice->judge || !plain->reduce || plain->registers.goal != GOAL_AUTO || !choice->is_block_known ||
         is_over(choice) || !any_may_suffice(choice, best))
         return best;
-    stage_begin(choice, 1);
+    stage_begin(choice, 0);
     progress_continue(choice->progress, "fewer registers in the best forms");
     if (search_boundary(choice, plain, &verdict) && verdict.cost.speedup > 1)
         choice->plain_speedup = verdict.cost.speedup;

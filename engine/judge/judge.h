@@ -11,8 +11,8 @@
 
 /* The time for a search, which has parts that follow each other. */
 typedef struct SearchTime {
-    double end;       /* of all parts, on the monotonic clock; 0: no limit */
-    double part_end;  /* of the part in progress */
+    double begin, end; /* of all parts, on the monotonic clock; end 0: no limit */
+    double part_begin, part_end; /* of the part in progress */
     double stage_end; /* of the stage that it is in */
     bool is_over;     /* the stage's time was over at the last check, or the user has ended the search */
     bool was_late;    /* some stage used up its time */
@@ -53,10 +53,11 @@ void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assemb
 void assembler_judge_close(AssemblerJudge *judge);
 /* limit.c: limits the next search to 'seconds'; infinity: no limit. */
 void assembler_judge_limit(AssemblerJudge *judge, double seconds);
-/* Begins a part of the search, which may take this share of the time that is left, up to 1. Returns its seconds. */
-double assembler_judge_part(AssemblerJudge *judge, double share);
-/* Begins a stage of the part in the same way. */
-void assembler_judge_stage(AssemblerJudge *judge, double share);
+/* Begins a part of the search, which has to leave this share of the whole time to those after it. Returns its
+ * seconds. */
+double assembler_judge_part(AssemblerJudge *judge, double reserved);
+/* Begins a stage, which has to leave this share of the part's time. */
+void assembler_judge_stage(AssemblerJudge *judge, double reserved);
 /* True if the stage's time is over, or the user wants the search to end. */
 bool assembler_judge_is_over(AssemblerJudge *judge);
 /* A poll that asks so, and shows how far the emulator is. */

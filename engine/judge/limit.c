@@ -14,30 +14,31 @@ static double now(void)
 
 void assembler_judge_limit(AssemblerJudge *judge, double seconds)
 {
-    judge->time = (SearchTime){.end = now() + seconds};
+    const double begin = now();
+    judge->time = (SearchTime){.begin = begin, .end = begin + seconds, .part_begin = begin};
     judge->time.part_end = judge->time.stage_end = judge->time.end;
 }
 
-/* The end of what begins now and may take a share of the time until 'end'. */
-static double share_end(double begin, double end, double share)
+/* The end of what has to leave a share of the time. */
+static double end_before(double begin, double end, double reserved)
 {
-    const double left = end > begin ? end - begin : 0;
-    return share < 1 ? begin + left * share : end;
+    return reserved > 0 && !isinf(end) ? end - (end - begin) * reserved : end;
 }
 
-double assembler_judge_part(AssemblerJudge *judge, double share)
+double assembler_judge_part(AssemblerJudge *judge, double reserved)
 {
     SearchTime *time = &judge->time;
-    const double begin = now();
-    time->part_end = time->stage_end = share_end(begin, time->end, share);
+    time->part_begin = now();
+    time->part_end = time->stage_end = end_before(time->begin, time->end, reserved);
     time->is_over = false;
-    return time->end > 0 ? time->part_end - begin : HUGE_VAL;
+    return time->end > 0 ? fmax(0, time->part_end - time->part_begin) : HUGE_VAL;
 }
 
-void assembler_judge_stage(AssemblerJudge *judge, double share)
+void assembler_judge_stage(AssemblerJudge *judge, double reserved)
 {
-    judge->time.stage_end = share_end(now(), judge->time.part_end, share);
-    judge->time.is_over = false;
+    SearchTime *time = &judge->time;
+    time->stage_end = end_before(fmin(time->part_begin, time->part_end), time->part_end, reserved);
+    time->is_over = false;
 }
 
 bool assembler_judge_is_over(AssemblerJudge *judge)

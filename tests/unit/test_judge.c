@@ -445,13 +445,17 @@ static void time_ends(void **state)
     assembler_judge_limit(&judge, 0);
     assert_true(judge.judge.is_over(&judge));
     assert_true(judge.time.was_late);
-    /* A part has a share of what is left. */
+    /* A part leaves a share of the whole, and a stage a share of the part. */
     assembler_judge_limit(&judge, 1000);
-    assert_true(assembler_judge_part(&judge, 0.25) <= 250);
+    assert_true(assembler_judge_part(&judge, 0.75) <= 250);
     assert_false(judge.judge.is_over(&judge));
-    assert_true(assembler_judge_part(&judge, 0) <= 0);
+    assembler_judge_stage(&judge, 0.9);
+    assert_false(judge.judge.is_over(&judge));
+    assembler_judge_stage(&judge, 1);
+    assert_true(judge.judge.is_over(&judge));
+    assert_true(assembler_judge_part(&judge, 1) <= 0);
     assert_true(judge.poll.is_over(judge.poll.context, 0.5));
-    assert_true(assembler_judge_part(&judge, 1) > 900);
+    assert_true(assembler_judge_part(&judge, 0) > 900);
     assert_false(judge.judge.is_over(&judge));
     assert_true(judge.time.was_late);
     arena_free(arena);
