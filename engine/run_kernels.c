@@ -360,6 +360,9 @@ static void complete_memory(Run *run, KernelReport *kernel)
     for (unsigned i = 0; i < kernel->choice.trial_count; i++)
         kernel->choice.trials[i].chosen = false;
     kernel->choice.speedup = 0;
+    /* Which launches it pays for was asked of another form; this one loses in none that was looked at. */
+    kernel->choice.pays_from = 0;
+    kernel->choice.pays.count = 0;
 }
 
 /* Puts the best choices into the request, which is all that remains of the trials. */
