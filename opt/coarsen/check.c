@@ -8,6 +8,7 @@
  * predicted to be as fast, the kernel checks %ntid itself instead, before anything else, and ends with a message: three
  * instructions, across which no register is live. */
 #include "opt/coarsen/internal.h"
+#include "opt/common/ends.h"
 #include "opt/passes.h"
 
 #include <string.h>
@@ -203,7 +204,7 @@ static bool add_check(PassContext *context)
         body_free(body);
         return false;
     }
-    Block *entry = coarsening_add_entry(body), *wrong = body_add_block(body, NULL), *first = body_add_block(body, NULL),
+    Block *entry = body_add_entry(body), *wrong = body_add_block(body, NULL), *first = body_add_block(body, NULL),
           *last = body_add_block(body, NULL);
     wrong->is_cold = wrong->is_never = true;
     wrong->fall = first;

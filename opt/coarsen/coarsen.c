@@ -25,6 +25,7 @@
 #include "opt/coarsen/coarsen.h"
 
 #include "opt/coarsen/internal.h"
+#include "opt/common/ends.h"
 #include "opt/passes.h"
 
 #include <string.h>
@@ -384,7 +385,7 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
         contract->stride_unit = request->stride.number;
     if (!set_block(request, contract, &c))
         return coarsening_condition(legality, LEGAL_LAUNCH, false);
-    coarsening_unify_exits(body);
+    body_unify_exits(body);
     coarsening_separate_entry(body);
     coarsening_divide(body, contract);
     if (!coarsen_dimensions(&c, request, contract))

@@ -20,6 +20,7 @@
  *
  * Requires and keeps SSA form. */
 #include "opt/coarsen/internal.h"
+#include "opt/common/ends.h"
 
 /* Component 'dimension' of %tid or %ntid. */
 static const Sreg *component(const char *vector, unsigned dimension)
@@ -65,7 +66,7 @@ static Block *gather_in_entry(Coarsening *c, const char *vector, const char *fir
 {
     Body *body = c->body;
     const Sreg *index = component(vector, c->step.dimension);
-    Block *entry = coarsening_add_entry(body);
+    Block *entry = body_add_entry(body);
     RegId reg = body_add_reg(body, TYPE_B32, intern(body->module->names, first));
     inst_append(entry, inst_build(body, "mov.u32", "ds", reg, index->name));
     c->index.read = gather_reads(body, index, name);
@@ -201,7 +202,7 @@ void coarsening_stop_surplus(Body *body, unsigned dimension, unsigned factor)
 {
     const Sreg *sreg = component("%ctaid", dimension);
     Interner *names = body->module->names;
-    Block *entry = coarsening_add_entry(body);
+    Block *entry = body_add_entry(body);
     RegId launched = body_add_reg(body, TYPE_B32, intern(names, "%ctaid_launched"));
     RegId group = body_add_reg(body, TYPE_B32, intern(names, "%ctaid_group"));
     RegId size = body_add_reg(body, TYPE_B32, intern(names, "%nctaid_read"));

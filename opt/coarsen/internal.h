@@ -204,17 +204,12 @@ bool coarsening_check_shared(Coarsening *c);
 /* exits.c */
 /* True if a thread at the beginning of the block exits without doing anything else. */
 bool coarsening_only_exits(const Body *body, const Block *block);
-/* Turns every ret and exit into a branch to one block, so that every region has a block where it ends. In an entry
- * function ret and exit mean the same. */
-void coarsening_unify_exits(Body *body);
-/* Gives the branches to that block their own exits again, so that no thread waits there for others: those may wait for
- * it to exit, at a barrier or a warp-level instruction. */
+/* Gives the branches to the block that body_unify_exits() has made their own exits again, so that no thread waits there
+ * for others: those may wait for it to exit, at a barrier or a warp-level instruction. */
 void coarsening_restore_exits(Body *body);
 /* Puts an empty block before an entry that ends in a branch table: a region that includes its several successors needs
  * a head. */
 void coarsening_separate_entry(Body *body);
-/* Puts an empty block before the entry. */
-Block *coarsening_add_entry(Body *body);
 /* The block to which all exits have been led. */
 Block *coarsening_exit(const Body *body);
 
