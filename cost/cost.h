@@ -116,6 +116,7 @@ typedef struct Profile {
     double branches, divergent_branches; /* conditional ones of warps; 0 in estimates */
     double loads, load_sectors, load_wavefronts, block_load_sectors, load_footprint;
     double shared_reuse, own_reuse[REUSE_DISTANCES]; /* as in EmulatorCounters */
+    double most_updates; /* as in EmulatorCounters; 0 in estimates */
     double stores, store_sectors, store_wavefronts, block_store_sectors, store_footprint;
     /* The longest warp of each block over the mean warp of the launch; NULL: all are 1. */
     double *block_lengths;

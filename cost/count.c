@@ -57,6 +57,7 @@ static void set_totals(Arena *arena, Profile *profile, const EmulatorResult *res
     for (unsigned i = 0; i < REUSE_DISTANCES; i++)
         profile->own_reuse[i] = (double)counters->own_reuse[i];
     profile->load_sectors = (double)counters->load_sectors;
+    profile->most_updates = (double)counters->most_updates;
     profile->store_sectors = (double)counters->store_sectors;
     profile->block_lengths = ARENA_ARRAY(arena, double, result->block_count + 1);
     for (size_t i = 0; i < result->block_count; i++)

@@ -64,7 +64,8 @@ static void demands(const Profile *profile, const Device *device, const Traffic 
     demand[RESOURCE_FP64] = share * pipe[PIPE_FP64] * WARP_THREADS / device->fp64;
     demand[RESOURCE_TENSOR] = share * pipe[PIPE_TENSOR] * 2048 / device->tensor;
     data_bank_demands(profile, device, share, demand);
-    demand[RESOURCE_L2] = traffic->l2_sectors * SECTOR_BYTES / device->l2_bytes;
+    /* L2 makes one update of a word in a cycle ("Kepler GK110", NVIDIA 2012). */
+    demand[RESOURCE_L2] = fmax(traffic->l2_sectors * SECTOR_BYTES / device->l2_bytes, profile->most_updates);
     demand[RESOURCE_DRAM] = traffic->dram_sectors * SECTOR_BYTES / device->dram_bytes / dram_efficiency;
     demand[RESOURCE_LAUNCH] = profile->blocks / device->blocks_per_cycle;
 }

@@ -251,7 +251,7 @@ typedef struct EmulatorCounters {
     uint64_t calls;
     uint64_t warp_waits; /* the times that lanes had to continue without reconverging, because others waited for them */
     /* With count_memory: the global sectors (32 bytes) and lines (128 bytes) that warp accesses touch; the extra cycles
-     * of shared accesses in which lanes use different words of one of the 32 banks. */
+     * of shared accesses in which lanes use different words of one of the 32 banks, or update one word. */
     uint64_t load_sectors, load_lines, store_sectors, store_lines;
     uint64_t bank_conflicts;
     /* With count_reuse: the distinct global sectors that each block touches, summed over the blocks, and those that the
@@ -260,6 +260,9 @@ typedef struct EmulatorCounters {
     /* Loads of sectors that the block had loaded before: by another warp last, or by this warp 2^k to 2^(k+1) - 1
      * sectors ago. */
     uint64_t shared_reuse, own_reuse[REUSE_DISTANCES];
+    /* How often atomic operations update the global sector that they update the most: lanes with the same address take
+     * turns, unless all of the warp have it. */
+    uint64_t most_updates;
 } EmulatorCounters;
 
 /* The work of one block, in steps of the emulator: one for most warp instructions, a few for some. */

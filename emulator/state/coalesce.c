@@ -18,8 +18,8 @@ static unsigned groups_active(uint32_t mask, unsigned bytes)
 }
 
 /* Extra cycles, beyond one for each group. Addresses count from any multiple of 128. The banks of L1 are those of
- * shared memory. */
-static unsigned bank_conflicts(uint32_t mask, unsigned bytes, const uint64_t *address)
+ * shared memory. Lanes that read a word share it; those that update it take turns. */
+static unsigned bank_conflicts(uint32_t mask, unsigned bytes, const uint64_t *address, bool updates)
 {
     unsigned words = bytes < 4 ? 1 : bytes / 4, lanes = lanes_together(bytes), conflicts = 0;
     for (unsigned begin = 0; begin < LANES; begin += lanes) {
@@ -29,7 +29,7 @@ static unsigned bank_conflicts(uint32_t mask, unsigned bytes, const uint64_t *ad
             for (unsigned word = 0; word < words && mask >> lane & 1; word++) {
                 uint64_t place = address[lane] / 4 + word;
                 unsigned bank = place % 32, k = 0;
-                while (k < per_bank[bank] && seen[bank][k] != place)
+                while (k < per_bank[bank] && (updates || seen[bank][k] != place))
                     k++;
                 if (k < per_bank[bank])
                     continue;
@@ -83,10 +83,12 @@ void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const
     }
     unsigned wavefronts = 0;
     if (global_lanes)
-        wavefronts = groups_active(global_lanes, bytes) + bank_conflicts(global_lanes, bytes, at->address);
-    unsigned conflicts = shared_lanes ? bank_conflicts(shared_lanes, bytes, shared) : 0;
+        wavefronts = groups_active(global_lanes, bytes) + bank_conflicts(global_lanes, bytes, at->address, false);
+    unsigned conflicts = shared_lanes ? bank_conflicts(shared_lanes, bytes, shared, mode == MODE_ATOMIC) : 0;
     if (x->emulator->options.count_reuse)
         reuse_count(x, mask, bytes, mode, at);
+    if (x->emulator->options.count_reuse && mode == MODE_ATOMIC)
+        updates_count(mask, at);
     counts_add(x, mode != MODE_LOAD, loops->distinct(sectors, count), loops->distinct(lines, count), wavefronts,
                conflicts);
 }
@@ -112,7 +114,7 @@ void count_shape(Exec *x, const Region *region, AccessShape *shape, uint32_t off
         uint64_t address[LANES];
         for (unsigned lane = 0; lane < LANES; lane++)
             address[lane] = (uint32_t)(offset + shape->relative[lane]);
-        shape->conflicts = (int)bank_conflicts(shape->mask, shape->bytes, address);
+        shape->conflicts = (int)bank_conflicts(shape->mask, shape->bytes, address, false);
     }
     if (region->space != SPACE_GLOBAL) {
         counts_add(x, writes, 0, 0, 0, (unsigned)shape->conflicts);

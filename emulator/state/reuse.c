@@ -19,6 +19,7 @@ void reuse_prepare(Emulator *emulator, Region *region)
     for (unsigned i = 0; i < 2; i++)
         region->toucher[i] = emulator_alloc(emulator, sector_count(region) + 1, sizeof *region->toucher[i]);
     region->load_times = emulator_alloc(emulator, sector_count(region) + 1, sizeof *region->load_times);
+    region->updates = emulator_alloc(emulator, sector_count(region) + 1, sizeof *region->updates);
 }
 
 /* A load's time: its warp in the high bits, the sectors that the warp had loaded in the low ones, modulo 2^27. */
@@ -59,6 +60,48 @@ static void count_store(Exec *x, const Region *region, uint64_t sector, uint32_t
 {
     x->emulator->result->counters.block_store_sectors += region->toucher[1][sector] != block;
     region->toucher[1][sector] = block;
+}
+
+/* Whether all lanes have the address of the first: assemblers or the hardware make one update of theirs. */
+static bool is_one_address(uint32_t mask, const Translation *at)
+{
+    const uint64_t first = at->address[__builtin_ctz(mask)];
+    EACH_ACTIVE(lane, mask)
+    {
+        if (at->address[lane] != first)
+            return false;
+    }
+    return true;
+}
+
+/* The lanes up to this one that have its address. */
+static unsigned lanes_alike(uint32_t mask, unsigned lane, const Translation *at)
+{
+    unsigned count = 1;
+    for (unsigned other = 0; other < lane; other++)
+        count += mask >> other & 1 && at->address[other] == at->address[lane];
+    return count;
+}
+
+/* Memory updates a word once at a time, but different words of a sector together. So a sector is updated as often as
+ * the access updates one of its words. */
+void updates_count(uint32_t mask, const Translation *at)
+{
+    const bool is_one = is_one_address(mask, at);
+    EACH_ACTIVE(lane, mask)
+    {
+        const Region *region = at->region[lane];
+        if (!region || !region->updates || (is_one && lane != (unsigned)__builtin_ctz(mask)))
+            continue;
+        const uint64_t sector = (at->address[lane] - region->base) / SECTOR_BYTES;
+        const unsigned alike = lanes_alike(mask, lane, at);
+        bool is_counted = false;
+        for (unsigned other = 0; other < lane; other++)
+            is_counted |= mask >> other & 1 && at->region[other] == region &&
+                          (at->address[other] - region->base) / SECTOR_BYTES == sector &&
+                          lanes_alike(mask, other, at) >= alike;
+        region->updates[sector] += !is_counted;
+    }
 }
 
 void reuse_count(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const Translation *at)
@@ -102,6 +145,8 @@ void reuse_merge(Region *region, const Region *other)
     for (unsigned i = 0; i < 2 && region->toucher[i]; i++)
         for (size_t k = 0; k < sector_count(region); k++)
             region->toucher[i][k] |= other->toucher[i][k];
+    for (size_t k = 0; region->updates && k < sector_count(region); k++)
+        region->updates[k] += other->updates[k];
 }
 
 void reuse_collect(Emulator *emulator)
@@ -112,6 +157,8 @@ void reuse_collect(Emulator *emulator)
         for (size_t k = 0; region->toucher[0] && k < sector_count(region); k++) {
             counters->load_footprint += region->toucher[0][k] != 0;
             counters->store_footprint += region->toucher[1][k] != 0;
+            if (region->updates[k] > counters->most_updates)
+                counters->most_updates = region->updates[k];
         }
     }
 }

@@ -44,6 +44,7 @@ typedef struct Region {
     uint32_t *toucher[2]; /* reuse.c: for each sector the last block that loaded [0] or stored [1] there, counted from
                            * 1; NULL: not tracked */
     uint32_t *load_times; /* reuse.c: for each sector, its last load: the warp and the time */
+    uint32_t *updates;    /* reuse.c: for each sector, how often an atomic operation updates it */
 } Region;
 
 #define SECTOR_BYTES 32
@@ -386,6 +387,7 @@ void race_clear(Region *region); /* forgets all accesses */
 
 void reuse_prepare(Emulator *emulator, Region *region);
 void reuse_count(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const Translation *at);
+void updates_count(uint32_t mask, const Translation *at); /* of an atomic operation */
 void reuse_merge(Region *region, const Region *other); /* adds the sectors that another Emulator touched in the same
                                                         * memory */
 void reuse_collect(Emulator *emulator);                  /* fills in the footprints */

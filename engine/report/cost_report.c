@@ -204,6 +204,7 @@ json_t *cost_json(const FormCost *cost)
     set(thread, "shared_accesses", get_shared(cost));
     set(thread, "bank_conflicts", get_conflicts(cost));
     set(thread, "barriers", get_barriers(cost));
+    set(root, "updates_of_one_sector", profile->most_updates);
     json_object_set_new(root, "per_original_thread", thread);
     for (unsigned i = 0; i < PIPE_COUNT; i++)
         if (profile->pipe[i] > 0)
