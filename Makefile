@@ -296,7 +296,7 @@ $(UNIT_TESTS): $(OUT)/tests/%: $(OUT)/tests/unit/%.o $(OUT)/libptxopt.a
 # The helpers of the test suites.
 TOOLS := $(addprefix $(OUT)/tests/,coarsen-check registers-check registers-probe registers-needed miscompile \
     roundtrip instruction-reference option-reference machine-code reuse-check jam-check row-check stage-check \
-    work-check)
+    count-check work-check)
 $(OUT)/tests/coarsen-check $(OUT)/tests/registers-check $(OUT)/tests/reuse-check $(OUT)/tests/work-check: \
     $(OUT)/tests/tools/random_kernel.o $(OUT)/tests/tools/random_walk.o
 $(OUT)/tests/reuse-check $(OUT)/tests/work-check: $(OUT)/tests/tools/reuse_kernel.o $(OUT)/tests/tools/loop_kernel.o
@@ -304,6 +304,7 @@ $(OUT)/tests/jam-check $(OUT)/tests/work-check: $(OUT)/tests/tools/jam_kernel.o
 $(OUT)/tests/work-check: $(OUT)/tests/tools/stage_kernel.o
 $(OUT)/tests/row-check: $(OUT)/tests/tools/row_kernel.o
 $(OUT)/tests/stage-check: $(OUT)/tests/tools/stage_kernel.o
+$(OUT)/tests/count-check: $(OUT)/tests/tools/count_kernel.o
 $(TOOLS): $(OUT)/tests/%: $(OUT)/tests/tools/%.o $(OUT)/libptxopt.a
 	$(link)
 

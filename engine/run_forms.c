@@ -37,6 +37,8 @@ static const char *form_words(Arena *arena, const KernelRequest *request)
     }
     if (request->staging.wanted)
         buf_printf(&out, "%sstage", out.length ? " " : "");
+    if (request->counters)
+        buf_printf(&out, "%scounters", out.length ? " " : "");
     if (request->vectors)
         buf_printf(&out, "%svectors", out.length ? " " : "");
     for (unsigned i = 0; i < request->jam_count; i++)

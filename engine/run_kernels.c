@@ -115,6 +115,7 @@ static void set_request(const Run *run, KernelReport *report)
     if (memory) {
         report->is_memory_auto = memory->is_auto;
         request->staging.wanted = memory->stages;
+        request->counters = memory->counts;
         request->vectors = memory->vectors;
     }
     report->is_jam_auto = options_jam_auto(run->options);

@@ -113,6 +113,8 @@ static bool follow_word(const Run *run, const Function *kernel, const char *word
         return request->coarsening.shrinks_grid = true;
     if (strcmp(word, "stage") == 0)
         return request->staging.wanted = true;
+    if (strcmp(word, "counters") == 0)
+        return request->counters = true;
     if (strcmp(word, "vectors") == 0)
         return request->vectors = true;
     if (strncmp(word, "uj=", 3) == 0 && colon) {
@@ -154,7 +156,7 @@ void follow_learned(Run *run, KernelReport *report)
     const char *words = best_form(run->learned, kernel_content_hash(run, kernel), &share, &launches);
     if (!words)
         return;
-    request.coarsen = request.staging.wanted = request.vectors = false;
+    request.coarsen = request.staging.wanted = request.counters = request.vectors = false;
     request.coarsening.shape = (Shape){{1, 1, 1}, {1, 1, 1}};
     request.coarsening.stride = (Stride){.kind = STRIDE_BLOCK};
     request.coarsening.guards = GUARDS_AUTO;

@@ -10,6 +10,7 @@
 #include "opt/defects/defects.h"
 #include "opt/jam/unroll_jam.h"
 #include "opt/judge.h"
+#include "opt/memory/counters.h"
 #include "opt/memory/stage.h"
 #include "opt/common/reuse_list.h"
 #include "opt/common/vector_list.h"
@@ -58,6 +59,8 @@ typedef struct PassContext {
     Refusal refusal;         /* set by coarsening and unroll-and-jam that were refused */
     Legality legality;       /* set by coarsening */
     StageResult staged;      /* set by staging; in the module's arena */
+    CountersResult counted;  /* set by private counters; in the module's arena */
+    uint64_t counting_dynamic_shared; /* bytes of a block at launch */
     struct Search *search;   /* the register search in progress, which judges what passes propose; NULL: none */
 } PassContext;
 

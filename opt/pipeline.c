@@ -1,7 +1,7 @@
 /* The pipeline, on one screen: pipeline_run at the end of this file.
  *
  *     statements -> body -> SSA -> unroll and jam -> coarsen -> clean up -> reuse
- *     -> stage -> what the assembler gets wrong -> bounds or the register search -> check -> body out of SSA
+ *     -> stage -> count -> what the assembler gets wrong -> bounds or the register search -> check -> body out of SSA
  *
  * Before coarsening, calls are inlined that it could not leave as they are. */
 #include "opt/pipeline.h"
@@ -86,8 +86,8 @@ bool kernel_is_repaired(const KernelResult *result)
 bool kernel_is_changed(const KernelResult *result)
 {
     return result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE ||
-           result->staging == OUTCOME_DONE || result->vectors == OUTCOME_DONE || kernel_is_jammed(result) ||
-           kernel_is_repaired(result);
+           result->staging == OUTCOME_DONE || result->counting == OUTCOME_DONE || result->vectors == OUTCOME_DONE ||
+           kernel_is_jammed(result) || kernel_is_repaired(result);
 }
 
 static void unroll_jam(PassContext *context, const KernelRequest *request, KernelResult *result)
@@ -150,6 +150,16 @@ static void stage_loops(PassContext *context, const KernelRequest *request, Kern
     result->staged = context->staged;
 }
 
+static void count_privately(PassContext *context, const KernelRequest *request, KernelResult *result)
+{
+    const LaunchChange change = kernel_launch_change(result);
+    const bool done = memory_counters(context, launch_change_shared(&change, request->dynamic_shared));
+    result->counted = context->counted;
+    result->counting = done                                   ? OUTCOME_DONE
+                       : is_refusal(&result->counted.refusal) ? OUTCOME_REFUSED
+                                                              : OUTCOME_UNCHANGED;
+}
+
 static unsigned effort_of(const PipelineOptions *options)
 {
     return level_effort[options->level > 3 ? 3 : options->level];
@@ -209,6 +219,10 @@ static void refuse(Arena *arena, const KernelRequest *request, KernelResult *res
         result->staging = OUTCOME_REFUSED;
         result->staged.refusal = *refusal;
     }
+    if (request->counters) {
+        result->counting = OUTCOME_REFUSED;
+        result->counted.refusal = *refusal;
+    }
     if (request->vectors) {
         result->vectors = OUTCOME_REFUSED;
         result->vectors_refusal = *refusal;
@@ -239,8 +253,8 @@ static bool is_wanted(const Function *kernel, const KernelRequest *request, cons
                       const BlockSize *block)
 {
     bool is_declared = kernel->tuning.reqntid_count || kernel->tuning.maxntid_count;
-    bool is_requested = request->coarsen || request->jam_count || request->staging.wanted || request->vectors ||
-                        request->reduce || options->defects.fixes;
+    bool is_requested = request->coarsen || request->jam_count || request->staging.wanted || request->counters ||
+                        request->vectors ||                        request->reduce || options->defects.fixes;
     return is_requested || (block_size_total(block) && !is_declared) || options->passes.dumped[PASS_SSA];
 }
 
@@ -376,6 +390,8 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     }
     if (request->staging.wanted)
         stage_loops(&context, request, result);
+    if (request->counters)
+        count_privately(&context, request, result);
     if (request->vectors)
         make_vectors(&context, result);
     if (pass_run(&context, PASS_FIX_DEFECTS))

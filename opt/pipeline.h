@@ -14,6 +14,7 @@ typedef struct KernelRequest {
     const UnrollJam *jams; /* loops whose iterations are put side by side, in this order */
     unsigned jam_count;
     StageRequest staging;  /* without what the pipeline sets */
+    bool counters;         /* of blocks, for what they update atomically */
     bool vectors;          /* accesses of one thread, those of the rounds of a loop included */
     bool reduce;           /* the registers */
     bool registers_named;  /* as coarsen_named */
@@ -53,6 +54,8 @@ typedef struct KernelResult {
     unsigned jam_count;
     Outcome staging;
     StageResult staged;
+    Outcome counting;
+    CountersResult counted;  /* also if nothing is */
     Outcome vectors;
     VectorList vector_list;  /* the accesses and loops that this is about; also if it turned out not to pay */
     Refusal vectors_refusal; /* vectors refused */

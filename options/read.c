@@ -458,15 +458,17 @@ static const char *next_word(Arena *arena, const char **at)
     return word;
 }
 
-/* "stage", "vectors" or both; false if a word is neither. */
+/* "stage", "counters", "vectors" or several; false if a word is none of them. */
 static bool read_memory_list(Reader *reader, const char *at, MemoryOption *option)
 {
     const char *word;
     while ((word = next_word(reader->arena, &at)) != NULL) {
         const bool stages = strcmp(word, "stage") == 0, vectors = strcmp(word, "vectors") == 0;
+        const bool counts = strcmp(word, "counters") == 0;
         option->stages |= stages;
+        option->counts |= counts;
         option->vectors |= vectors;
-        if (!stages && !vectors)
+        if (!stages && !counts && !vectors)
             return false;
     }
     return true;
@@ -480,7 +482,8 @@ void options_read_memory(Reader *reader, const char *text)
         return;
     option.is_auto = strcmp(at, "auto") == 0;
     if (!option.is_auto && strcmp(at, "off") != 0 && !read_memory_list(reader, at, &option))
-        options_fail(reader, "-memory %s: expected 'auto', 'off', 'stage', 'vectors' or 'stage,vectors'", text);
+        options_fail(reader, "-memory %s: expected 'auto', 'off', or a list of 'stage', 'counters' and 'vectors'",
+                     text);
     else
         VEC_PUSH(reader->arena, reader->options->memory, option);
 }

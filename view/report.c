@@ -46,7 +46,7 @@ static bool is_done(const json_t *part)
 /* True if the run changed the kernel. */
 static bool is_changed(const json_t *report)
 {
-    static const char *const parts[] = {"coarsening", "registers", "vectors"};
+    static const char *const parts[] = {"coarsening", "registers", "counters", "vectors"};
     static const char *const lists[] = {"unroll_jam", "memory"};
     bool changed = false;
     for (size_t i = 0; i < COUNT_OF(parts); i++)

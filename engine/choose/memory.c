@@ -22,6 +22,7 @@ static KernelRequest trial_request(const MemorySearch *search, const MemoryTrial
         request.refused = (Refusal){.reason = REFUSAL_NONE};
     request.staging = (StageRequest){.wanted = trial->stages, .depth = trial->depth, .unrolls = trial->unrolls,
                                        .before_vectors = trial->before_vectors};
+    request.counters = trial->counts;
     request.vectors = trial->vectors;
     return request;
 }
@@ -92,7 +93,9 @@ static bool figures_allow(const MemorySearch *search, const KernelResult *result
 static bool does_as_asked(const MemoryTrial *trial, const KernelResult *result)
 {
     return (!trial->coarsens || result->coarsening == OUTCOME_DONE) &&
-           (!trial->stages || stage_count(&result->staged)) && (!trial->vectors || result->vectors == OUTCOME_DONE);
+           (!trial->stages || stage_count(&result->staged)) &&
+           (!trial->counts || result->counting == OUTCOME_DONE) &&
+           (!trial->vectors || result->vectors == OUTCOME_DONE);
 }
 
 /* Makes, assembles and compares the form. */
@@ -197,6 +200,32 @@ static void try_vectors(MemorySearch *search, size_t end)
     }
 }
 
+/* Tries private counters with the coarsening of some parents; false if the first has nothing to count. */
+static bool try_counters(MemorySearch *search, size_t begin, size_t end)
+{
+    for (size_t i = begin; i < end && i < search->parents.count; i++) {
+        const KernelRequest *request = &search->parents.data[i].request;
+        const MemoryTrial wanted = {.coarsens = request->coarsen, .coarsening = request->coarsening, .counts = true};
+        if (search->parents.data[i].before_vectors)
+            continue;
+        const MemoryTrial *trial = trial_add(search, &wanted);
+        if (i == begin && trial->verdict.state == TRIAL_UNCHANGED)
+            return false;
+    }
+    return true;
+}
+
+/* Tries the best form, if it has private counters, with vectors. */
+static void join_counted(MemorySearch *search)
+{
+    const MemoryTrial *best = best_trial(search, false);
+    if (!best || !best->counts || best->vectors)
+        return;
+    MemoryTrial wanted = *best;
+    wanted.vectors = true;
+    trial_add(search, &wanted);
+}
+
 /* Tries the best staged form with rounds unrolled, and the best of these with vectors. */
 static void refine(MemorySearch *search)
 {
@@ -217,13 +246,17 @@ static void try_all(MemorySearch *search, const FactorChoice *factors)
     memory_find_own(search, factors);
     const size_t own = search->parents.count;
     try_vectors(search, own);
+    const bool counts = try_counters(search, 0, own);
     try_staged(search, 0, own);
     memory_find_parents(search, factors);
+    if (counts)
+        try_counters(search, own, own + MOST_STAGED);
     try_staged(search, own, own + MOST_STAGED / 2);
     deepen(search);
     try_staged(search, own + MOST_STAGED / 2, own + MOST_STAGED);
     deepen(search);
     refine(search);
+    join_counted(search);
 }
 
 /* The decision to change nothing. */
@@ -231,7 +264,7 @@ static MemoryChoice decline(const KernelRequest *request, MemoryOutcome outcome)
 {
     MemoryChoice choice = {.request = *request, .outcome = outcome};
     choice.request.staging = (StageRequest){0};
-    choice.request.vectors = false;
+    choice.request.counters = choice.request.vectors = false;
     return choice;
 }
 

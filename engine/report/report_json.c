@@ -1,6 +1,7 @@
 /* -report-format json: the same content as the text (docs/formats.md). */
 #include "engine/kernel_estimate.h"
 #include "engine/launch.h"
+#include "engine/report/counters.h"
 #include "engine/report/json.h"
 #include "engine/report/report_memory.h"
 #include "engine/report/report.h"
@@ -380,6 +381,7 @@ static json_t *kernel_json(const Report *report, const KernelReport *kernel)
     json_object_set_new(value, "coarsening", coarsening_json(report, kernel));
     json_object_set_new(value, "unroll_jam", jams_json(report, kernel));
     json_object_set_new(value, "memory", staging_json(report, kernel));
+    json_object_set_new(value, "counters", counted_json(report, kernel));
     json_object_set_new(value, "vectors", vectors_json(report, kernel));
     json_object_set_new(value, "defects", defects_json(report, kernel));
     json_object_set_new(value, "registers", registers_json(report, kernel));

@@ -123,6 +123,7 @@ static json_t *trial_json(const MemoryTrial *trial)
     json_object_set_new(value, "depth", trial->stages ? json_integer(trial->depth ? trial->depth : STAGE_DEPTH)
                                                       : json_null());
     json_object_set_new(value, "unrolled", json_boolean(trial->unrolls));
+    json_object_set_new(value, "counters", json_boolean(trial->counts));
     json_object_set_new(value, "vectors", json_boolean(trial->vectors));
     json_object_set_new(value, "speedup", trial->speedup > 0 ? json_real(trial->speedup) : json_null());
     json_object_set_new(value, "chosen", json_boolean(trial->chosen));

@@ -1,5 +1,6 @@
 /* -report: the changes to each kernel, with its figures before and after in two columns. */
 #include "engine/kernel_estimate.h"
+#include "engine/report/counters.h"
 #include "engine/report/contract_words.h"
 #include "engine/report/cost_report.h"
 #include "engine/report/refusal_words.h"
@@ -416,6 +417,7 @@ static void print_kernel(Buf *out, const Report *report, const KernelReport *ker
     print_coarsening(out, report, kernel, explained);
     print_jams(out, report, kernel);
     staging_print(report, kernel, out);
+    counted_print(report, kernel, out);
     vectors_print(report, kernel, out);
     defects_print(report, kernel, out);
     print_registers(out, report, kernel);

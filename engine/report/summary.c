@@ -120,6 +120,18 @@ static void print_staging(Buf *out, const KernelReport *kernel)
         buf_puts(out, "no loop staged in shared memory");
 }
 
+static void print_counters(Buf *out, const KernelReport *kernel)
+{
+    const unsigned count = counters_count(&kernel->result.counted);
+    if (kernel->result.counting == OUTCOME_NOT_ASKED)
+        return;
+    separate(out, kernel);
+    if (count)
+        buf_printf(out, "%u atomic update%s counted in shared memory", count, plural(count));
+    else
+        buf_puts(out, "no private counters");
+}
+
 static void print_vectors(Buf *out, const KernelReport *kernel)
 {
     const unsigned made = kernel->result.vectors == OUTCOME_DONE ? vectors_joined(&kernel->result.vector_list) : 0;
@@ -280,6 +292,7 @@ static void print_kernel(Buf *out, const KernelReport *kernel)
     print_coarsening(out, kernel);
     print_jams(out, kernel);
     print_staging(out, kernel);
+    print_counters(out, kernel);
     print_vectors(out, kernel);
     print_repairs(out, kernel);
     if (is_changed(result) || result->registers == OUTCOME_UNCHANGED)

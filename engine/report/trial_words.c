@@ -256,7 +256,9 @@ void memory_form_print(const MemoryTrial *trial, Buf *out)
     if (trial->stages)
         buf_printf(out, "rows of %u bytes staged%s", trial->depth ? trial->depth : STAGE_DEPTH,
                    trial->unrolls ? " and unrolled" : "");
-    buf_printf(out, "%s%s", trial->stages && trial->vectors ? " and " : "", trial->vectors ? "vectors" : "");
+    buf_printf(out, "%s%s", trial->stages && trial->counts ? " and " : "", trial->counts ? "private counters" : "");
+    buf_printf(out, "%s%s", (trial->stages || trial->counts) && trial->vectors ? " and " : "",
+               trial->vectors ? "vectors" : "");
 }
 
 static void memory_best_print(const MemoryChoice *choice, Buf *out)
@@ -278,7 +280,7 @@ void memory_choice_print(const MemoryChoice *choice, Buf *out)
         buf_puts(out, "not done: the time without is unknown: ");
         trial_verdict_print(&choice->without, out);
         break;
-    case MEMORY_NONE: buf_puts(out, "not done: there is nothing to stage or to join"); break;
+    case MEMORY_NONE: buf_puts(out, "not done: there is nothing to stage, count or join"); break;
     case MEMORY_NO_GAIN:
         buf_puts(out, "not done: ");
         if (choice->best)

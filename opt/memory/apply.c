@@ -17,6 +17,16 @@ bool memory_stage(PassContext *context, const StageRequest *request)
     return done;
 }
 
+bool memory_counters(PassContext *context, uint64_t dynamic_shared)
+{
+    context->counting_dynamic_shared = dynamic_shared;
+    context->counted = (CountersResult){.refusal = {.reason = REFUSAL_SWITCHED_OFF}};
+    const bool done = pass_run(context, PASS_COUNTERS);
+    if (done)
+        pass_run(context, PASS_CLEANUP);
+    return done;
+}
+
 /* True if the body is predicted to take longer than another form of it; false if times are not predicted. */
 static bool is_slower_than(PassContext *context, const Body *other)
 {

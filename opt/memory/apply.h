@@ -6,6 +6,9 @@
 
 /* Stages what can be staged; context->staged says what was, and why the rest was not. */
 bool memory_stage(PassContext *context, const StageRequest *request);
+/* Counts in shared memory what blocks update atomically; context->counted says what, and why the rest is not. Blocks
+ * have 'dynamic_shared' bytes of dynamic shared memory at launch. */
+bool memory_counters(PassContext *context, uint64_t dynamic_shared);
 /* Joins accesses of each thread to vectors, those of the rounds of a loop included; context->vectors lists them. False
  * if there are none or, with *is_slower, if the result is predicted to take longer: the body then stays as it is. */
 bool memory_vectors(PassContext *context, bool *is_slower);

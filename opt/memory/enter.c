@@ -7,10 +7,11 @@ enum { ROUNDS_LIMIT = 1 << 30 };
 static RegId build_vote(Rewrite *w)
 {
     Staging *s = w->s;
+    const EarlyPlace place = {s->scratch, s->body, s->vote, s->values, s->dominance};
     RegId all = REG_NONE;
     for (unsigned g = 0; g < s->guard_count; g++) {
         const bool passes_if = s->guards[g].passes_if;
-        RegId passes = slice_hoist(s, s->guards[g].predicate, s->vote), both = rewrite_reg(w, TYPE_PRED, "%passes");
+        RegId passes = value_hoist(&place, s->guards[g].predicate), both = rewrite_reg(w, TYPE_PRED, "%passes");
         Inst *inst = all == REG_NONE
                          ? inst_build(w->body, passes_if ? "mov.pred" : "not.pred", "dr", both, passes)
                          : inst_build(w->body, "and.pred", passes_if ? "drr" : "dr!", both, all, passes);

@@ -5,6 +5,7 @@
 #include "analysis/analysis.h"
 #include "opt/block_size.h"
 #include "opt/common/trips.h"
+#include "opt/memory/early.h"
 #include "opt/memory/stage.h"
 #include "target/target.h"
 
@@ -121,8 +122,6 @@ typedef struct Staging {
 /* refuse.c */
 /* Sets the loop's refusal, with the place of the instruction (NULL: none), and returns false. */
 bool stage_refuse(Staging *s, const Inst *inst, RefusalReason reason);
-/* Whether the instruction only computes: it can be executed by any thread, anywhere and any number of times. */
-bool stage_is_computation(const Inst *inst);
 /* The index that the instruction reads; INDEX_COUNT: none. */
 Index stage_index(const Inst *inst);
 
@@ -166,10 +165,6 @@ typedef struct Slices Slices;
 Slices *slices_new(Staging *s, Block *setup, Block *top, Block *tail, const RegId *strides);
 /* The value of the register there. */
 RegId slices_value(Slices *slices, const Elsewhere *at, RegId reg);
-/* A value at the end of the block 'at', which dominates the loop, computed by instructions that do not depend on the
- * path to there. False if that is impossible. */
-bool slice_is_early(const Staging *s, RegId reg, const Block *at);
-RegId slice_hoist(Staging *s, RegId reg, Block *at);
 
 /* rewrite.c */
 /* Makes the staged loop beside the original. Cannot fail. */

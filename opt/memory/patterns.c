@@ -18,11 +18,6 @@ static bool is_common(const Staging *s, RegId reg)
     return is_outside(s, reg) && !variance_reg(s->variance, reg);
 }
 
-static bool sreg_is_common(const Sreg *sreg)
-{
-    return sreg->dependence == SREG_BLOCK || sreg->dependence == SREG_LAUNCH || sreg->dependence == SREG_CONSTANT;
-}
-
 static void pattern_add(Pattern *sum, const Pattern *term, uint64_t factor)
 {
     sum->unknown |= term->unknown;
@@ -86,7 +81,7 @@ static Pattern inst_pattern(const Staging *s, const Inst *inst)
     Pattern pattern = {.is_resolved = true};
     const Sreg *sreg = inst_sreg(inst);
     Index index = stage_index(inst);
-    if (!stage_is_computation(inst))
+    if (!inst_is_computation(inst))
         return (Pattern){0};
     if (index != INDEX_COUNT) {
         pattern.depends = (uint8_t)(1 << index);

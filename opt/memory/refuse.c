@@ -1,18 +1,10 @@
-/* Refusals, and the kinds of instructions that staging tells apart. */
+/* Refusals, and the indices that instructions read. */
 #include "opt/memory/internal.h"
 
 bool stage_refuse(Staging *s, const Inst *inst, RefusalReason reason)
 {
     refusal_set(&s->report->refusal, s->body, inst, reason, NULL);
     return false;
-}
-
-bool stage_is_computation(const Inst *inst)
-{
-    const Sreg *sreg = inst_sreg(inst);
-    return inst_is_plain(inst) && !inst_is_terminator(inst) && !inst->pragma && inst->sync == SYNC_NONE &&
-           !(inst->effects & ~(unsigned)(EFFECT_PURE | EFFECT_THREAD)) &&
-           !(sreg && sreg->dependence == SREG_VOLATILE);
 }
 
 Index stage_index(const Inst *inst)

@@ -5,7 +5,9 @@
  * load neighbouring elements, whichever threads read them afterwards (section 3.3 of the paper). If that is the round,
  * threads read columns of the tile: a unit more in each row keeps these from falling into one bank. Up to four loads
  * share a tile, so that a thread reads up to 16 bytes with one instruction. */
+#include "opt/memory/atomics.h"
 #include "opt/memory/internal.h"
+#include "opt/memory/obstacles.h"
 
 #include <stdlib.h>
 
@@ -15,7 +17,6 @@ enum {
     LOADS_MOST = 16,      /* of a thread for one tile */
     BYTES_OF_THREAD = 96, /* shared memory that does not cost blocks on an SM full of threads, on most architectures */
     BYTES_LEAST = 8192,   /* nor does this for a block, however small */
-    SHARED_MOST = 49152,  /* bytes that a kernel can declare, on every architecture */
     GAIN = 2,             /* times as many sectors that a load has to move without its tile */
 };
 
@@ -31,15 +32,6 @@ static bool load_refuse(const Staging *s, StagedLoad *load, const Inst *inst, Re
 {
     refusal_set(&load->refusal, s->body, inst, reason, NULL);
     return false;
-}
-
-static bool is_global(const Staging *s, const Inst *inst, const Access *access)
-{
-    AffineAddress address;
-    if (access->space == SPACE_GLOBAL)
-        return true;
-    affine_of_address(analyses_affine(s->analyses), inst, access->address, &address);
-    return access->space == SPACE_NONE && address.form.bits == 64 && affine_space(&address.form) == SPACE_GLOBAL;
 }
 
 /* The elements that a load of a register or a vector of registers writes. */
@@ -108,7 +100,7 @@ static void find_members(const Staging *s, MemberVec *members)
             Access access;
             Member member;
             if (!inst_access(inst, &access) || access.kind != ACCESS_LOAD || !access.address ||
-                !is_global(s, inst, &access))
+                !access_is_global(analyses_affine(s->analyses), inst, &access))
                 continue;
             StagedLoad *load = report_load(s, inst);
             if (member_find(s, inst, &access, load, &member))

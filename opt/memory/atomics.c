@@ -1,0 +1,133 @@
+#include "opt/memory/atomics.h"
+
+#include <string.h>
+
+/* An operation with its value that changes nothing, in 32 bits and in 64. */
+typedef struct Operation {
+    ModId mod;
+    const char *name;
+    int64_t unsigned_32, signed_32, unsigned_64, signed_64;
+} Operation;
+
+static const Operation operations[] = {
+    {MOD_ADD, "add", 0, 0, 0, 0},
+    {MOD_AND, "and", UINT32_MAX, UINT32_MAX, -1, -1},
+    {MOD_OR, "or", 0, 0, 0, 0},
+    {MOD_XOR, "xor", 0, 0, 0, 0},
+    {MOD_MIN, "min", UINT32_MAX, INT32_MAX, -1, INT64_MAX},
+    {MOD_MAX, "max", 0, INT32_MIN, 0, INT64_MIN},
+};
+
+bool inst_is_ordered(const Inst *inst)
+{
+    return inst_has(inst, MOD_ACQUIRE) || inst_has(inst, MOD_RELEASE) || inst_has(inst, MOD_ACQ_REL) ||
+           inst_has(inst, MOD_SYS) || inst_has(inst, MOD_CLUSTER) || inst_has(inst, MOD_MMIO);
+}
+
+bool access_is_global(const Affine *affine, const Inst *inst, const Access *access)
+{
+    AffineAddress address;
+    if (access->space == SPACE_GLOBAL)
+        return true;
+    affine_of_address(affine, inst, access->address, &address);
+    return access->space == SPACE_NONE && address.form.bits == 64 && affine_space(&address.form) == SPACE_GLOBAL;
+}
+
+typedef struct Results {
+    Arena *scratch;
+    BitSet seen;
+    RegIdVec pending;
+} Results;
+
+static void add_results(Results *results, const Inst *inst)
+{
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_writes(&inst->refs[r]) && !bitset_has(&results->seen, inst->refs[r].reg)) {
+            bitset_add(&results->seen, inst->refs[r].reg);
+            VEC_PUSH(results->scratch, results->pending, inst->refs[r].reg);
+        }
+}
+
+/* Follows a use that only keeps the value, in a phi or where a guard is false; false if it is another one. */
+static bool follow_use(Results *results, const ValueUse *use)
+{
+    if (use->inst) {
+        const RegRef *ref = &use->inst->refs[use->index];
+        add_results(results, use->inst);
+        return ref->role == REF_TIED && ref->type == TYPE_NONE;
+    }
+    const RegId phi = use->block->phis.data[use->index].dst;
+    if (!bitset_has(&results->seen, phi)) {
+        bitset_add(&results->seen, phi);
+        VEC_PUSH(results->scratch, results->pending, phi);
+    }
+    return true;
+}
+
+static bool result_is_used(const Values *values, const Inst *inst)
+{
+    Results results = {.scratch = arena_new()};
+    bool used = false;
+    results.seen = bitset_new(results.scratch, values->reg_count);
+    add_results(&results, inst);
+    while (results.pending.count && !used) {
+        const RegId reg = VEC_POP(results.pending);
+        for (uint32_t u = 0; u < value_use_count(values, reg) && !used; u++)
+            used = !follow_use(&results, &value_uses(values, reg)[u]);
+    }
+    arena_free(results.scratch);
+    return used;
+}
+
+static const Operation *operation_of(const Inst *inst)
+{
+    for (unsigned i = 0; i < COUNT_OF(operations); i++)
+        if (inst_has(inst, operations[i].mod))
+            return &operations[i];
+    return NULL;
+}
+
+static bool is_simple_operand(const Inst *inst, const Operand *operand)
+{
+    uint64_t bits;
+    return operand_is_integer(operand, &bits) || operand_plain_reg(inst, operand) != REG_NONE;
+}
+
+AtomicKind atomic_update(const Body *body, const Values *values, Inst *inst, AtomicUpdate *out)
+{
+    const Signature *signature = inst->signature;
+    const unsigned place = signature->op == OP_RED ? 1 : 2;
+    const Operation *operation = operation_of(inst);
+    if (result_is_used(values, inst))
+        return ATOMIC_IS_READ;
+    if (inst_is_ordered(inst))
+        return ATOMIC_IS_ORDERED;
+    if (signature->type_count == 1 && type_class(signature->types[0]) == CLASS_FLOAT)
+        return ATOMIC_IS_FLOAT;
+    if (!operation || signature->type_count != 1 || signature->vector > 1 || inst->operand_count != place + 1 ||
+        type_bits(signature->types[0]) < 32 || type_bits(signature->types[0]) > 64 || inst->pragma ||
+        !is_simple_operand(inst, &inst->operands[place]))
+        return ATOMIC_IS_OTHER;
+    const bool is_signed = type_class(signature->types[0]) == CLASS_SIGNED;
+    const bool is_wide = type_bits(signature->types[0]) == 64;
+    *out = (AtomicUpdate){.inst = inst, .value = &inst->operands[place], .op = operation->name,
+                          .type = signature->types[0], .bytes = is_wide ? 8 : 4};
+    out->identity = is_wide ? (is_signed ? operation->signed_64 : operation->unsigned_64)
+                            : (is_signed ? operation->signed_32 : operation->unsigned_32);
+    if (operation->mod == MOD_ADD)
+        out->type = is_wide ? TYPE_U64 : TYPE_U32;
+    RegId reg = operand_plain_reg(inst, out->value);
+    const bool is_known = inst_access(inst, &out->access) &&
+                          (reg == REG_NONE || type_bits(body->regs.data[reg].type) == type_bits(out->type));
+    return is_known ? ATOMIC_IS_UPDATE : ATOMIC_IS_OTHER;
+}
+
+bool updates_commute(const AtomicUpdate *a, const AtomicUpdate *b)
+{
+    return a->type == b->type && strcmp(a->op, b->op) == 0;
+}
+
+const char *update_combine(Arena *arena, const AtomicUpdate *update)
+{
+    return arena_printf(arena, "%s.%s", update->op, type_name(update->type));
+}

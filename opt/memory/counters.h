@@ -1,0 +1,27 @@
+/* Private counters: what the threads of a block update atomically in global memory is added up in shared memory. */
+#ifndef PTXOPT_OPT_MEMORY_COUNTERS_H
+#define PTXOPT_OPT_MEMORY_COUNTERS_H
+
+#include "opt/common/refusal.h"
+
+/* An atomic operation in global memory. */
+typedef struct CountedUpdate {
+    Span span;
+    const Loc *loc; /* NULL: unknown */
+    bool done;
+    uint64_t counters; /* done: of the block, for all updates of the same array */
+    unsigned copies;   /* done: of each counter */
+    uint64_t bytes;    /* done: of all of them */
+    bool is_tested;    /* done: others than these counters are updated in global memory */
+    Refusal refusal;   /* not done */
+} CountedUpdate;
+
+typedef struct CountersResult {
+    Refusal refusal; /* of the kernel as a whole */
+    VEC(CountedUpdate) updates;
+} CountersResult;
+
+/* The updates that count in shared memory. */
+unsigned counters_count(const CountersResult *result);
+
+#endif

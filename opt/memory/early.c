@@ -1,0 +1,115 @@
+#include "opt/memory/early.h"
+
+bool inst_is_computation(const Inst *inst)
+{
+    const Sreg *sreg = inst_sreg(inst);
+    return inst_is_plain(inst) && !inst_is_terminator(inst) && !inst->pragma && inst->sync == SYNC_NONE &&
+           !(inst->effects & ~(unsigned)(EFFECT_PURE | EFFECT_THREAD)) &&
+           !(sreg && sreg->dependence == SREG_VOLATILE);
+}
+
+bool sreg_is_common(const Sreg *sreg)
+{
+    return sreg->dependence == SREG_BLOCK || sreg->dependence == SREG_LAUNCH || sreg->dependence == SREG_CONSTANT;
+}
+
+/* Loads of the kernel's parameters give the same anywhere. */
+static bool can_move(const Inst *inst)
+{
+    Access access;
+    return inst_is_computation(inst) ||
+           (inst_is_plain(inst) && !inst->pragma && inst_access(inst, &access) && access.kind == ACCESS_LOAD &&
+            access.read_only && !access.awaited && access.space == SPACE_PARAM);
+}
+
+static bool is_available(const EarlyPlace *place, RegId reg)
+{
+    const ValueDef *def = &place->values->defs[reg];
+    return def->block && place->dominance && dominance_has(place->dominance, def->block, place->at);
+}
+
+/* Whether the value comes from instructions that 'allows' does; with 'place', or from values that are available. */
+static bool comes_from(Arena *scratch, const Values *values, const EarlyPlace *place, RegId reg,
+                       bool (*allows)(const Inst *))
+{
+    BitSet seen = bitset_new(scratch, values->reg_count);
+    RegIdVec pending = {0};
+    VEC_PUSH(scratch, pending, reg);
+    while (pending.count) {
+        RegId next = VEC_POP(pending);
+        const Inst *inst = value_inst(values, next);
+        if (bitset_has(&seen, next) || (place && is_available(place, next)))
+            continue;
+        bitset_add(&seen, next);
+        if (!inst || !allows(inst))
+            return false;
+        for (unsigned r = 0; r < inst->ref_count; r++)
+            if (ref_reads(&inst->refs[r]))
+                VEC_PUSH(scratch, pending, inst->refs[r].reg);
+    }
+    return true;
+}
+
+bool value_is_early(const EarlyPlace *place, RegId reg)
+{
+    return comes_from(place->scratch, place->values, place, reg, can_move);
+}
+
+static bool is_common(const Inst *inst)
+{
+    const Sreg *sreg = inst_sreg(inst);
+    return can_move(inst) && !(inst->effects & EFFECT_THREAD) && (!sreg || sreg_is_common(sreg));
+}
+
+bool value_is_common(Arena *scratch, const Values *values, RegId reg)
+{
+    return comes_from(scratch, values, NULL, reg, is_common);
+}
+
+static void clone(const EarlyPlace *place, const Inst *inst, RegId *names)
+{
+    Inst *own = inst_clone(place->body, inst);
+    for (unsigned r = 0; r < own->ref_count; r++) {
+        RegRef *ref = &own->refs[r];
+        if (ref_writes(ref))
+            ref->reg = names[ref->reg] = body_clone_reg(place->body, ref->reg);
+        else if (ref->reg != REG_NONE)
+            ref->reg = names[ref->reg];
+    }
+    Inst *last = place->at->last;
+    if (last && inst_is_terminator(last))
+        inst_insert_before(last, own);
+    else
+        inst_append(place->at, own);
+}
+
+/* A register that the instruction reads and that is not there yet; REG_NONE: there is none. */
+static RegId find_missing(const Inst *inst, const RegId *names)
+{
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_reads(&inst->refs[r]) && names[inst->refs[r].reg] == REG_NONE)
+            return inst->refs[r].reg;
+    return REG_NONE;
+}
+
+RegId value_hoist(const EarlyPlace *place, RegId reg)
+{
+    RegId *names = ARENA_ARRAY(place->scratch, RegId, place->values->reg_count);
+    RegIdVec pending = {0};
+    for (RegId r = 0; r < place->values->reg_count; r++)
+        names[r] = is_available(place, r) ? r : REG_NONE;
+    VEC_PUSH(place->scratch, pending, reg);
+    while (pending.count) {
+        const RegId next = pending.data[pending.count - 1];
+        const Inst *inst = value_inst(place->values, next);
+        const RegId missing = names[next] == REG_NONE ? find_missing(inst, names) : REG_NONE;
+        if (missing != REG_NONE) {
+            VEC_PUSH(place->scratch, pending, missing);
+            continue;
+        }
+        if (names[next] == REG_NONE)
+            clone(place, inst, names);
+        (void)VEC_POP(pending);
+    }
+    return names[reg];
+}

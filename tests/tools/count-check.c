@@ -1,0 +1,139 @@
+/* Checks private counters: converts the atomic updates of random kernels, and compares with the original in the
+ * emulator, which looks for races in shared memory.
+ *
+ *     count-check [-v] [-d FOLDER] SEED,COUNT
+ *
+ * Some kernels are coarsened before. Prints the errors, and at the end the numbers of kernels in which an update is
+ * counted privately or none, and, of the former, of those with a run-time path for other elements, with copies of
+ * counters, with accesses that are watched, and in which an exit was early: a check of nothing would find nothing. -v
+ * names the refusals; -d keeps wrong outputs. */
+#include "count_kernel.h"
+
+#include "form_difference.h"
+#include "parse_text.h"
+#include "seeds.h"
+
+#include "emit/emit.h"
+#include "engine/report/refusal_words.h"
+#include "opt/opt.h"
+#include "opt/passes.h"
+#include "support/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Sums {
+    unsigned done, refused, wrong;
+    unsigned tested, copies, watched, coarse;
+} Sums;
+
+typedef struct Check {
+    bool verbose;
+    const char *folder;
+    Sums sums;
+} Check;
+
+static void print_refusal(const Refusal *refusal)
+{
+    if (is_refusal(refusal))
+        printf("  refused: %s (%s)\n", refusal_sentence(refusal->reason), refusal->inst ? refusal->inst : "-");
+}
+
+static void print_refusals(const CountersResult *counted)
+{
+    print_refusal(&counted->refusal);
+    for (size_t i = 0; i < counted->updates.count; i++)
+        print_refusal(&counted->updates.data[i].refusal);
+}
+
+static bool transform(const Check *check, Arena *arena, Function *kernel, const Launch *launch, Random *random,
+                      KernelResult *result)
+{
+    PipelineOptions options = {.no_figures = true};
+    for (unsigned i = 0; i < PASS_COUNT; i++)
+        options.passes.enabled[i] = true;
+    KernelRequest request = {.counters = true};
+    memcpy(request.block, launch->block, sizeof request.block);
+    const unsigned form = (unsigned)random_below(random, 4);
+    if (form < 2) {
+        request.coarsen = true;
+        request.coarsening.shape = (Shape){{form ? 1 : 2, 1, 1}, {form ? 2 : 1, 1, 1}};
+        request.coarsening.stride = (Stride){.kind = random_below(random, 2) ? STRIDE_UNIT : STRIDE_BLOCK};
+    }
+    pipeline_run(arena, kernel, &request, &options, result);
+    if (check->verbose)
+        print_refusals(&result->counted);
+    return result->counting == OUTCOME_DONE;
+}
+
+static void count_forms(Sums *sums, const KernelResult *result, const char *text)
+{
+    bool tested = false, copies = false;
+    for (size_t i = 0; i < result->counted.updates.count; i++) {
+        tested |= result->counted.updates.data[i].is_tested;
+        copies |= result->counted.updates.data[i].copies > 1;
+    }
+    sums->tested += tested;
+    sums->copies += copies;
+    sums->watched += strstr(text, "atom.shared.exch") != NULL;
+    sums->coarse += result->coarsening == OUTCOME_DONE;
+}
+
+static void check_seed(void *context, uint64_t seed)
+{
+    Check *check = context;
+    Sums *sums = &check->sums;
+    Arena *arena = arena_new();
+    Random random = {seed * UINT64_C(0x9e3779b97f4a7c15) + 9};
+    Launch launch;
+    Buf text = {0}, after = {0};
+    const EmulatorOptions options = {.check_races = true};
+    count_kernel(seed, arena, &text, &launch);
+    Module *module = parse_text("random.ptx", buf_text(&text), text.length);
+    require(module);
+    EmulatorResult *expected = emulator_run(arena, module, &launch, &options);
+    Function *kernel = module_find_function(module, "k");
+    KernelResult result = {0};
+    uint64_t barriers = 0;
+    if (expected->fault.kind != FAULT_NONE) {
+        printf("seed %llu: WRONG: the original fails: %s\n", (unsigned long long)seed,
+               fault_text(arena, module, &expected->fault));
+        sums->wrong++;
+        keep_wrong(arena, check->folder, "count", seed, &text, &text);
+    } else if (!transform(check, arena, kernel, &launch, &random, &result)) {
+        sums->refused++;
+        kernel_discard(&result);
+    } else {
+        kernel_install(&result);
+        emit_module(module, &after);
+        const EmulatorOptions strict = {.check_races = true, .check_registers = true};
+        const LaunchChange change = kernel_launch_change(&result);
+        const char *message = form_difference(arena, &after, &launch, &change, expected, &strict, &barriers);
+        sums->done++;
+        count_forms(sums, &result, buf_text(&after));
+        if (message) {
+            printf("seed %llu: WRONG: %s\n", (unsigned long long)seed, message);
+            sums->wrong++;
+            keep_wrong(arena, check->folder, "count", seed, &after, &text);
+        }
+        function_set_body(kernel, NULL);
+    }
+    arena_free(module->arena);
+    arena_free(arena);
+    buf_free(&text);
+    buf_free(&after);
+}
+
+int main(int count, char **words)
+{
+    Check check = {0};
+    const char *seeds = seeds_word(count, words, &check.verbose, &check.folder);
+    if (!seeds)
+        return 2;
+    each_seed(seeds, check.verbose, check_seed, &check);
+    const Sums *sums = &check.sums;
+    printf("%u done, %u refused, %u wrong; tested %u, copies %u, watched %u, coarse %u\n", sums->done, sums->refused,
+           sums->wrong, sums->tested, sums->copies, sums->watched, sums->coarse);
+    return sums->wrong != 0;
+}
