@@ -24,6 +24,7 @@ typedef struct Array {
     IndexKind kind;
     unsigned shift;     /* elements before the first */
     unsigned fixed;     /* INDEX_NONE: its element */
+    unsigned least;     /* INDEX_MASKED: the least index, below 0 */
     bool is_generic;    /* by a generic address */
     uint64_t count;
 } Array;
@@ -34,6 +35,7 @@ typedef struct Maker {
     Writer to;
     unsigned block[3], grid[3];
     unsigned threads, blocks, limit, rounds, array_count;
+    bool is_aliased; /* the second array is the first */
     bool has_barrier, gathers, has_vote, has_fence;
     Exit exit;
     Array arrays[ARRAYS];
@@ -53,12 +55,12 @@ static void choose_array(Maker *m, Array *array, int same)
     const unsigned which = same >= 0 ? (unsigned)same : below(&m->to, OPERATIONS);
     *array = (Array){.op = operations[which].op, .type = operations[which].type, .element = operations[which].element,
                      .kind = (IndexKind)below(&m->to, INDEX_KINDS), .shift = below(&m->to, 3),
-                     .fixed = below(&m->to, 40), .is_generic = chance(&m->to, 20)};
+                     .fixed = below(&m->to, 40), .least = 5 * below(&m->to, 2), .is_generic = chance(&m->to, 20)};
     array->bytes = array->type[1] == '6' ? 8 : 4;
     array->count = array->kind == INDEX_OWN     ? 2 * (uint64_t)m->threads * m->blocks
                    : array->kind == INDEX_BLOCK ? 64 * (uint64_t)m->blocks
                                                 : counts[array->kind];
-    array->count += array->shift + 1;
+    array->count += array->shift + array->least + 1;
 }
 
 static void choose_shape(Maker *m)
@@ -85,6 +87,20 @@ static void choose_shape(Maker *m)
     const int same = chance(&m->to, 75) ? (int)below(&m->to, OPERATIONS) : -1;
     for (unsigned a = 0; a < ARRAYS; a++)
         choose_array(m, &m->arrays[a], same);
+    m->is_aliased = m->arrays[0].kind == INDEX_OWN && m->array_count > 1 && chance(&m->to, 50);
+    if (m->is_aliased) {
+        const Array first = m->arrays[0];
+        m->arrays[1].kind = INDEX_OWN;
+        m->arrays[1].count = first.count;
+        m->arrays[1].shift = first.shift;
+        if (m->arrays[1].bytes != first.bytes)
+            m->arrays[1] = first;
+        if (first.bytes == 4 && chance(&m->to, 30)) {
+            m->arrays[0].op = m->arrays[1].op = "max";
+            m->arrays[0].type = "u32";
+            m->arrays[1].type = "s32";
+        }
+    }
 }
 
 /* %t: the thread in its block; %all: in the grid; %b: the block. */
@@ -109,8 +125,9 @@ static unsigned make_address(Maker *m, unsigned a, bool second)
         line(&m->to, "mul.wide.u32 %%way, %%g0, %u;", array->bytes);
         break;
     case INDEX_MASKED:
-        line(&m->to, "ld.global.u32 %%g0, [%%key]; and.b32 %%g0, %%g0, 63;");
-        line(&m->to, "mul.wide.u32 %%way, %%g0, %u;", array->bytes);
+        line(&m->to, "ld.global.u32 %%g0, [%%key]; and.b32 %%g0, %%g0, 63; add.s32 %%g0, %%g0, -%u;", array->least);
+        constant += array->least * array->bytes;
+        line(&m->to, "mul.wide.s32 %%way, %%g0, %u;", array->bytes);
         break;
     case INDEX_WIDE:
         line(&m->to, "ld.global.u32 %%g0, [%%key]; ld.param.u32 %%g1, [wide]; rem.u32 %%g0, %%g0, %%g1;");
@@ -153,6 +170,8 @@ static void make_update(Maker *m, unsigned a)
     else
         line(&m->to, "%sred%s.%s.%s [%%at+%u], %s;", guard, space, array->op, array->type,
              array->is_generic ? 0 : constant, value);
+    if (is_atom && !array->is_generic && array->kind == INDEX_OWN && chance(&m->to, 30))
+        line(&m->to, "%smad.lo.u32 %%sum, %%sum, 3, %%g2;", array->bytes == 8 ? "cvt.u32.u64 %g2, %w1; " : "");
 }
 
 /* Reads or replaces one of the thread's own two counters, or both. */
@@ -195,6 +214,13 @@ static void make_step(Maker *m)
         line(&m->to, "mad.lo.u32 %%sum, %%sum, 5, %%all;");
 }
 
+/* Threads read what the one before them has stored; those that have exited are the last ones. */
+static void make_exchange(Maker *m)
+{
+    line(&m->to, "mov.u32 %%g0, mine; mad.lo.u32 %%g1, %%t, 4, %%g0; st.shared.u32 [%%g1], %%sum; bar.sync 0;");
+    line(&m->to, "setp.ne.u32 %%p, %%t, 0; @%%p ld.shared.u32 %%sum, [%%g1+-4]; bar.sync 0;");
+}
+
 static void make_loop(Maker *m)
 {
     const unsigned steps = 1 + below(&m->to, MOST_STEPS);
@@ -209,8 +235,8 @@ static void make_loop(Maker *m)
         if (skips)
             buf_printf(m->to.out, "SKIP%u:\n", label);
     }
-    if (m->has_barrier && m->exit == EXIT_NONE && chance(&m->to, 50))
-        line(&m->to, "bar.sync 0;");
+    if (m->has_barrier && m->exit != EXIT_AROUND && chance(&m->to, 50))
+        make_exchange(m);
     if (m->has_vote)
         line(&m->to, "activemask.b32 %%g0; vote.sync.ballot.b32 %%g1, 1, %%g0;");
     if (m->has_fence)
@@ -236,8 +262,10 @@ static void make_code(Maker *m)
     line(&m->to, "ld.param.u64 %%keys, [keys]; ld.param.u64 %%out, [out]; ld.param.u32 %%limit, [limit];");
     for (unsigned a = 0; a < ARRAYS; a++)
         line(&m->to, "ld.param.u64 %%array%u, [array%u];", a, a);
+    if (m->is_aliased)
+        line(&m->to, "mov.u64 %%array1, %%array0;");
     make_coordinates(m);
-    line(&m->to, "mov.u64 %%w0, 7; mov.u32 %%sum, %%all; setp.ge.u32 %%out_of, %%all, %%limit;");
+    line(&m->to, "mov.u64 %%w0, 7; mov.u64 %%w1, 0; mov.u32 %%g2, 0; mov.u32 %%sum, %%all; setp.ge.u32 %%out_of, %%all, %%limit;");
     if (m->has_barrier)
         line(&m->to, "bar.sync 0;");
     if (m->exit == EXIT_EARLY)
@@ -287,6 +315,7 @@ static void print_head(Buf *text)
     for (unsigned a = 0; a < ARRAYS; a++)
         buf_printf(text, ".param .u64 array%u, ", a);
     buf_puts(text, ".param .u64 out, .param .u32 limit, .param .u32 rounds, .param .u32 wide)\n{\n");
+    buf_puts(text, "\t.shared .align 4 .b8 mine[512];\n");
     buf_printf(text, "\t.reg .b64 %%array<%d>, %%keys, %%key, %%out, %%at, %%way, %%part, %%w<2>;\n", ARRAYS);
     buf_puts(text, "\t.reg .b32 %g<3>, %v<1>, %t, %b, %all, %sum, %round, %limit;\n\t.reg .b16 %h;\n"
                    "\t.reg .pred %odd, %p, %out_of;\n");
