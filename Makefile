@@ -303,7 +303,7 @@ $(OUT)/tests/reuse-check $(OUT)/tests/work-check: $(OUT)/tests/tools/reuse_kerne
 $(OUT)/tests/jam-check $(OUT)/tests/work-check: $(OUT)/tests/tools/jam_kernel.o
 $(OUT)/tests/work-check: $(OUT)/tests/tools/stage_kernel.o
 $(OUT)/tests/row-check: $(OUT)/tests/tools/row_kernel.o
-$(OUT)/tests/stage-check: $(OUT)/tests/tools/stage_kernel.o
+$(OUT)/tests/stage-check: $(OUT)/tests/tools/stage_kernel.o $(OUT)/tests/tools/nest_kernel.o
 $(OUT)/tests/count-check: $(OUT)/tests/tools/count_kernel.o
 $(TOOLS): $(OUT)/tests/%: $(OUT)/tests/tools/%.o $(OUT)/libptxopt.a
 	$(link)

@@ -120,6 +120,7 @@ static MemoryTrial staged_trial(const Parent *parent)
     return (MemoryTrial){.coarsens = parent->request.coarsen,
                          .coarsening = parent->request.coarsening,
                          .stages = true,
+                         .unrolls = parent->is_nest,
                          .before_vectors = parent->before_vectors};
 }
 
@@ -226,14 +227,14 @@ static void join_counted(MemorySearch *search)
     trial_add(search, &wanted);
 }
 
-/* Tries the best staged form with rounds unrolled, and the best of these with vectors. */
+/* Tries the best staged form with rounds unrolled, or not, and the best of these with vectors. */
 static void refine(MemorySearch *search)
 {
     const MemoryTrial *best = best_trial(search, true);
     if (!best)
         return;
     MemoryTrial wanted = *best;
-    wanted.unrolls = true;
+    wanted.unrolls = !best->unrolls;
     trial_add(search, &wanted);
     wanted = *best_trial(search, true);
     wanted.vectors = true;

@@ -4,7 +4,7 @@
 
 #include "engine/choose/memory_search.h"
 
-enum { MOST_FASTEST = 6, MOST_PARENTS = 16, WARP = 32 };
+enum { MOST_FASTEST = 6, MOST_PARENTS = 16 /* that stage anything */, MOST_MADE = 48, WARP = 32 };
 
 bool memory_is_over(const MemorySearch *search)
 {
@@ -37,6 +37,14 @@ static double staged_work(const KernelResult *result)
     return is_coarse ? work / shape_replicas(&result->contract.shape) : work;
 }
 
+static bool has_nest(const KernelResult *result)
+{
+    for (size_t i = 0; i < result->staged.loops.count; i++)
+        if (result->staged.loops.data[i].is_nest)
+            return true;
+    return false;
+}
+
 static bool is_narrow(const BlockSize *block)
 {
     return block_size_total(block) && block_size_total(block) < WARP;
@@ -56,6 +64,7 @@ static void parent_add(MemorySearch *search, const KernelRequest *request, bool 
     const bool is_usable = !request->coarsen || (result.coarsening == OUTCOME_DONE && !is_narrow(&result.block_after));
     const Parent parent = {.request = *request,
                            .before_vectors = before_vectors,
+                           .is_nest = has_nest(&result),
                            .work = is_usable ? staged_work(&result) : 0};
     VEC_PUSH(search->arena, search->parents, parent);
     if (search->parents.count == 1)
@@ -145,6 +154,15 @@ void memory_find_own(MemorySearch *search, const FactorChoice *factors)
     parent_add(search, &plain, false);
 }
 
+/* The parents from 'begin' on that stage anything. */
+static unsigned count_staging(const MemorySearch *search, size_t begin)
+{
+    unsigned count = 0;
+    for (size_t i = begin; i < search->parents.count; i++)
+        count += search->parents.data[i].work > 0;
+    return count;
+}
+
 void memory_find_parents(MemorySearch *search, const FactorChoice *factors)
 {
     const size_t own = search->parents.count;
@@ -158,7 +176,8 @@ void memory_find_parents(MemorySearch *search, const FactorChoice *factors)
     const unsigned fastest = count < MOST_FASTEST ? count : MOST_FASTEST;
     qsort(trials, count, sizeof *trials, compare_speeds);
     qsort(trials + fastest, count - fastest, sizeof *trials, compare_shapes);
-    for (unsigned i = 0; i < count && search->parents.count < own + MOST_PARENTS && !memory_is_over(search); i++)
+    for (unsigned i = 0; i < count && search->parents.count < own + MOST_MADE &&
+                         count_staging(search, own) < MOST_PARENTS && !memory_is_over(search); i++)
         parent_add_factor(search, trials[i]);
     qsort(search->parents.data + own, search->parents.count - own, sizeof *search->parents.data, compare_parents);
 }

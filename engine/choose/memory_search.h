@@ -9,6 +9,7 @@
 typedef struct Parent {
     KernelRequest request;
     bool before_vectors;
+    bool is_nest; /* what a loop inside reads is staged: its rounds are unrolled from the start */
     double work; /* instructions of a round in staged loops, for each thread of the original; 0: nothing is staged */
 } Parent;
 

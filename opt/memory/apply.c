@@ -3,10 +3,29 @@
 #include "opt/passes.h"
 #include "opt/policy.h"
 
+static bool has_nest(const PassContext *context)
+{
+    const LoopForest *loops = analyses_loops(context->analyses);
+    for (uint32_t i = 0; i < loops->loop_count; i++)
+        if (loops->loops[i].depth > 1)
+            return true;
+    return false;
+}
+
+/* Nests are found by the pointers that their loops advance. */
+static void find_pointers(PassContext *context)
+{
+    pass_run(context, PASS_CLEANUP);
+    if (pass_run(context, PASS_POINTERS))
+        pass_run(context, PASS_CLEANUP);
+}
+
 bool memory_stage(PassContext *context, const StageRequest *request)
 {
     context->staging = request;
     context->staged = (StageResult){.refusal = {.reason = REFUSAL_SWITCHED_OFF}};
+    if (has_nest(context))
+        find_pointers(context);
     bool done = pass_run(context, PASS_STAGE);
     if (done) {
         pass_run(context, PASS_CLEANUP);

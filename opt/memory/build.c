@@ -74,3 +74,25 @@ Inst *rewrite_read(Rewrite *w, const Inst *like, Type type, const RegId *regs, u
     load->loc = like->loc;
     return load;
 }
+
+RegId rewrite_counter(Rewrite *w, RegId first, uint32_t step)
+{
+    Block *header = versions_block(&w->versions, w->s->loop->header);
+    Block *latch = versions_block(&w->versions, w->s->latch);
+    Phi phi = {.dst = rewrite_reg(w, TYPE_B32, "%round")};
+    RegId next = rewrite_reg(w, TYPE_B32, "%round");
+    VEC_PUSH(w->body->arena, phi.args, ((PhiArg){w->top, first}));
+    VEC_PUSH(w->body->arena, phi.args, ((PhiArg){latch, next}));
+    VEC_PUSH(w->body->arena, header->phis, phi);
+    inst_insert_before(latch->last, inst_build(w->body, "add.u32", "dri", next, phi.dst, (int64_t)step));
+    return phi.dst;
+}
+
+/* Copies are in the order of the originals. */
+Inst *rewrite_copy_of(Rewrite *w, const Inst *inst)
+{
+    Inst *copy = versions_block(&w->versions, inst->block)->first;
+    for (const Inst *i = inst->block->first; i != inst; i = i->next)
+        copy = copy->next;
+    return copy;
+}

@@ -37,6 +37,30 @@ static RegId build_size_test(Rewrite *w, const SumPlace *place, RegId holds)
     return holds;
 }
 
+/* Whether the loop inside a nest goes no more rounds than its tiles are for, and a multiple of those that are
+ * unrolled. */
+static RegId build_inner_test(Rewrite *w, const SumPlace *place, RegId holds)
+{
+    TripCount trips = w->s->inner_trips;
+    if (w->s->inner_starts_fixed) {
+        trips.start = rewrite_reg(w, TYPE_B32, "%start");
+        sum_put(place, inst_build(w->body, "mov.u32", "di", trips.start, w->s->inner_start));
+    }
+    RegId fits = trip_count_build(place, &trips, ROUNDS_LIMIT, &w->inner_last);
+    RegId few = rewrite_reg(w, TYPE_PRED, "%staged"), both = rewrite_reg(w, TYPE_PRED, "%staged");
+    sum_put(place, inst_build(w->body, "setp.lt.and.u64", "drir", few, w->inner_last, (int64_t)w->s->inner_rounds,
+                              fits));
+    sum_put(place, inst_build(w->body, "and.pred", "drr", both, few, holds));
+    if (w->s->inner_factor == 1)
+        return both;
+    RegId rounds = rewrite_reg(w, TYPE_B64, "%rounds"), left = rewrite_reg(w, TYPE_B64, "%left");
+    RegId whole = rewrite_reg(w, TYPE_PRED, "%staged");
+    sum_put(place, inst_build(w->body, "add.s64", "dri", rounds, w->inner_last, (int64_t)1));
+    sum_put(place, inst_build(w->body, "and.b64", "dri", left, rounds, (int64_t)w->s->inner_factor - 1));
+    sum_put(place, inst_build(w->body, "setp.eq.and.u64", "drir", whole, left, (int64_t)0, both));
+    return whole;
+}
+
 static void build_strides(Rewrite *w, const SumPlace *place)
 {
     const Staging *s = w->s;
@@ -78,6 +102,8 @@ void rewrite_test(Rewrite *w)
         holds = rewrite_reg(w, TYPE_PRED, "%staged");
         sum_put(&place, inst_build(w->body, "and.pred", "drr", holds, enough, together));
     }
+    if (s->inner)
+        holds = build_inner_test(w, &place, holds);
     holds = build_size_test(w, &place, holds);
     build_strides(w, &place);
     if (preheader->last && inst_is_terminator(preheader->last))

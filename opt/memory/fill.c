@@ -40,7 +40,7 @@ bool tiles_match(const Tile *a, const Tile *b)
     return true;
 }
 
-static RegId thread_number(Rewrite *w)
+RegId rewrite_thread_number(Rewrite *w)
 {
     const unsigned *block = w->s->block.threads;
     RegId number = rewrite_thread_index(w, INDEX_X);
@@ -271,7 +271,7 @@ void rewrite_fill(Rewrite *w)
     Loading *loadings = ARENA_ARRAY(w->s->scratch, Loading, tiles->count);
     ResultVec results = {0};
     size_t next = 0;
-    w->number = thread_number(w);
+    w->number = rewrite_thread_number(w);
     inst_append(w->top, inst_build(w->body, "bar.sync", "i", (int64_t)0));
     for (size_t i = 0; i < tiles->count; i++) {
         loadings[i] = loading_of(w, loadings, i, &tiles->data[i]);

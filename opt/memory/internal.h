@@ -23,6 +23,10 @@ typedef struct Pattern {
     uint8_t unknown;   /* those whose slope is unknown */
     int64_t slope[INDEX_COUNT]; /* what it grows by with the index, where arithmetic does not wrap: this decides what
                                  * pays, never what is right */
+    bool is_scaled;             /* unknown ones are 'scaled' times 'scale', a value that the block has in common; */
+    bool is_mixed;              /* or there are others */
+    RegId scale;
+    int64_t scaled[INDEX_COUNT];
 } Pattern;
 
 /* A phi of the loop's header that grows by the same sum each round. */
@@ -71,6 +75,8 @@ typedef struct Tile {
     unsigned chunk;             /* lines: elements that a thread reads at once; across and step are multiples of it */
     unsigned pad;               /* lines: elements after the last one, which are zero, so that chunks are whole */
     int64_t start;               /* lines: the first element, in bytes from the members' root */
+    unsigned field, row;        /* nests: the field that the line is of, and its row */
+    bool is_fixed;              /* nests: its distance from the field's first line is the same in all rounds */
     unsigned count;             /* elements of a unit: 1, 2 or 4 */
     unsigned unit;              /* bytes */
     unsigned dim_count;
@@ -81,6 +87,22 @@ typedef struct Tile {
 } Tile;
 
 typedef VEC(Tile) TileVec;
+
+/* The lines that threads read in a loop inside of the staged one, of which each round of the staged loop, and each
+ * thread along y, has one: an array of rows. In round j, thread y reads the lines from row across_y * y + j on. */
+typedef struct Field {
+    RegId root;                /* the start of the pointer that the first of its lines is read at */
+    unsigned across_y;         /* rows */
+    unsigned across, step, span, chunk, pad, unit; /* as of its lines */
+    int64_t start;             /* the same */
+    Inst *like;                /* a load */
+    Type type;                 /* of an element */
+    unsigned last;             /* the last of its lines: rows after the first */
+    uint32_t rows, columns, pitch; /* pitch: elements */
+    uint32_t offset, bytes;    /* in the shared array */
+} Field;
+
+enum { FIELDS_MOST = 8 };
 
 /* A branch that sends some threads past the loop. */
 typedef struct Guard {
@@ -112,6 +134,16 @@ typedef struct Staging {
     Induction *inductions;  /* by phi of the header */
     uint32_t *order;        /* by Block.id: the number of its first instruction, in an order in which definitions come
                              * before uses; Inst.id continues from there */
+    const Loop *inner;      /* nests: the loop inside that reads; NULL: the loop itself does */
+    TripCount inner_trips;
+    bool inner_starts_fixed; /* with this number, in a register that is not there before the staged loop: */
+    int64_t inner_start;
+    unsigned inner_rounds;  /* the most that its tiles are for */
+    unsigned inner_factor;  /* of its rounds that follow one another without a branch */
+    Guard inner_guards[GUARDS_MOST]; /* branches of a round that lead past it */
+    unsigned inner_guard_count;
+    Field fields[FIELDS_MOST];
+    unsigned field_count;
     TileVec tiles;
     unsigned rounds;        /* of a tile: a power of two */
     uint32_t bytes;         /* of all tiles */
@@ -151,6 +183,11 @@ uint32_t line_padding(const Staging *s, const Tile *tile);
 /* Chooses the loads to stage, their tiles and the number of rounds. False, and refused, if there are none. */
 bool stage_find_tiles(Staging *s);
 
+/* nests.c */
+/* Finds the loop inside, what it reads, and the fields and rounds for that. False if it cannot be staged as a nest;
+ * refuses nothing. */
+bool nest_find(Staging *s);
+
 /* slices.c */
 /* The thread and the round that a value is computed for: a 32-bit register for each index, counted in rounds of the
  * tile; REG_NONE: this thread's, and round 0. */
@@ -161,10 +198,16 @@ typedef struct Elsewhere {
 typedef struct Slices Slices;
 /* Code goes to the end of 'setup', which is executed once, and of 'top', which is executed for each tile; phis of 'top'
  * advance at the end of 'tail'. 'strides' are registers with the inductions' steps for a tile, or REG_NONE where that
- * is a constant. */
-Slices *slices_new(Staging *s, Block *setup, Block *top, Block *tail, const RegId *strides);
+ * is a constant. A tile has 'rounds'. If 'tail' is NULL, the code is executed once, for the round that is asked for. */
+Slices *slices_new(Staging *s, Block *setup, Block *top, Block *tail, const RegId *strides, unsigned rounds);
 /* The value of the register there. */
 RegId slices_value(Slices *slices, const Elsewhere *at, RegId reg);
+
+/* unroll.c */
+/* Whether rounds of the loop may be put one after the other: it is a single block, and all its values can be copied. */
+bool loop_can_unroll(const Staging *s, const Loop *loop);
+/* The most rounds of this many instructions each that may be one block, a power of two. */
+unsigned unroll_factor(unsigned rounds, unsigned insts);
 
 /* rewrite.c */
 /* Makes the staged loop beside the original. Cannot fail. */

@@ -18,9 +18,21 @@ static bool is_common(const Staging *s, RegId reg)
     return is_outside(s, reg) && !variance_reg(s->variance, reg);
 }
 
+static void scale_add(Pattern *sum, RegId scale, const int64_t *scaled, uint64_t factor)
+{
+    sum->is_mixed |= sum->is_scaled && sum->scale != scale;
+    sum->is_scaled = true;
+    sum->scale = scale;
+    for (unsigned i = 0; i < INDEX_COUNT; i++)
+        sum->scaled[i] = (int64_t)((uint64_t)sum->scaled[i] + (uint64_t)scaled[i] * factor);
+}
+
 static void pattern_add(Pattern *sum, const Pattern *term, uint64_t factor)
 {
     sum->unknown |= term->unknown;
+    sum->is_mixed |= term->is_mixed;
+    if (term->is_scaled)
+        scale_add(sum, term->scale, term->scaled, factor);
     for (unsigned i = 0; i < INDEX_COUNT; i++)
         sum->slope[i] = (int64_t)((uint64_t)sum->slope[i] + (uint64_t)term->slope[i] * factor);
 }
@@ -28,6 +40,20 @@ static void pattern_add(Pattern *sum, const Pattern *term, uint64_t factor)
 static uint64_t extended(uint64_t factor, unsigned bits)
 {
     return bits == 64 ? factor : (uint64_t)(int64_t)(int32_t)factor;
+}
+
+/* Adds a product: of a value that the block has in common, it is a multiple. False if a factor is not a register. */
+static bool add_product(const Staging *s, RegId a, RegId b, Pattern *out)
+{
+    if (a == REG_NONE || b == REG_NONE)
+        return false;
+    const bool swaps = s->patterns[a].depends == 0;
+    const Pattern *factor = &s->patterns[swaps ? b : a], *other = &s->patterns[swaps ? a : b];
+    out->unknown |= factor->depends | other->depends;
+    out->is_mixed |= other->depends || factor->unknown;
+    if (!other->depends && factor->depends)
+        scale_add(out, swaps ? a : b, factor->slope, 1);
+    return true;
 }
 
 /* The slopes of a sum of products; false if it is not one. */
@@ -51,12 +77,7 @@ static bool find_slopes(const Staging *s, const Inst *inst, Pattern *out)
             return false;
         pattern_add(out, &s->patterns[source->reg], extended(sum.terms[t].factor, sum.bits));
     }
-    for (unsigned f = 0; sum.has_product && f < 2; f++) {
-        if (c.sources[sum.factors[f]].reg == REG_NONE)
-            return false;
-        out->unknown |= s->patterns[c.sources[sum.factors[f]].reg].depends;
-    }
-    return true;
+    return !sum.has_product || add_product(s, c.sources[sum.factors[0]].reg, c.sources[sum.factors[1]].reg, out);
 }
 
 static Pattern computed_pattern(const Staging *s, const Inst *inst)

@@ -48,20 +48,6 @@ static void build_base(Rewrite *w)
     rewrite_once(w, inst_build(w->body, "mov.u32", "di", w->zero, (int64_t)0));
 }
 
-/* A value of each round of a tile. */
-static RegId add_counter(Rewrite *w, RegId first, uint32_t step)
-{
-    Block *header = versions_block(&w->versions, w->s->loop->header);
-    Block *latch = versions_block(&w->versions, w->s->latch);
-    Phi phi = {.dst = rewrite_reg(w, TYPE_B32, "%round")};
-    RegId next = rewrite_reg(w, TYPE_B32, "%round");
-    VEC_PUSH(w->body->arena, phi.args, ((PhiArg){w->top, first}));
-    VEC_PUSH(w->body->arena, phi.args, ((PhiArg){latch, next}));
-    VEC_PUSH(w->body->arena, header->phis, phi);
-    inst_insert_before(latch->last, inst_build(w->body, "add.u32", "dri", next, phi.dst, (int64_t)step));
-    return phi.dst;
-}
-
 /* The address from which this thread's elements of the tile are counted. */
 static ReadAddress read_address(Rewrite *w, ReaderVec *readers, const Tile *tile)
 {
@@ -75,18 +61,9 @@ static ReadAddress read_address(Rewrite *w, ReaderVec *readers, const Tile *tile
             RegId index = rewrite_thread_index(w, is_line ? INDEX_X : tile->dims[d]);
             first = rewrite_multiple(w, index, is_line ? tile->across * tile->unit : tile->pitches[d], first);
         }
-    const Reader reader = {tile, {first, add_counter(w, first, round_pitch(tile))}};
+    const Reader reader = {tile, {first, rewrite_counter(w, first, round_pitch(tile))}};
     VEC_PUSH(w->s->scratch, *readers, reader);
     return reader.address;
-}
-
-/* The copy of an instruction of the loop: copies are in the order of the originals. */
-static Inst *copy_of(Rewrite *w, const Inst *inst)
-{
-    Inst *copy = versions_block(&w->versions, inst->block)->first;
-    for (const Inst *i = inst->block->first; i != inst; i = i->next)
-        copy = copy->next;
-    return copy;
 }
 
 /* Reads the members of a tile at the place of the first of them. */
@@ -112,7 +89,7 @@ static void read_tiles(Rewrite *w)
     Inst **copies = ARENA_ARRAY(w->s->scratch, Inst *, tiles->count * MEMBERS_MOST);
     for (size_t i = 0; i < tiles->count; i++)
         for (unsigned m = 0; m < tiles->data[i].member_count; m++)
-            copies[i * MEMBERS_MOST + m] = copy_of(w, tiles->data[i].members[m].inst);
+            copies[i * MEMBERS_MOST + m] = rewrite_copy_of(w, tiles->data[i].members[m].inst);
     for (size_t i = 0; i < tiles->count; i++) {
         const Tile *tile = &tiles->data[i];
         const ReadAddress address = read_address(w, &readers, tile);
@@ -169,7 +146,7 @@ static void lead_phis(Rewrite *w)
         Phi *old = &header->phis.data[p], *own = &copy->phis.data[p];
         Phi phi = {.dst = body_clone_reg(w->body, old->dst)};
         RegId last = versions_reg(&w->versions, next_value(s, old));
-        VEC_PUSH(arena, phi.args, ((PhiArg){w->setup, loop_start(s->loop, old)}));
+        VEC_PUSH(arena, phi.args, ((PhiArg){w->gate, loop_start(s->loop, old)}));
         VEC_PUSH(arena, phi.args, ((PhiArg){w->tail, last}));
         VEC_PUSH(arena, w->top->phis, phi);
         for (size_t a = 0; a < own->args.count; a++)
@@ -186,7 +163,7 @@ static void end_body(Rewrite *w)
     Block *header = versions_block(&w->versions, w->s->loop->header);
     Block *latch = versions_block(&w->versions, w->s->latch);
     RegId more = rewrite_reg(w, TYPE_PRED, "%more");
-    RegId round = add_counter(w, w->zero, 1);
+    RegId round = rewrite_counter(w, w->zero, 1);
     inst_insert_before(latch->last, inst_build(w->body, "setp.lt.u32", "dri", more, round,
                                                (int64_t)w->s->rounds - 1));
     inst_remove(latch->last);
@@ -201,7 +178,7 @@ static void end_tiles(Rewrite *w)
     Phi tile = {.dst = rewrite_reg(w, TYPE_B32, "%tiles")};
     RegId next = rewrite_reg(w, TYPE_B32, "%tiles");
     RegId more = rewrite_reg(w, TYPE_PRED, "%more"), none = rewrite_reg(w, TYPE_PRED, "%none");
-    VEC_PUSH(arena, tile.args, ((PhiArg){w->setup, w->tiles}));
+    VEC_PUSH(arena, tile.args, ((PhiArg){w->gate, w->tiles}));
     VEC_PUSH(arena, tile.args, ((PhiArg){w->tail, next}));
     VEC_PUSH(arena, w->top->phis, tile);
     inst_append(w->tail, inst_build(w->body, "add.u32", "dri", next, tile.dst, (int64_t)-1));
@@ -265,13 +242,23 @@ static void copy_loop(Rewrite *w)
     qsort(blocks, count, sizeof *blocks, compare_ids);
     *v = versions_new(s->scratch, w->body, s->values);
     versions_begin(v, blocks, count);
-    w->setup = versions_add_block(v, s->loop->preheader, true);
+    w->setup = w->gate = versions_add_block(v, s->loop->preheader, true);
+    if (s->inner) {
+        w->verify = versions_add_block(v, s->loop->preheader, true);
+        w->gate = versions_add_block(v, s->loop->preheader, true);
+        w->setup->fall = w->verify;
+        w->verify->fall = w->gate;
+    }
     w->top = versions_add_block(v, s->loop->preheader, true);
     versions_copy(v, blocks, count, s->loop->preheader);
     w->tail = versions_add_block(v, s->loop->preheader, true);
     w->rest = versions_add_block(v, s->loop->preheader, true);
-    w->setup->fall = w->top;
+    w->gate->fall = w->top;
     w->top->fall = versions_block(v, s->loop->header);
+    const Loop *reading = s->inner ? s->inner : s->loop;
+    w->reading = versions_block(v, reading->header);
+    w->reading_end = versions_block(v, reading->latches[0]);
+    w->reading_start = s->inner ? versions_block(v, reading->preheader) : w->top;
 }
 
 /* The last block before the setup that is in no loop, if the loop is in others; else the setup. */
@@ -294,13 +281,22 @@ static unsigned count_instructions(const Block *block)
     return count;
 }
 
-/* The instructions of a round, and its share of those of a tile. */
+/* The instructions of a round of the loop that reads, and its share of those of a tile, and of the loop around it. */
 static double work_of_round(const Rewrite *w)
 {
-    double work = (double)(count_instructions(w->top) + count_instructions(w->tail)) / w->s->rounds;
-    for (uint32_t b = 0; b < w->s->loop->block_count; b++)
-        work += count_instructions(versions_block(&w->versions, w->s->loop->blocks[b]));
-    return work;
+    const Staging *s = w->s;
+    double work = (double)(count_instructions(w->top) + count_instructions(w->tail)) / s->rounds, inner = 0;
+    if (s->inner)
+        work += count_instructions(w->verify);
+    for (uint32_t b = 0; b < s->loop->block_count; b++) {
+        Block *block = s->loop->blocks[b];
+        const unsigned count = count_instructions(versions_block(&w->versions, block));
+        if (s->inner && loop_contains(s->loops, s->inner, block))
+            inner += count;
+        else if (!block->is_cold)
+            work += count;
+    }
+    return s->inner ? work / s->inner_rounds + inner : work;
 }
 
 void stage_rewrite(Staging *s)
@@ -311,17 +307,26 @@ void stage_rewrite(Staging *s)
     rewrite_test(&w);
     build_base(&w);
     lead_phis(&w);
-    w.slices = slices_new(s, w.setup, w.top, w.tail, w.strides);
-    rewrite_fill(&w);
-    read_tiles(&w);
+    if (s->inner) {
+        nest_test(&w);
+        nest_fill(&w);
+        nest_read(&w);
+    } else {
+        w.slices = slices_new(s, w.setup, w.top, w.tail, w.strides, s->rounds);
+        rewrite_fill(&w);
+        read_tiles(&w);
+    }
     end_body(&w);
     end_tiles(&w);
-    test_lines(&w);
+    if (!s->inner)
+        test_lines(&w);
+    s->report->work = work_of_round(&w);
     for (uint32_t b = 0; b < s->loop->block_count; b++)
         s->loop->blocks[b]->is_cold = true;
-    s->report->work = work_of_round(&w);
     s->report->unrolled = s->request->unrolls ? rewrite_unroll(&w) : 1;
     versions_join(&w.versions, s->after);
     block_replace_pred(s->after, versions_block(&w.versions, s->latch), w.rest);
     versions_finish(&w.versions);
+    if (s->inner)
+        body_remove_unreachable(w.body);
 }

@@ -5,12 +5,22 @@
 #include "opt/common/versions.h"
 #include "opt/memory/internal.h"
 
+/* A field of a nest with its registers. */
+typedef struct FieldPlace {
+    RegId base;    /* the address from which thread 0 counts in round 0 */
+    RegId stride;  /* from row to row, 64 bits */
+    RegId columns; /* those that threads read, 32 bits */
+} FieldPlace;
+
 /* See rewrite.c for the blocks. */
 typedef struct Rewrite {
     Staging *s;
     Body *body;
     Versions versions;
     Block *setup, *top, *tail, *rest;
+    Block *gate; /* leads to the top of the first tile */
+    Block *verify; /* nests: the loop that tests addresses */
+    Block *reading, *reading_end, *reading_start; /* header and latch of the loop that reads, and the block before it */
     Block *once; /* for values of the thread alone: executed once, before the setup */
     RegId *strides;         /* by phi of the header: a register with its step for a tile; REG_NONE: it is a constant */
     RegId base;             /* the address of the shared array */
@@ -20,6 +30,8 @@ typedef struct Rewrite {
     Slices *slices;
     RegId tiles, left;      /* the number of tiles, and of rounds after them */
     RegId staged, staged_wide; /* of rounds in tiles, in 32 and 64 bits */
+    FieldPlace *fields; /* nests: by field */
+    RegId inner_last; /* nests: the number of the last round of the loop inside, 64 bits */
 } Rewrite;
 
 /* The address to which a tile's offset and constants are added where a thread reads. */
@@ -55,11 +67,26 @@ unsigned rewrite_results(const Inst *inst, RegId *regs);
 Inst *rewrite_read(Rewrite *w, const Inst *like, Type type, const RegId *regs, unsigned count, RegId address,
                    int64_t offset);
 
+/* A value of each round of a tile: 'first', and 'step' more in each round. */
+RegId rewrite_counter(Rewrite *w, RegId first, uint32_t step);
+/* The copy of an instruction of the loop. */
+Inst *rewrite_copy_of(Rewrite *w, const Inst *inst);
+
 /* unroll.c */
 /* Puts rounds of the staged loop one after the other, if it is a single block; their number. */
 unsigned rewrite_unroll(Rewrite *w);
 
+/* nest_rewrite.c */
+/* Lets the threads test the addresses of a nest and vote on them, before the first tile. */
+void nest_test(Rewrite *w);
+/* Lets the threads of the block load all fields together, in the top, between two barriers. */
+void nest_fill(Rewrite *w);
+/* Lets the loop inside read the fields. */
+void nest_read(Rewrite *w);
+
 /* fill.c */
+/* The number of the thread in its block. */
+RegId rewrite_thread_number(Rewrite *w);
 /* Whether the elements of two tiles are at the same distances. */
 bool tiles_match(const Tile *a, const Tile *b);
 /* Lets the threads of the block load all tiles together, in the top, between two barriers. */

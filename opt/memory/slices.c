@@ -28,13 +28,14 @@ struct Slices {
     Staging *s;
     Block *setup, *top, *tail;
     const RegId *strides; /* by phi of the header */
+    unsigned rounds;
     Known **known;        /* by RegId */
 };
 
-Slices *slices_new(Staging *s, Block *setup, Block *top, Block *tail, const RegId *strides)
+Slices *slices_new(Staging *s, Block *setup, Block *top, Block *tail, const RegId *strides, unsigned rounds)
 {
     Slices *slices = ARENA_NEW(s->scratch, Slices);
-    *slices = (Slices){s, setup, top, tail, strides, ARENA_ARRAY(s->scratch, Known *, s->body->regs.count)};
+    *slices = (Slices){s, setup, top, tail, strides, rounds, ARENA_ARRAY(s->scratch, Known *, s->body->regs.count)};
     return slices;
 }
 
@@ -168,6 +169,12 @@ static void clone_phi(Slices *slices, const Elsewhere *at, uint32_t p)
     if (known_value(slices, at, old->dst) != REG_NONE)
         return;
     RegId first = first_value(slices, at, p, known_value(slices, at, loop_start(s->loop, old)));
+    if (!slices->tail) {
+        RegId value = make_known(slices, at, old->dst);
+        const bool is_wide = type_bits(body->regs.data[value].type) == 64;
+        inst_append(slices->setup, inst_build(body, is_wide ? "mov.b64" : "mov.b32", "dr", value, first));
+        return;
+    }
     Phi phi = {.dst = make_known(slices, at, old->dst)};
     RegId next = body_clone_reg(body, old->dst);
     const char *spelling = type_bits(body->regs.data[phi.dst].type) == 64 ? "add.s64" : "add.s32";
@@ -176,7 +183,7 @@ static void clone_phi(Slices *slices, const Elsewhere *at, uint32_t p)
     VEC_PUSH(body->arena, slices->top->phis, phi);
     inst_append(slices->tail, slices->strides[p] == REG_NONE
                                   ? inst_build(body, spelling, "dri", next, phi.dst,
-                                               s->inductions[p].step.constant * (int64_t)s->rounds)
+                                               s->inductions[p].step.constant * (int64_t)slices->rounds)
                                   : inst_build(body, spelling, "drr", next, phi.dst, slices->strides[p]));
 }
 

@@ -80,6 +80,19 @@ static bool check_rounds(Staging *s)
     return true;
 }
 
+/* The same for a loop with another one inside. */
+static bool stage_nest(Staging *s)
+{
+    if (!check_shape(s) || !stage_find_guards(s) || !check_rounds(s))
+        return false;
+    stage_find_patterns(s);
+    if (!nest_find(s))
+        return false;
+    s->report->votes = s->report->done = true;
+    stage_rewrite(s);
+    return true;
+}
+
 static bool stage_loop(Staging *s)
 {
     if (!check_shape(s) || !stage_find_guards(s) || !check_rounds(s))
@@ -120,7 +133,9 @@ typedef struct Kernel {
     Variable *array;
 } Kernel;
 
-static bool stage_headed(Kernel *kernel, Block *header)
+/* Stages the loop, or, with 'is_nest', what the loop inside of it reads; a nest that cannot be staged is not
+ * reported. */
+static bool stage_headed(Kernel *kernel, Block *header, bool is_nest)
 {
     PassContext *context = kernel->context;
     Arena *scratch = arena_new();
@@ -139,11 +154,25 @@ static bool stage_headed(Kernel *kernel, Block *header)
     s.report = &report;
     const Inst *last = s.loop->latches[0]->last;
     report.span = last ? last->span : report.span;
-    bool done = stage_loop(&s);
-    VEC_PUSH(context->body->module->arena, context->staged.loops, report);
+    bool done = is_nest ? stage_nest(&s) : stage_loop(&s);
+    if (done || !is_nest)
+        VEC_PUSH(context->body->module->arena, context->staged.loops, report);
     analyses_invalidate(context->analyses, ANALYSES_ALL);
     arena_free(scratch);
     return done;
+}
+
+/* Stages the loop around the one with this header as a nest. */
+static bool stage_around(Kernel *kernel, const Block *header)
+{
+    PassContext *context = kernel->context;
+    const Loop *parent = loop_headed(analyses_loops(context->analyses), header)->parent;
+    if (!parent || parent->header->is_cold || parent->latch_count != 1)
+        return false;
+    Block *outer = parent->header;
+    need_preheader(context, outer);
+    need_preheader(context, header);
+    return stage_headed(kernel, outer, true);
 }
 
 bool pass_stage(PassContext *context)
@@ -164,8 +193,14 @@ bool pass_stage(PassContext *context)
     bool may_stage = !is_refusal(&context->staged.refusal);
     size_t count = may_stage ? find_headers(scratch, analyses_loops(context->analyses), &headers) : 0;
     for (size_t i = 0; i < count; i++) {
+        if (headers[i]->is_cold)
+            continue;
+        if (stage_around(&kernel, headers[i])) {
+            changed = true;
+            continue;
+        }
         need_preheader(context, headers[i]);
-        changed |= stage_headed(&kernel, headers[i]);
+        changed |= stage_headed(&kernel, headers[i], false);
     }
     arena_free(scratch);
     return changed;

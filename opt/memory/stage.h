@@ -33,6 +33,7 @@ typedef struct StagedLoop {
     unsigned unrolled; /* done: those of them that follow one another without a branch */
     double work;      /* done: instructions of a round, with the round's share of what is done for its tile */
     uint64_t shared;  /* done: bytes of all its tiles */
+    bool is_nest;     /* done: the loop inside reads what its tiles have */
     bool votes;       /* done: threads vote beforehand on whether all of them get there */
     Refusal refusal;  /* not done */
     VEC(StagedLoad) loads;

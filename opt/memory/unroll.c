@@ -1,5 +1,5 @@
-/* Several rounds of a staged loop as one: their number is known and a power of two, so nothing is left over. It saves
- * the counters and branches of small loops. */
+/* Several rounds of the loop that reads as one: their number is a multiple of a power of two, so nothing is left over.
+ * It saves the counters and branches of small loops. */
 #include "opt/memory/rewrite.h"
 
 enum { INSTS_MOST = 320 /* of the unrolled block */ };
@@ -22,15 +22,26 @@ static bool phis_can_move(const Body *body, const Block *block)
     return true;
 }
 
-/* The most rounds that fit, a power of two. */
-static unsigned factor_of(const Rewrite *w, const Block *block)
+unsigned unroll_factor(unsigned rounds, unsigned insts)
 {
-    unsigned count = 0, factor = 1;
-    for (const Inst *inst = block->first; inst; inst = inst->next)
-        count++;
-    while (2 * factor <= w->s->rounds && 2 * factor * count <= INSTS_MOST)
+    unsigned factor = 1;
+    while (2 * factor <= rounds && 2 * factor * insts <= INSTS_MOST)
         factor *= 2;
     return factor;
+}
+
+bool loop_can_unroll(const Staging *s, const Loop *loop)
+{
+    return loop->block_count == 1 && phis_can_move(s->body, loop->header);
+}
+
+/* The rounds that follow one another. In a nest, that has been decided: the number of rounds must be a multiple. */
+static unsigned factor_of(const Rewrite *w, const Block *block)
+{
+    unsigned count = 0;
+    for (const Inst *inst = block->first; inst; inst = inst->next)
+        count++;
+    return w->s->inner ? w->s->inner_factor : unroll_factor(w->s->rounds, count);
 }
 
 static void copy_round(Unrolling *u)
@@ -70,9 +81,10 @@ static void advance_phis(Unrolling *u)
 unsigned rewrite_unroll(Rewrite *w)
 {
     Body *body = w->body;
-    Block *block = versions_block(&w->versions, w->s->loop->header);
+    Block *block = w->reading;
+    const Loop *loop = w->s->inner ? w->s->inner : w->s->loop;
     const unsigned factor = factor_of(w, block);
-    if (w->s->loop->block_count > 1 || factor < 2 || !phis_can_move(body, block))
+    if (loop->block_count > 1 || factor < 2 || !phis_can_move(body, block))
         return 1;
     Unrolling u = {w, block, block->first, ARENA_ARRAY(w->s->scratch, RegId, body->regs.count)};
     const size_t reg_count = body->regs.count, phi_count = block->phis.count;

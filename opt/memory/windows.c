@@ -16,7 +16,7 @@ typedef struct Window {
     RegId *elements;
 } Window;
 
-/* Reads the elements from 'begin' to 'end', before 'place', or at the end of the top. */
+/* Reads the elements from 'begin' to 'end', before 'place', or where the loop begins. */
 static void read_chunks(const Window *window, RegId *elements, unsigned begin, unsigned end, RegId address, Inst *place)
 {
     const Tile *tile = window->tile;
@@ -26,10 +26,13 @@ static void read_chunks(const Window *window, RegId *elements, unsigned begin, u
             elements[k] = body_clone_reg(w->body, window->like);
         Inst *load = rewrite_read(w, window->place, tile->members[0].type, elements + e, tile->chunk, address,
                                   tile->offset + (int64_t)(e * tile->unit));
+        Inst *last = w->reading_start->last;
         if (place)
             inst_insert_before(place, load);
+        else if (last && inst_is_terminator(last))
+            inst_insert_before(last, load);
         else
-            inst_append(w->top, load);
+            inst_append(w->reading_start, load);
     }
 }
 
@@ -38,13 +41,11 @@ static void carry(const Window *window, const RegId *firsts)
 {
     Rewrite *w = window->w;
     Arena *arena = w->body->arena;
-    Block *header = versions_block(&w->versions, w->s->loop->header);
-    Block *latch = versions_block(&w->versions, w->s->latch);
     for (unsigned e = 0; e < window->kept; e++) {
         Phi phi = {.dst = window->elements[e]};
-        VEC_PUSH(arena, phi.args, ((PhiArg){w->top, firsts[e]}));
-        VEC_PUSH(arena, phi.args, ((PhiArg){latch, window->elements[e + window->tile->step]}));
-        VEC_PUSH(arena, header->phis, phi);
+        VEC_PUSH(arena, phi.args, ((PhiArg){w->reading_start, firsts[e]}));
+        VEC_PUSH(arena, phi.args, ((PhiArg){w->reading_end, window->elements[e + window->tile->step]}));
+        VEC_PUSH(arena, w->reading->phis, phi);
     }
 }
 

@@ -17,7 +17,7 @@ esac
 said="$("$BUILD/tests/stage-check" "1,$seeds" 2>&1)" || said="$said
 failed"
 result "random" "$(grep -E 'WRONG|failed|internal error' <<<"$said" | head -n 20)"
-result "every rule at work" "$(grep -oE '(votes|vectors|lines|partial|loaded|unrolled) [0-9]\b' <<<"$said")"
+result "every rule at work" "$(grep -oE '(votes|vectors|lines|partial|loaded|unrolled|nests) [0-9]\b' <<<"$said")"
 
 # $1: NAME:KERNEL:LAUNCH; $2: block; the rest: options. Prints what is wrong.
 check() {

@@ -214,11 +214,12 @@ static void make_step(Maker *m)
         line(&m->to, "mad.lo.u32 %%sum, %%sum, 5, %%all;");
 }
 
-/* Threads read what the one before them has stored; those that have exited are the last ones. */
+/* Threads read what the one after them has stored, unless that has exited. */
 static void make_exchange(Maker *m)
 {
     line(&m->to, "mov.u32 %%g0, mine; mad.lo.u32 %%g1, %%t, 4, %%g0; st.shared.u32 [%%g1], %%sum; bar.sync 0;");
-    line(&m->to, "setp.ne.u32 %%p, %%t, 0; @%%p ld.shared.u32 %%sum, [%%g1+-4]; bar.sync 0;");
+    line(&m->to, "add.u32 %%g0, %%all, 1; setp.lt.u32 %%p, %%g0, %%limit; add.u32 %%g0, %%t, 1;");
+    line(&m->to, "setp.lt.and.u32 %%p, %%g0, %u, %%p; @%%p ld.shared.u32 %%sum, [%%g1+4]; bar.sync 0;", m->threads);
 }
 
 static void make_loop(Maker *m)
@@ -265,7 +266,8 @@ static void make_code(Maker *m)
     if (m->is_aliased)
         line(&m->to, "mov.u64 %%array1, %%array0;");
     make_coordinates(m);
-    line(&m->to, "mov.u64 %%w0, 7; mov.u64 %%w1, 0; mov.u32 %%g2, 0; mov.u32 %%sum, %%all; setp.ge.u32 %%out_of, %%all, %%limit;");
+    line(&m->to, "mov.u64 %%w0, 7; mov.u64 %%w1, 0; mov.u32 %%g2, 0;");
+    line(&m->to, "mov.u32 %%sum, %%all; setp.ge.u32 %%out_of, %%all, %%limit;");
     if (m->has_barrier)
         line(&m->to, "bar.sync 0;");
     if (m->exit == EXIT_EARLY)

@@ -6,8 +6,9 @@
  * Some kernels are coarsened before, and for some the launch has other blocks than the pass was told. Prints the
  * errors, and at the end the numbers of kernels in which a loop was staged or none, and, of the former, of those whose
  * threads vote, that read vectors, that have lines, that load a tile with parts of the block only, in which tiles
- * were really loaded, and whose rounds are unrolled: a check of nothing would find nothing. -v names the refusals; -d
- * keeps wrong outputs. */
+ * were really loaded, whose rounds are unrolled, and in which nests were tiled: a check of nothing would find nothing.
+ * -v names the refusals; -d keeps wrong outputs. */
+#include "nest_kernel.h"
 #include "stage_kernel.h"
 
 #include "form_difference.h"
@@ -26,7 +27,7 @@
 
 typedef struct Sums {
     unsigned done, refused, wrong;
-    unsigned votes, vectors, lines, loaded, partial, unrolled;
+    unsigned votes, vectors, lines, loaded, partial, unrolled, nests;
 } Sums;
 
 typedef struct Check {
@@ -90,12 +91,14 @@ static bool transform(const Check *check, Arena *arena, Function *kernel, const 
 static void count_forms(Sums *sums, const KernelResult *result, const char *text, uint64_t barriers, uint64_t before)
 {
     bool votes = false;
-    bool unrolled = false;
+    bool unrolled = false, nest = false;
     for (size_t i = 0; i < result->staged.loops.count; i++) {
         unrolled |= result->staged.loops.data[i].unrolled > 1;
+        nest |= result->staged.loops.data[i].is_nest && barriers > before;
         votes |= result->staged.loops.data[i].done && result->staged.loops.data[i].votes;
     }
     sums->unrolled += unrolled;
+    sums->nests += nest;
     sums->votes += votes;
     sums->vectors += strstr(text, "ld.shared.v") != NULL;
     sums->lines += strstr(text, "%lines") != NULL;
@@ -112,7 +115,7 @@ static void check_seed(void *context, uint64_t seed)
     Launch launch;
     Buf text = {0}, after = {0};
     const EmulatorOptions options = {.check_races = true};
-    stage_kernel(seed, arena, &text, &launch);
+    (seed % 3 ? stage_kernel : nest_kernel)(seed, arena, &text, &launch);
     Module *module = parse_text("random.ptx", buf_text(&text), text.length);
     require(module);
     EmulatorResult *expected = emulator_run(arena, module, &launch, &options);
@@ -156,8 +159,9 @@ int main(int count, char **words)
         return 2;
     each_seed(seeds, check.verbose, check_seed, &check);
     const Sums *sums = &check.sums;
-    printf("%u done, %u refused, %u wrong; votes %u, vectors %u, lines %u, partial %u, loaded %u, unrolled %u\n",
+    printf("%u done, %u refused, %u wrong; votes %u, vectors %u, lines %u, partial %u, loaded %u, unrolled %u, "
+           "nests %u\n",
            sums->done, sums->refused, sums->wrong, sums->votes, sums->vectors, sums->lines, sums->partial, sums->loaded,
-           sums->unrolled);
+           sums->unrolled, sums->nests);
     return sums->wrong != 0;
 }
