@@ -62,6 +62,11 @@ lines() {
 for form in off x2 x4,by2 x2,y2; do
     lines lines %lines "$form" "$folder/conv.json" -block 16,8 corpus/conv/conv.sm_90.ptx
 done
+# Masks of 32 x 32 elements: a tile for all of it. The image ends where the last thread reads.
+sed 's/3638/3283/; s/1369/1024/; s/"value": 37/"value": 32/' "$folder/conv.json" >"$folder/nest.json"
+for form in off x2 x4,by2 x2,y2 x8 y4; do
+    lines nests %columns "$form" "$folder/nest.json" -block 16,8 corpus/conv/conv.sm_90.ptx
+done
 # Rows that end where the buffer does, in lines with a pad that only some of the threads load the end of.
 cat >"$folder/rows.json" <<'END'
 {"kernel": "separable_rows", "grid": [2, 2, 1], "block": [20, 3, 1], "dynamic_shared": 0, "args": [

@@ -14,6 +14,7 @@ typedef struct Load {
     RowKind row;
     unsigned bytes, members, rows; /* members: side by side in a row; rows: one below the other */
     unsigned cx, cy, cj, ci, pitch;
+    bool is_below;    /* the second row is counted from the first */
     bool is_constant; /* the pitch is, and not a parameter */
     uint64_t count;   /* elements of the buffer */
 } Load;
@@ -54,7 +55,7 @@ static void choose_load(Maker *m, Load *load)
                    .bytes = choose(m, bytes, COUNT_OF(bytes)), .members = choose(m, members, COUNT_OF(members)),
                    .rows = 1 + chance(&m->to, 30), .cx = choose(m, across, COUNT_OF(across)),
                    .cy = choose(m, down, COUNT_OF(down)), .cj = chance(&m->to, 85) ? 1 : below(&m->to, 3),
-                   .ci = choose(m, steps, COUNT_OF(steps)), .is_constant = chance(&m->to, 40)};
+                   .ci = choose(m, steps, COUNT_OF(steps)), .is_constant = chance(&m->to, 40), .is_below = chance(&m->to, 70)};
     const unsigned wide = load->cx * (threads_along(m, 0) - 1) + load->ci * m->inner + load->members;
     load->pitch = chance(&m->to, 90) ? wide + below(&m->to, 4) : below(&m->to, 5);
     load->count = (uint64_t)load->pitch * last_row(m, load) + wide + (load->row == ROW_MOVED);
@@ -112,6 +113,11 @@ static void make_row(Maker *m, const Load *load, unsigned r)
 static void make_pointer(Maker *m, unsigned l, unsigned r)
 {
     const Load *load = &m->loads[l];
+    if (r && load->row == ROW_PLAIN && load->is_below) {
+        line(&m->to, "mul.wide.s32 %%w, %%pitch%u, %u; add.s64 %%pointer%u_%u, %%pointer%u_0, %%w;", l, load->bytes, l,
+             r, l);
+        return;
+    }
     make_row(m, load, r);
     if (load->is_constant)
         line(&m->to, "mul.lo.s32 %%g1, %%g0, %u;", load->pitch);
