@@ -6,21 +6,56 @@
 #include "engine/report/report_trials.h"
 #include "engine/report/trial_words.h"
 
+/* The line of the CUDA source; 0: unknown. */
+static unsigned source_line(const StagedLoad *load)
+{
+    return load->loc ? load->loc->line : 0;
+}
+
+/* ", the same for 16 threads along x"; nothing if each thread reads its own. */
+static void print_shared(Buf *out, const StagedLoad *load)
+{
+    if (load->same_x > 1)
+        buf_printf(out, ", the same for %u threads along x", load->same_x);
+    if (load->same_y > 1)
+        buf_printf(out, "%s %u threads along y", load->same_x > 1 ? " and" : ", the same for", load->same_y);
+}
+
+static void print_refused_load(Buf *out, const StagedLoad *load)
+{
+    buf_puts(out, "not staged: ");
+    refusal_print(&load->refusal, out);
+    if (load->is_resolved) {
+        buf_printf(out, " (%u sector%s for a warp", load->warp_sectors, plural(load->warp_sectors));
+        print_shared(out, load);
+        buf_puts(out, ")");
+    }
+    buf_puts(out, "\n");
+}
+
 static void print_load(Buf *out, const Report *report, const StagedLoad *load)
 {
     if (!load->done && !is_refusal(&load->refusal))
         return;
-    buf_printf(out, "    line %u: ", report_line(report, load->span));
+    buf_printf(out, "    line %u", report_line(report, load->span));
+    if (source_line(load))
+        buf_printf(out, " (CUDA line %u)", source_line(load));
+    buf_puts(out, ": ");
     if (!load->done) {
-        buf_puts(out, "not staged: ");
-        refusal_print(&load->refusal, out);
-        buf_puts(out, "\n");
-    } else if (load->sharers > 1)
-        buf_printf(out, "%u threads of a block read each element; staged in %llu bytes\n", load->sharers,
-                   (unsigned long long)load->bytes);
+        print_refused_load(out, load);
+        return;
+    }
+    if (load->sharers > 1)
+        buf_printf(out, "%u threads of a block read each element", load->sharers);
     else
-        buf_printf(out, "neighbouring threads read rows apart; staged in %llu bytes\n",
-                   (unsigned long long)load->bytes);
+        buf_puts(out, "neighbouring threads read rows apart");
+    if (load->sharers > 1)
+        print_shared(out, load);
+    buf_printf(out, "; staged in %llu bytes", (unsigned long long)load->bytes);
+    if (load->sectors_before)
+        buf_printf(out, "; %llu sectors become %llu", (unsigned long long)load->sectors_before,
+                   (unsigned long long)load->sectors_after);
+    buf_puts(out, "\n");
 }
 
 static void print_loop(Buf *out, const Report *report, const StagedLoop *loop)
@@ -83,10 +118,17 @@ static json_t *load_json(const Report *report, const StagedLoad *load)
 {
     json_t *value = json_object();
     json_object_set_new(value, "line", json_line(report_line(report, load->span)));
+    json_object_set_new(value, "source_line", json_line(source_line(load)));
     json_object_set_new(value, "staged", json_boolean(load->done));
+    if (load->is_resolved) {
+        json_object_set_new(value, "same_along_x", json_integer(load->same_x));
+        json_object_set_new(value, "same_along_y", json_integer(load->same_y));
+    }
     if (load->done) {
         json_object_set_new(value, "threads_for_element", json_integer(load->sharers));
         json_set_number(value, "bytes", load->bytes);
+        json_set_number(value, "sectors_before", load->sectors_before);
+        json_set_number(value, "sectors_after", load->sectors_after);
     } else {
         json_object_set_new(value, "reason", json_refusal(&load->refusal));
     }

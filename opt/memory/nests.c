@@ -28,6 +28,7 @@ enum {
     BYTES_MOST = 24576,  /* of all fields */
     LOADS_MOST = 128,    /* of a thread, for a tile */
     ACROSS_MOST = 16,
+    SECTOR = 32, /* bytes */
 };
 
 /* Whether control gets from a block to another in one round of the loop. */
@@ -426,6 +427,12 @@ static bool is_shared(const Staging *s)
     return shared;
 }
 
+/* The sectors of a field, if its rows have no gaps. */
+static uint64_t field_sectors(const Field *field)
+{
+    return divide_up((uint64_t)field->rows * field->columns * field->unit, SECTOR);
+}
+
 /* Replicas of a load are one in the report. */
 static void report_member(Staging *s, const Field *field, const Inst *inst)
 {
@@ -434,7 +441,9 @@ static void report_member(Staging *s, const Field *field, const Inst *inst)
         if (s->report->loads.data[i].span.begin == inst->span.begin)
             return;
     VEC_PUSH(s->body->module->arena, s->report->loads,
-             ((StagedLoad){.span = inst->span, .done = true, .bytes = field->bytes,
+             ((StagedLoad){.span = inst->span, .loc = inst->loc, .done = true, .bytes = field->bytes,
+                           .is_resolved = true, .same_x = field->across ? 1 : s->block.threads[0],
+                           .same_y = field->across_y ? 1 : s->block.threads[1], .sectors_after = field_sectors(field),
                            .sharers = (unsigned)(reads / ((uint64_t)field->rows * field->columns))}));
 }
 

@@ -18,10 +18,15 @@ typedef struct StageRequest {
 /* A load of a loop that was staged, or not. */
 typedef struct StagedLoad {
     Span span;
+    const Loc *loc; /* NULL: unknown */
     bool done;
+    bool is_resolved; /* what follows is known: */
     bool depends_x, depends_y, depends_z, depends_round; /* what its address depends on */
     unsigned sharers;    /* done: threads of a block that read the same element in one round, on average */
+    unsigned same_x, same_y; /* threads of a block along x and y that read the same in one round */
+    unsigned warp_sectors; /* that a warp reads in one round, by the estimated strides */
     uint64_t bytes;      /* done: of its tile */
+    uint64_t sectors_before, sectors_after; /* done: that a block moves for the rounds of a tile, about */
     Refusal refusal;     /* not done */
 } StagedLoad;
 

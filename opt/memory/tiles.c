@@ -84,12 +84,50 @@ static bool member_find(const Staging *s, Inst *inst, const Access *access, Stag
     return true;
 }
 
+/* The place in memory that a thread reads, as far as it is known: unknown strides are as good as different places. */
+typedef struct Place {
+    unsigned far[3];
+    int64_t sector;
+} Place;
+
+static Place lane_place(const Staging *s, const Member *member, unsigned lane)
+{
+    const unsigned *block = s->block.threads;
+    const unsigned at[3] = {lane % block[0], lane / block[0] % block[1], lane / block[0] / block[1]};
+    Place place = {{0}, 0};
+    for (unsigned i = 0; i < 3; i++)
+        if (member->pattern.unknown >> i & 1)
+            place.far[i] = at[i];
+        else
+            place.sector += member->pattern.slope[i] * at[i];
+    place.sector >>= 5;
+    return place;
+}
+
+/* The sectors that a warp's access touches. */
+static unsigned warp_sectors(const Staging *s, const Member *member)
+{
+    Place places[LANES];
+    unsigned count = 0, lanes = s->threads < LANES ? s->threads : LANES;
+    for (unsigned lane = 0; lane < lanes; lane++) {
+        const Place place = lane_place(s, member, lane);
+        unsigned i = 0;
+        while (i < count && (places[i].sector != place.sector || places[i].far[0] != place.far[0] ||
+                             places[i].far[1] != place.far[1] || places[i].far[2] != place.far[2]))
+            i++;
+        if (i == count)
+            places[count++] = place;
+    }
+    unsigned wide = member->count * member->bytes;
+    return count * (wide > SECTOR ? wide / SECTOR : 1);
+}
+
 static StagedLoad *report_load(const Staging *s, const Inst *inst)
 {
     for (size_t i = 0; i < s->report->loads.count; i++)
         if (s->report->loads.data[i].span.begin == inst->span.begin)
             return &s->report->loads.data[i];
-    VEC_PUSH(s->body->module->arena, s->report->loads, ((StagedLoad){.span = inst->span}));
+    VEC_PUSH(s->body->module->arena, s->report->loads, ((StagedLoad){.span = inst->span, .loc = inst->loc}));
     return &s->report->loads.data[s->report->loads.count - 1];
 }
 
@@ -105,6 +143,10 @@ static void find_members(const Staging *s, MemberVec *members)
             StagedLoad *load = report_load(s, inst);
             if (member_find(s, inst, &access, load, &member))
                 VEC_PUSH(s->scratch, *members, member);
+            load->is_resolved = member.pattern.is_resolved;
+            load->same_x = load->depends_x ? 1 : s->block.threads[0];
+            load->same_y = load->depends_y ? 1 : s->block.threads[1];
+            load->warp_sectors = load->is_resolved ? warp_sectors(s, &member) : 0;
         }
 }
 
@@ -277,56 +319,28 @@ static uint64_t tile_units(const Tile *tile)
     return units;
 }
 
-/* The place in memory that a thread reads, as far as it is known: unknown strides are as good as different places. */
-typedef struct Place {
-    unsigned far[3];
-    int64_t sector;
-} Place;
-
-static Place lane_place(const Staging *s, const Member *member, unsigned lane)
+/* The sectors that the loads of a block move in the rounds of a tile; of lines: about. */
+static uint64_t plain_sectors(const Staging *s, const Tile *tile)
 {
-    const unsigned *block = s->block.threads;
-    const unsigned at[3] = {lane % block[0], lane / block[0] % block[1], lane / block[0] / block[1]};
-    Place place = {{0}, 0};
-    for (unsigned i = 0; i < 3; i++)
-        if (member->pattern.unknown >> i & 1)
-            place.far[i] = at[i];
-        else
-            place.sector += member->pattern.slope[i] * at[i];
-    place.sector >>= 5;
-    return place;
+    const uint64_t warps = (s->threads + LANES - 1) / LANES;
+    return warps * s->rounds * warp_sectors(s, &tile->members[0]) * tile->member_count;
 }
 
-/* The sectors that a warp's access touches. */
-static unsigned warp_sectors(const Staging *s, const Member *member)
-{
-    Place places[LANES];
-    unsigned count = 0, lanes = s->threads < LANES ? s->threads : LANES;
-    for (unsigned lane = 0; lane < lanes; lane++) {
-        const Place place = lane_place(s, member, lane);
-        unsigned i = 0;
-        while (i < count && (places[i].sector != place.sector || places[i].far[0] != place.far[0] ||
-                             places[i].far[1] != place.far[1] || places[i].far[2] != place.far[2]))
-            i++;
-        if (i == count)
-            places[count++] = place;
-    }
-    unsigned wide = member->count * member->bytes;
-    return count * (wide > SECTOR ? wide / SECTOR : 1);
-}
-
-/* Whether the loads move many times the sectors that the block needs. */
-static bool tile_pays(const Staging *s, const Tile *tile)
+/* The sectors that the tile takes. */
+static uint64_t tile_sectors(const Tile *tile)
 {
     const Member *member = &tile->members[0];
     unsigned inner = tile->is_row ? tile->unit : member->count * member->bytes;
     bool is_dense = tile->is_line || (!(member->pattern.unknown >> tile->dims[0] & 1) &&
                                       llabs(member->pattern.slope[tile->dims[0]]) <= (int64_t)inner);
-    uint64_t warps = (s->threads + LANES - 1) / LANES;
-    uint64_t plain = warps * s->rounds * warp_sectors(s, member) * tile->member_count; /* of lines: about */
     uint64_t bytes = tile_units(tile) * tile->unit;
-    uint64_t staged = is_dense ? (bytes + SECTOR - 1) / SECTOR : tile_units(tile) * tile->member_count;
-    return plain >= GAIN * staged;
+    return is_dense ? (bytes + SECTOR - 1) / SECTOR : tile_units(tile) * tile->member_count;
+}
+
+/* Whether the loads move many times the sectors that the block needs. */
+static bool tile_pays(const Staging *s, const Tile *tile)
+{
+    return plain_sectors(s, tile) >= GAIN * tile_sectors(tile);
 }
 
 static uint64_t loads_each(const Staging *s, const Tile *tile)
@@ -391,6 +405,8 @@ static void report_tiles(Staging *s)
         for (unsigned m = 0; m < tile->member_count; m++) {
             StagedLoad *load = report_load(s, tile->members[m].inst);
             load->done = true;
+            load->sectors_before += plain_sectors(s, tile) / tile->member_count;
+            load->sectors_after += divide_up(tile_sectors(tile), tile->member_count);
             load->bytes += tile->bytes / tile->member_count;
             load->sharers = (unsigned)(s->threads * s->rounds * (tile->is_line ? tile->member_count : 1) /
                                        tile_units(tile));

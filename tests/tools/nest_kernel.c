@@ -55,7 +55,8 @@ static void choose_load(Maker *m, Load *load)
                    .bytes = choose(m, bytes, COUNT_OF(bytes)), .members = choose(m, members, COUNT_OF(members)),
                    .rows = 1 + chance(&m->to, 30), .cx = choose(m, across, COUNT_OF(across)),
                    .cy = choose(m, down, COUNT_OF(down)), .cj = chance(&m->to, 85) ? 1 : below(&m->to, 3),
-                   .ci = choose(m, steps, COUNT_OF(steps)), .is_constant = chance(&m->to, 40), .is_below = chance(&m->to, 70)};
+                   .ci = choose(m, steps, COUNT_OF(steps)), .is_constant = chance(&m->to, 40),
+                   .is_below = chance(&m->to, 70)};
     const unsigned wide = load->cx * (threads_along(m, 0) - 1) + load->ci * m->inner + load->members;
     load->pitch = chance(&m->to, 90) ? wide + below(&m->to, 4) : below(&m->to, 5);
     load->count = (uint64_t)load->pitch * last_row(m, load) + wide + (load->row == ROW_MOVED);
