@@ -20,6 +20,8 @@ enum {
     SPOT_BYTES = 32, /* of local memory */
     DEPTH = 4,       /* of nested constructs */
     JOINS_MOST = 24,
+    OPERANDS_MOST = 8, /* of a computation, with its results */
+    RECENT = 6,        /* computations that are remembered */
 };
 
 /* An enclosing construct that ends at the label "J<number>". */
@@ -32,6 +34,17 @@ typedef struct Loop {
     unsigned number; /* "B<number>" is after it, "C<number>" its next round */
     bool uniform;    /* all threads go round it together */
 } Loop;
+
+typedef struct Word {
+    char text[40];
+} Word;
+
+/* A computation whose operands all have values everywhere. */
+typedef struct Computed {
+    unsigned row;
+    bool uniform;
+    Word words[OPERANDS_MOST];
+} Computed;
 
 typedef struct Maker {
     Writer to;
@@ -48,11 +61,9 @@ typedef struct Maker {
     unsigned loop_count;
     unsigned function_count; /* device functions */
     bool in_function;        /* writes the body of one */
+    Computed recent[RECENT];
+    unsigned computed; /* computations that were remembered */
 } Maker;
-
-typedef struct Word {
-    char text[40];
-} Word;
 
 /* program.c */
 /* The types of the classes, for .reg and mov: ".pred", ".b16" ... */

@@ -4,8 +4,6 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { OPERANDS_MOST = 8 };
-
 typedef struct Row {
     const char *text, *results, *operands;
 } Row;
@@ -120,23 +118,62 @@ static Word make_guard(Maker *m, const Row *row, bool uniform)
     return guard;
 }
 
+static void choose_results(Maker *m, const Row *row, bool uniform, Word *words)
+{
+    for (size_t i = 0; row->results[i]; i++)
+        do
+            words[i] = pool_register(m, kind_of(row->results[i]), uniform);
+        while (i > 0 && strcmp(words[i].text, words[i - 1].text) == 0);
+}
+
+static void remember(Maker *m, unsigned row, bool uniform, const Word *words)
+{
+    if (strpbrk(rows[row].operands, "oO")) /* which are registers of this place only */
+        return;
+    Computed *computed = &m->recent[m->computed++ % RECENT];
+    *computed = (Computed){.row = row, .uniform = uniform};
+    memcpy(computed->words, words, sizeof computed->words);
+}
+
+/* Computes something again, as often as not the same, or with another operand, or by a neighbour in the table that
+ * takes the same operands: equal values and those that only look so. */
+static void compute_again(Maker *m)
+{
+    Computed again = m->recent[below(&m->to, m->computed < RECENT ? m->computed : RECENT)];
+    const Row *row = &rows[again.row];
+    if (again.uniform && !m->uniform)
+        again.uniform = false;
+    if (chance(&m->to, 30) && again.row + 1 < COUNT_OF(rows) && strcmp(row[1].operands, row->operands) == 0 &&
+        strcmp(row[1].results, row->results) == 0)
+        row++;
+    size_t results = strlen(row->results), operands = strlen(row->operands);
+    choose_results(m, row, again.uniform, again.words);
+    if (chance(&m->to, 30)) {
+        size_t changed = below(&m->to, (unsigned)operands);
+        again.words[results + changed] = row_operand(m, row->operands[changed], again.uniform);
+    }
+    Word guard = make_guard(m, row, again.uniform);
+    write_row(m, guard.text, row, again.words);
+}
+
 void make_value(Maker *m)
 {
-    const Row *row = &rows[below(&m->to, COUNT_OF(rows))];
+    if (m->computed && chance(&m->to, 25)) {
+        compute_again(m);
+        return;
+    }
+    unsigned number = below(&m->to, COUNT_OF(rows));
+    const Row *row = &rows[number];
     size_t results = strlen(row->results), operands = strlen(row->operands);
     require(results + operands <= OPERANDS_MOST);
     bool uniform = m->uniform && chance(&m->to, 30);
-    Word words[OPERANDS_MOST];
-    for (size_t i = 0; i < results; i++) {
-        bool all = uniform;
-        do
-            words[i] = pool_register(m, kind_of(row->results[i]), all);
-        while (i > 0 && strcmp(words[i].text, words[i - 1].text) == 0);
-    }
+    Word words[OPERANDS_MOST] = {0};
+    choose_results(m, row, uniform, words);
     for (size_t i = 0; i < operands; i++)
         words[results + i] = row_operand(m, row->operands[i], uniform || chance(&m->to, 15));
     Word guard = make_guard(m, row, uniform);
     write_row(m, guard.text, row, words);
+    remember(m, number, uniform, words);
 }
 
 Word condition(Maker *m, bool uniform)
