@@ -11,7 +11,7 @@ TEST_TMP="${TEST_TMP:-$(mktemp -d)}"
 folder="$TEST_TMP"
 attack="$BUILD/tests/attack"
 export PTXOPT="${PTXOPT:-./ptxopt}"
-programs=250
+programs=100
 case "$BUILD" in
 */asan) programs=40 ;;
 esac
@@ -50,7 +50,7 @@ if [ -z "$assembler" ]; then
 else
     mkdir -p "$folder/programs"
     wrong=""
-    for seed in $(seq 1 $((programs / 5))); do
+    for seed in $(seq 1 $((programs / 8))); do
         "$BUILD/tests/ptxsmith" "$seed" "$folder/programs"
         said="$("$assembler" -arch=sm_90 -o /dev/null "$folder/programs/$seed.ptx" 2>&1)" ||
             wrong="$wrong$seed: $(head -n 1 <<<"$said")
