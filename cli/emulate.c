@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/emulation.h"
 #include "cli/template.h"
@@ -40,13 +39,6 @@ static ExitStatus status_of(const EmulatorFault *fault)
     case FAULT_UNSUPPORTED: return EXIT_UNVERIFIED;
     default: return EXIT_DIFFERENT;
     }
-}
-
-static double seconds_now(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 static const Function *find_kernel(const Module *module, const char *name)
@@ -93,10 +85,10 @@ static ExitStatus emulate(Emulation *run)
     FILE *printed = options->output.json ? open_memstream(&run->printed, &run->printed_size) : NULL;
     machine.jobs = options->jobs ? options->jobs : machine.check_races ? launch_jobs(run->launch, 0) : 1;
     machine.output = printed ? printed : options->dumps.count ? stderr : stdout;
-    double begin = seconds_now(CLOCK_MONOTONIC), processor_begin = seconds_now(CLOCK_PROCESS_CPUTIME_ID);
+    double begin = seconds_now(), processor_begin = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
     run->result = emulator_run(run->arena, run->module, run->launch, &machine);
-    run->seconds = seconds_now(CLOCK_MONOTONIC) - begin;
-    run->processor_seconds = seconds_now(CLOCK_PROCESS_CPUTIME_ID) - processor_begin;
+    run->seconds = seconds_now() - begin;
+    run->processor_seconds = clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - processor_begin;
     if (printed)
         fclose(printed);
     fflush(stdout);

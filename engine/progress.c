@@ -1,18 +1,10 @@
 #include "engine/progress.h"
 
 #include <math.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Seconds until the first line, and between lines. */
 static const double first_shown = 1, terminal_pause = 0.2, log_pause = 10;
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 /* "saxpy (2 of 4): comparing forms, 12 of 33 done, x2, counted 40%, 14 assembled, at most 80 s left, 3 s". */
 static void print_line(const Progress *progress, double time)
@@ -57,7 +49,7 @@ static void hide(Progress *progress)
 
 static void show_in_time(Progress *progress)
 {
-    const double time = now(), pause = progress->is_terminal ? terminal_pause : log_pause;
+    const double time = seconds_now(), pause = progress->is_terminal ? terminal_pause : log_pause;
     const double since = progress->last > 0 ? progress->last : progress->begin;
     if (time - progress->begin >= first_shown && time - since >= pause)
         show(progress, time);
@@ -78,7 +70,7 @@ void progress_watch(Progress *progress, Assembler *assembler, FILE *messages)
     int descriptor = fileno(messages);
     if (descriptor < 0)
         return;
-    *progress = (Progress){.messages = messages, .is_terminal = isatty(descriptor), .begin = now()};
+    *progress = (Progress){.messages = messages, .is_terminal = isatty(descriptor), .begin = seconds_now()};
     assembler_set_waiting(assembler, wait_on, progress);
 }
 
@@ -94,7 +86,7 @@ void progress_phase(Progress *progress, const char *phase, double seconds)
     if (!progress)
         return;
     progress_continue(progress, phase);
-    progress->end = progress->messages && !isinf(seconds) ? now() + seconds : 0;
+    progress->end = progress->messages && !isinf(seconds) ? seconds_now() + seconds : 0;
 }
 
 void progress_continue(Progress *progress, const char *phase)

@@ -7,6 +7,7 @@
 
 #include "support/bitset.h"
 #include "support/buffer.h"
+#include "support/clock.h"
 #include "support/diag.h"
 #include "support/intern.h"
 #include "support/json_file.h"

@@ -118,7 +118,6 @@ typedef struct SweepProgress {
     double begin, last; /* seconds */
 } SweepProgress;
 
-double sweep_now(void); /* seconds, on the monotonic clock */
 SweepProgress sweep_progress_new(const SweepRequest *request);
 /* Shows how many rows are done, at intervals. */
 void sweep_progress_show(SweepProgress *progress, const Sweep *sweep, size_t done);

@@ -31,7 +31,7 @@ bool sweep_open_assemblers(Sweep *sweep)
 
 static void take_time(double *seconds, double *since)
 {
-    const double now = sweep_now();
+    const double now = seconds_now();
     *seconds += now - *since;
     *since = now;
 }
@@ -123,7 +123,7 @@ static void measure_on(const Measurement *measurement, SweepTarget *target, cons
     AssemblerJudge *judge = &target->run.judge;
     const SweepKernel *kernel = measurement->form->kernel;
     const CostBasis basis = {0}; /* the judge keeps code in which lines are numbered where it has one */
-    double since = sweep_now();
+    double since = seconds_now();
     Figures figures = {0};
     const SassMap *map = NULL;
     if (measurement->made.status == SWEEP_OK) {
@@ -153,7 +153,7 @@ static void measure_on(const Measurement *measurement, SweepTarget *target, cons
 void sweep_measure(Sweep *sweep, const SweepForm *form, Buf *out)
 {
     Measurement measurement = {.sweep = sweep, .form = form, .arena = arena_new()};
-    double since = sweep_now();
+    double since = seconds_now();
     sweep_make(sweep, form, measurement.arena, &measurement.made);
     SweepMade *made = &measurement.made;
     measurement.placed = made->status == SWEEP_OK ? form_place(measurement.arena, &made->written) : NULL;

@@ -1,19 +1,11 @@
 /* How far a sweep is. */
-#include <time.h>
 #include <unistd.h>
 
 #include "sweep/internal.h"
 
-double sweep_now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 SweepProgress sweep_progress_new(const SweepRequest *request)
 {
-    const double now = sweep_now();
+    const double now = seconds_now();
     return (SweepProgress){!request->quiet, isatty(STDERR_FILENO) == 1, now, now};
 }
 
@@ -29,7 +21,7 @@ static void print_rest(double seconds)
 
 void sweep_progress_show(SweepProgress *progress, const Sweep *sweep, size_t done)
 {
-    const double now = sweep_now(), seconds = now - progress->begin;
+    const double now = seconds_now(), seconds = now - progress->begin;
     if (!progress->is_shown || !done || now - progress->last < (progress->is_terminal ? 0.5 : 10))
         return;
     progress->last = now;
@@ -43,7 +35,7 @@ void sweep_progress_show(SweepProgress *progress, const Sweep *sweep, size_t don
 void sweep_progress_end(SweepProgress *progress, const Sweep *sweep, size_t done)
 {
     const SweepSeconds *part = &sweep->seconds;
-    const double seconds = sweep_now() - progress->begin;
+    const double seconds = seconds_now() - progress->begin;
     const double all = part->coarsening + part->counting + part->assembling + part->mapping;
     if (!progress->is_shown)
         return;

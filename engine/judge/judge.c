@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "engine/judge/machine_cost.h"
 #include "engine/spilled.h"
@@ -85,13 +84,6 @@ static Figures figures_of_assembly(const AssemblerJudge *judge, const Order *ord
     return figures;
 }
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 static void order_answer(AssemblerJudge *judge, const Order *order, const Assembly *assembly, bool is_numbered)
 {
     Figures figures = figures_of_assembly(judge, order, assembly);
@@ -140,12 +132,12 @@ static void run_free(JudgeRun *run)
 /* Waits for the run, and keeps its results. */
 static void run_finish(AssemblerJudge *judge, JudgeRun *run)
 {
-    double begin = now();
+    double begin = seconds_now();
     if (run->run)
         assembler_finish(run->run);
     if (run->request.line_info && run->result.failure == ASSEMBLY_REJECTED && !run->is_answered)
         assemble_plainly(judge, run);
-    judge->seconds += now() - begin;
+    judge->seconds += seconds_now() - begin;
     if (!run->is_answered)
         order_answer(judge, &run->order, &run->result, run->request.line_info);
     else if (run->result.failure == ASSEMBLY_DONE)
@@ -171,10 +163,10 @@ void assembler_judge_settle(AssemblerJudge *judge)
 /* Assembles while the caller waits. */
 static void run_now(AssemblerJudge *judge, JudgeRun *run)
 {
-    double begin = now();
+    double begin = seconds_now();
     assembler_run(judge->assembler, run->arena, &run->request, &run->result);
     judge->calls++;
-    judge->seconds += now() - begin;
+    judge->seconds += seconds_now() - begin;
     run_finish(judge, run);
 }
 

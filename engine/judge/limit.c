@@ -1,20 +1,12 @@
 /* The time for a search: asked by searches between forms, and by the emulator while it counts one. */
 #include <math.h>
-#include <time.h>
 
 #include "engine/judge/judge.h"
 #include "engine/progress.h"
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 void assembler_judge_limit(AssemblerJudge *judge, double seconds)
 {
-    const double begin = now();
+    const double begin = seconds_now();
     judge->time = (SearchTime){.begin = begin, .end = begin + seconds, .part_begin = begin};
     judge->time.part_end = judge->time.stage_end = judge->time.end;
 }
@@ -28,7 +20,7 @@ static double end_before(double begin, double end, double reserved)
 double assembler_judge_part(AssemblerJudge *judge, double reserved)
 {
     SearchTime *time = &judge->time;
-    time->part_begin = now();
+    time->part_begin = seconds_now();
     time->part_end = time->stage_end = end_before(time->begin, time->end, reserved);
     time->is_over = false;
     return time->end > 0 ? fmax(0, time->part_end - time->part_begin) : HUGE_VAL;
@@ -44,7 +36,7 @@ void assembler_judge_stage(AssemblerJudge *judge, double reserved)
 bool assembler_judge_is_over(AssemblerJudge *judge)
 {
     SearchTime *time = &judge->time;
-    const bool is_late = time->stage_end > 0 && now() >= time->stage_end;
+    const bool is_late = time->stage_end > 0 && seconds_now() >= time->stage_end;
     time->was_late |= is_late;
     time->is_over |= is_late || (judge->interrupted && *judge->interrupted);
     return time->is_over;
