@@ -74,14 +74,9 @@ static json_t *update_json(const Report *report, const CountedUpdate *update)
 
 json_t *counted_json(const Report *report, const KernelReport *kernel)
 {
-    static const char *const outcomes[] = {
-        [OUTCOME_NOT_ASKED] = "not asked",
-        [OUTCOME_DONE] = "done",
-        [OUTCOME_REFUSED] = "refused",
-        [OUTCOME_UNCHANGED] = "unchanged"};
     const KernelResult *result = &kernel->result;
     json_t *value = json_object(), *updates = json_array();
-    json_object_set_new(value, "outcome", json_string(outcomes[result->counting]));
+    json_object_set_new(value, "outcome", json_string(json_outcome_word(result->counting)));
     if (is_refusal(&result->counted.refusal))
         json_object_set_new(value, "reason", json_refusal(&result->counted.refusal));
     for (size_t i = 0; i < result->counted.updates.count; i++)

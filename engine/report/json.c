@@ -41,6 +41,17 @@ json_t *json_refusal(const Refusal *refusal)
     return json_words(&words);
 }
 
+const char *json_outcome_word(Outcome outcome)
+{
+    switch (outcome) {
+    case OUTCOME_NOT_ASKED: return "not asked";
+    case OUTCOME_DONE: return "done";
+    case OUTCOME_REFUSED: return "refused";
+    case OUTCOME_UNCHANGED: return "unchanged";
+    }
+    return "unknown";
+}
+
 json_t *json_line(unsigned line)
 {
     return line ? json_integer(line) : json_null();

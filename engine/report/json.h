@@ -13,6 +13,8 @@ json_t *json_text(const char *text);
 json_t *json_words(Buf *words);
 /* The sentence, or null for no refusal. */
 json_t *json_refusal(const Refusal *refusal);
+/* "done". */
+const char *json_outcome_word(Outcome outcome);
 /* A line, or null for 0. */
 json_t *json_line(unsigned line);
 /* [x, y, z]. */

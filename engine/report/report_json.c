@@ -60,17 +60,6 @@ static json_t *standing_json(const Standing *standing)
     return value;
 }
 
-static const char *outcome_word(Outcome outcome)
-{
-    switch (outcome) {
-    case OUTCOME_NOT_ASKED: return "not asked";
-    case OUTCOME_DONE: return "done";
-    case OUTCOME_REFUSED: return "refused";
-    case OUTCOME_UNCHANGED: return "unchanged";
-    }
-    return "unknown";
-}
-
 /* The classes of reuse. Lines are those of the source; a value that comes from several places has none. */
 static json_t *reuse_json(const Report *report, const ReuseList *list)
 {
@@ -204,7 +193,7 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
     bool is_declined = kernel->is_auto && result->coarsening == OUTCOME_NOT_ASKED;
     json_object_set_new(value, "outcome", json_text(kernel->form_count ? "tuned"
                                                     : is_declined      ? "declined"
-                                                                       : outcome_word(result->coarsening)));
+                                                                       : json_outcome_word(result->coarsening)));
     if (result->coarsening == OUTCOME_DONE) {
         const LaunchChange change = contract_change(&result->contract);
         set_shape(value, &result->contract.shape);
@@ -257,7 +246,7 @@ static json_t *jams_json(const Report *report, const KernelReport *kernel)
         json_t *one = json_object();
         json_object_set_new(one, "loop", json_text(jam->jam.loop));
         json_object_set_new(one, "factor", json_integer(jam->jam.factor));
-        json_object_set_new(one, "outcome", json_string(outcome_word(jam->done ? OUTCOME_DONE : OUTCOME_REFUSED)));
+        json_object_set_new(one, "outcome", json_string(json_outcome_word(jam->done ? OUTCOME_DONE : OUTCOME_REFUSED)));
         if (!jam->done) {
             const Refusal *refusal = &jam->refusal;
             json_object_set_new(one, "reason", json_refusal(refusal));
@@ -319,7 +308,7 @@ static json_t *registers_json(const Report *report, const KernelReport *kernel)
     const KernelResult *result = &kernel->result;
     const RegistersResult *reduction = &result->reduction;
     json_t *value = json_object();
-    json_object_set_new(value, "outcome", json_text(outcome_word(result->registers)));
+    json_object_set_new(value, "outcome", json_text(json_outcome_word(result->registers)));
     if (result->registers == OUTCOME_NOT_ASKED)
         return value;
     const KernelRequest *request = &kernel->request;

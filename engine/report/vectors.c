@@ -80,14 +80,9 @@ static json_t *note_json(const Report *report, const VectorNote *note)
 
 json_t *vectors_json(const Report *report, const KernelReport *kernel)
 {
-    static const char *const outcomes[] = {
-        [OUTCOME_NOT_ASKED] = "not asked",
-        [OUTCOME_DONE] = "done",
-        [OUTCOME_REFUSED] = "refused",
-        [OUTCOME_UNCHANGED] = "unchanged"};
     const KernelResult *result = &kernel->result;
     json_t *value = json_object(), *notes = json_array();
-    json_object_set_new(value, "outcome", json_string(outcomes[result->vectors]));
+    json_object_set_new(value, "outcome", json_string(json_outcome_word(result->vectors)));
     if (result->vectors == OUTCOME_REFUSED)
         json_object_set_new(value, "reason", json_refusal(&result->vectors_refusal));
     json_object_set_new(value, "slower", json_boolean(result->vectors_are_slower));
