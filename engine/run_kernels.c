@@ -327,6 +327,19 @@ static unsigned find_knobs(Run *run)
     return obstacle ? 0 : open;
 }
 
+/* Drops the coarsened form that was chosen for another one, with all that was found out about it: its speedup, and the
+ * launches for which it pays. The other one loses in none that was looked at. */
+static void replace_choice(KernelReport *kernel, FactorOutcome outcome)
+{
+    FactorChoice *choice = &kernel->choice;
+    choice->outcome = outcome;
+    for (unsigned i = 0; i < choice->trial_count; i++)
+        choice->trials[i].chosen = false;
+    choice->speedup = 0;
+    choice->pays_from = 0;
+    choice->pays = (PaysTable){.count = 0};
+}
+
 /* Takes interleaved iterations of the kernel as it is in place of its coarsened form, if they are faster than those
  * chosen for the form. */
 static void prefer_loops_alone(Run *run, KernelReport *kernel, const KernelRequest *plain)
@@ -336,13 +349,8 @@ static void prefer_loops_alone(Run *run, KernelReport *kernel, const KernelReque
     if (!(alone.cycles > 0) || !(with->cycles > 0) || alone.jam_count == plain->jam_count ||
         !time_is_longer(with->cycles, alone.cycles))
         return;
-    kernel->choice.outcome = FACTOR_LOOPS_ALONE;
+    replace_choice(kernel, FACTOR_LOOPS_ALONE);
     kernel->choice.loops_alone = with->cycles / alone.cycles;
-    for (unsigned i = 0; i < kernel->choice.trial_count; i++)
-        kernel->choice.trials[i].chosen = false;
-    kernel->choice.speedup = 0;
-    kernel->choice.pays_from = 0;
-    kernel->choice.pays = (PaysTable){.count = 0};
     kernel->request = *plain;
     kernel->loops_choice = alone;
 }
@@ -357,13 +365,7 @@ static void complete_memory(Run *run, KernelReport *kernel)
     *request = kernel->memory_choice.request;
     if (!kernel->memory_choice.coarsens_otherwise)
         return;
-    kernel->choice.outcome = FACTOR_BY_MEMORY;
-    for (unsigned i = 0; i < kernel->choice.trial_count; i++)
-        kernel->choice.trials[i].chosen = false;
-    kernel->choice.speedup = 0;
-    /* Which launches it pays for was asked of another form; this one loses in none that was looked at. */
-    kernel->choice.pays_from = 0;
-    kernel->choice.pays.count = 0;
+    replace_choice(kernel, FACTOR_BY_MEMORY);
 }
 
 /* Puts the best choices into the request, which is all that remains of the trials. */
