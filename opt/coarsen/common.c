@@ -20,6 +20,7 @@
  * All that touches such an array must be known: its address must be used by plain loads and stores, and for arithmetic.
  *
  * Requires SSA form, values, variance and regions. Changes nothing but the set. */
+#include "opt/common/blocks_after.h"
 #include "opt/coarsen/internal.h"
 
 /* The registers that an address of the array at hand may be in, and whether all uses of these are harmless. */
@@ -114,31 +115,12 @@ static bool is_in_region(const Facts *facts, const Inst *inst)
     return bitset_has(&facts->in_region, inst->block->id);
 }
 
-/* The blocks that can be executed after those from which the search begins. */
-static BitSet reached(const Coarsening *c, Block *const *from, size_t count)
-{
-    BitSet seen = bitset_new(c->scratch, c->body->blocks.count);
-    VEC(const Block *) pending = {0};
-    for (size_t i = 0; i < count; i++)
-        VEC_PUSH(c->scratch, pending, from[i]);
-    while (pending.count) {
-        const Block *block = VEC_POP(pending);
-        FOR_EACH_SUCC(block, succ) {
-            if (bitset_has(&seen, succ->id))
-                continue;
-            bitset_add(&seen, succ->id);
-            VEC_PUSH(c->scratch, pending, succ);
-        }
-    }
-    return seen;
-}
-
 /* True if the accesses in the region are the only ones that an execution of it meets: none comes before it or after
  * it, not even in another turn of a loop around it. */
 static bool is_alone(const Coarsening *c, const Trace *t, const Region *region)
 {
     VEC(Block *) others = {0};
-    BitSet after = reached(c, &region->join, 1);
+    BitSet after = blocks_after(c->scratch, c->body, &region->join, 1);
     bitset_add(&after, region->join->id);
     for (size_t i = 0; i < t->accesses.count; i++) {
         Block *block = t->accesses.data[i]->block;
@@ -147,7 +129,7 @@ static bool is_alone(const Coarsening *c, const Trace *t, const Region *region)
         if (coarsening_region_of(&c->facts, block) != region)
             VEC_PUSH(c->scratch, others, block);
     }
-    BitSet later = reached(c, others.data, others.count);
+    BitSet later = blocks_after(c->scratch, c->body, others.data, others.count);
     for (size_t i = 0; i < region->blocks.count; i++)
         if (bitset_has(&later, region->blocks.data[i]->id))
             return false;

@@ -9,6 +9,7 @@
  * Updates that commute never matter to one another. Before plain accesses that the thread itself executes later, it
  * first adds up the counters that the access touches: no other thread has anything in these, unless a barrier has
  * ordered that. */
+#include "opt/common/blocks_after.h"
 #include "opt/memory/counting.h"
 
 void counting_refuse(Counting *c, Counted *update, const Inst *inst, RefusalReason reason)
@@ -18,22 +19,13 @@ void counting_refuse(Counting *c, Counted *update, const Inst *inst, RefusalReas
         refusal_set(&report->refusal, c->body, inst, reason, NULL);
 }
 
-/* The blocks that control may reach from the end of the block. */
-static BitSet blocks_after(const Counting *c, const Block *from)
+/* The blocks that control may reach from the end of the block; found once, because every pair of accesses asks. */
+static const BitSet *after_block(const Counting *c, Block *from)
 {
-    BitSet seen = bitset_new(c->scratch, c->body->blocks.count);
-    VEC(const Block *) pending = {0};
-    VEC_PUSH(c->scratch, pending, from);
-    while (pending.count) {
-        const Block *block = VEC_POP(pending);
-        FOR_EACH_SUCC(block, succ) {
-            if (bitset_has(&seen, succ->id))
-                continue;
-            bitset_add(&seen, succ->id);
-            VEC_PUSH(c->scratch, pending, succ);
-        }
-    }
-    return seen;
+    BitSet *after = &c->after[from->id];
+    if (!after->words)
+        *after = blocks_after(c->scratch, c->body, &from, 1);
+    return after;
 }
 
 static bool is_later(const Inst *first, const Inst *second)
@@ -62,8 +54,7 @@ static bool barrier_is_between(const Counting *c, const BitSet *after, const Ins
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next) {
             if (!is_block_barrier(inst) || !follows(after, update, inst))
                 continue;
-            const BitSet later = blocks_after(c, inst->block);
-            if (follows(&later, inst, access))
+            if (follows(after_block(c, inst->block), inst, access))
                 return true;
         }
     return false;
@@ -120,21 +111,20 @@ static void compare(Counting *c, Inst *inst, const Access *access, Counted *upda
 
 bool counting_may_follow(const Counting *c, const Inst *access, const Counted *update)
 {
-    const BitSet after = blocks_after(c, update->update.inst->block);
     return !accesses_apart_always(analyses_memory(c->analyses), access, update->update.inst) &&
-           follows(&after, update->update.inst, access);
+           follows(after_block(c, update->update.inst->block), update->update.inst, access);
 }
 
 void counting_find_conflicts(Counting *c)
 {
     for (size_t u = 0; u < c->updates.count; u++) {
         Counted *update = &c->updates.data[u];
-        const BitSet after = blocks_after(c, update->update.inst->block);
+        const BitSet *after = after_block(c, update->update.inst->block);
         for (size_t b = 0; b < c->body->blocks.count; b++)
             for (Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next) {
                 Access access;
                 if (inst_access(inst, &access) && !access.read_only)
-                    compare(c, inst, &access, update, &after);
+                    compare(c, inst, &access, update, after);
             }
     }
 }

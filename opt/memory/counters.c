@@ -390,6 +390,7 @@ bool pass_counters(PassContext *context)
                   .values = analyses_values(context->analyses), .block = &context->block,
                   .result = &context->counted};
     context->counted.refusal = (Refusal){.reason = REFUSAL_NONE};
+    c.after = ARENA_ARRAY(scratch, BitSet, c.body->blocks.count);
     c.variance = variance_compute(scratch, c.body, analyses_postdominance(c.analyses), VARIANCE_ANY,
                                   &(VarianceOptions){0});
     const bool changed = count_privately(context, &c);

@@ -54,6 +54,7 @@ typedef struct Counting {
     const Values *values;
     const Variance *variance; /* between the threads of a block */
     const BlockSize *block;
+    BitSet *after; /* conflicts.c: by Block.id; without words: not asked for yet */
     CountedVec updates;
     CounterGroup groups[GROUPS_MOST];
     unsigned group_count;
