@@ -164,7 +164,7 @@ static void walk_grid(Maker *m)
     put_label(m, "K", walk.number);
 }
 
-/* A word of 'wide' for each thread, behind the bounds check of most kernels. */
+/* if (gid < words - n) wide[gid] += value, as most kernels check their bounds. */
 static void write_guarded(Maker *m)
 {
     Word p = fresh_register(m, KIND_PRED), address = fresh_register(m, KIND_64), limit = fresh_register(m, KIND_32),

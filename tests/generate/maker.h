@@ -66,12 +66,8 @@ typedef struct Maker {
 } Maker;
 
 /* program.c */
-/* The types of the classes, for .reg and mov: ".pred", ".b16" ... */
-extern const char *const kind_types[KIND_COUNT];
 /* A register of the pool; uniform: of the other. */
 Word pool_register(Maker *m, Kind kind, bool uniform);
-/* One to write: a uniform one only if control and, by *uniform, value are so. */
-Word written_register(Maker *m, Kind kind, bool *uniform);
 /* One that nothing else uses. */
 Word fresh_register(Maker *m, Kind kind);
 /* The number of a new label. */

@@ -8,7 +8,7 @@
 /* No vector has more elements than a pool has members. */
 static const unsigned pools[KIND_COUNT][2] = {{4, 2}, {5, 4}, {8, 4}, {4, 2}, {4, 4}, {2, 2}};
 static const char *const pool_names[KIND_COUNT] = {"p", "h", "r", "rd", "f", "fd"};
-const char *const kind_types[KIND_COUNT] = {"pred", "b16", "b32", "b64", "f32", "f64"};
+static const char *const kind_types[KIND_COUNT] = {"pred", "b16", "b32", "b64", "f32", "f64"};
 
 Word pool_register(Maker *m, Kind kind, bool uniform)
 {
@@ -16,12 +16,6 @@ Word pool_register(Maker *m, Kind kind, bool uniform)
     snprintf(word.text, sizeof word.text, "%%%s%s%u", uniform ? "u" : "", pool_names[kind],
              below(&m->to, pools[kind][uniform]));
     return word;
-}
-
-Word written_register(Maker *m, Kind kind, bool *uniform)
-{
-    *uniform = m->uniform && chance(&m->to, 30);
-    return pool_register(m, kind, *uniform);
 }
 
 Word fresh_register(Maker *m, Kind kind)

@@ -72,10 +72,10 @@ static void sum_by_tree(Maker *m)
 
 static void collect(Maker *m)
 {
-    static const unsigned clamps[] = {31, 0x1c1f, 0x101f, 0x181f, 0x1c00}; /* of the whole warp and of parts */
+    static const unsigned clamps[] = {31, 0x1c1f, 0x101f, 0x181f}; /* of the whole warp and of parts */
     Word src = pool_register(m, KIND_32, chance(&m->to, 15)), dst = pool_register(m, KIND_32, false),
          p = fresh_register(m, KIND_PRED);
-    unsigned clamp = clamps[below(&m->to, 4)];
+    unsigned clamp = clamps[below(&m->to, COUNT_OF(clamps))];
     switch (below(&m->to, 9)) {
     case 0:
         line(&m->to, "shfl.sync.bfly.b32 %s, %s, %u, %u, -1;", dst.text, src.text, 1u << below(&m->to, 5), clamp);
