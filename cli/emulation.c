@@ -37,9 +37,7 @@ static const char *element_text(Arena *arena, const EmulatorBuffer *buffer, uint
 {
     Buf text = {0};
     element_print(buffer->type, buffer->bytes + index * element_bytes(buffer), &text);
-    const char *copy = arena_strndup(arena, buf_text(&text), text.length);
-    buf_free(&text);
-    return copy;
+    return buf_take(arena, &text);
 }
 
 bool emulation_has_dumps(const Emulation *run)

@@ -4,13 +4,6 @@
 
 enum { REMARK_COLUMN = 45 };
 
-static const char *take_text(Arena *arena, Buf *text)
-{
-    const char *taken = arena_strndup(arena, buf_text(text), text->length);
-    buf_free(text);
-    return taken;
-}
-
 static void print_command(const Command *command, Buf *out)
 {
     size_t start = out->length;
@@ -48,7 +41,7 @@ const char *options_help(Arena *arena)
                     "(with 4, 5 and 6 nothing is written).\n"
                     "\n"
                     "'ptxopt run -help' describes the emulator, 'ptxopt cost -help' how times are predicted.\n");
-    return take_text(arena, &text);
+    return buf_take(arena, &text);
 }
 
 /* The parts of a command's help. */
@@ -66,7 +59,7 @@ static const char *command_help(Arena *arena, const CommandHelp *help, const Opt
     buf_printf(&text, "%s%s\n%s\n", command_usage(arena, help->name), help->usage, help->about);
     option_rows_print_help(rows, &text);
     buf_printf(&text, "%s\n%s", help->notes, help->status);
-    return take_text(arena, &text);
+    return buf_take(arena, &text);
 }
 
 const char *run_options_help(Arena *arena)
@@ -132,7 +125,7 @@ const char *stats_options_help(Arena *arena)
                  "objects, archives, libraries and programs with device code; of all of these in a folder; and of\n"
                  "tables that it wrote before. Bytes of spills are known for PTX, and for kernels without local\n"
                  "memory; builds by ptxopt-nvcc and ptxopt-ptxas add them to the table that PTXOPT_STATS names.\n",
-        .notes = take_text(arena, &figures),
+        .notes = buf_take(arena, &figures),
         .status = "Exit status: 0 done; 1 a file is wrong, or the assembler is missing or rejects it; 2 the usage\n"
                   "is wrong; 5 a condition of -fail-if holds for some kernel.\n",
     };

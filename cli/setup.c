@@ -87,9 +87,7 @@ const char *setup_options_help(Arena *arena)
     buf_puts(&text, "\n"
                     "Exit status: 0 the assembler is there; 1 it could not be fetched, or the answer was no; 2 the\n"
                     "usage is wrong, or there is no terminal to ask on.\n");
-    const char *help = arena_strndup(arena, buf_text(&text), text.length);
-    buf_free(&text);
-    return help;
+    return buf_take(arena, &text);
 }
 
 static void introduce(Arena *arena, const char *folder)

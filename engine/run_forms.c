@@ -43,9 +43,7 @@ static const char *form_words(Arena *arena, const KernelRequest *request)
         buf_printf(&out, "%svectors", out.length ? " " : "");
     for (unsigned i = 0; i < request->jam_count; i++)
         buf_printf(&out, "%suj=%s:%u", out.length ? " " : "", request->jams[i].loop, request->jams[i].factor);
-    const char *words = arena_strndup(arena, buf_text(&out), out.length);
-    buf_free(&out);
-    return words;
+    return buf_take(arena, &out);
 }
 
 /* True if all that was requested was done, and the kernel is another one than before. */

@@ -160,9 +160,7 @@ static const char *counters_text(Arena *arena, const EmulatorCounters *counters)
 {
     Buf text = {0};
     json_print(counters_json(counters), &text);
-    const char *result = arena_strndup(arena, buf_text(&text), text.length);
-    buf_free(&text);
-    return result;
+    return buf_take(arena, &text);
 }
 
 static void emulate(Executing *executing, const Launch *launch)

@@ -73,6 +73,13 @@ const char *buf_text(const Buf *buf)
     return buf->data ? buf->data : "";
 }
 
+char *buf_take(Arena *arena, Buf *buf)
+{
+    char *text = arena_strndup(arena, buf_text(buf), buf->length);
+    buf_free(buf);
+    return text;
+}
+
 bool text_ends_with(const char *text, const char *tail)
 {
     size_t length = strlen(text), tail_length = strlen(tail);

@@ -39,6 +39,8 @@ static inline void buf_name(Buf *buf, Name name)
 }
 void buf_unsigned(Buf *buf, uint64_t number); /* in decimal */
 const char *buf_text(const Buf *buf); /* never NULL */
+/* Its text in the arena; the buffer is freed. */
+char *buf_take(Arena *arena, Buf *buf);
 
 /* True if the text ends with the tail. */
 bool text_ends_with(const char *text, const char *tail);

@@ -171,7 +171,5 @@ const char *words_hint(Arena *arena, const char *closest, const char *introducti
             buf_printf(&hint, "; %s '%s'", introduction, words[i]);
     if (count > LISTED)
         buf_printf(&hint, " and %zu more", count - LISTED);
-    const char *text = arena_strndup(arena, buf_text(&hint), hint.length);
-    buf_free(&hint);
-    return text;
+    return buf_take(arena, &hint);
 }

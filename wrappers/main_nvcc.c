@@ -90,9 +90,7 @@ static const char *back_call(Arena *arena, const NvccLine *line, bool keeps_name
         if (is_source(line->sources.data[i]))
             buf_printf(&text, " source %s", word_quoted(arena, line->sources.data[i]));
     buf_puts(&text, " --");
-    const char *command = arena_strndup(arena, buf_text(&text), text.length);
-    buf_free(&text);
-    return command;
+    return buf_take(arena, &text);
 }
 
 /* The file that nvcc makes from a source, with its own ending if no name is given. */

@@ -70,9 +70,7 @@ const char *word_quoted(Arena *arena, const char *word)
             buf_putc(&text, *c);
     }
     buf_putc(&text, '\'');
-    const char *quoted = arena_strndup(arena, buf_text(&text), text.length);
-    buf_free(&text);
-    return quoted;
+    return buf_take(arena, &text);
 }
 
 const char *word_option(const char *word, const char *name)

@@ -64,9 +64,7 @@ static const char *format_message(Arena *arena, const char *format, va_list argu
 {
     Buf text = {0};
     buf_vprintf(&text, format, arguments);
-    const char *message = arena_strndup(arena, buf_text(&text), text.length);
-    buf_free(&text);
-    return message;
+    return buf_take(arena, &text);
 }
 
 Step fault_at(Exec *x, const Op *op, unsigned lane, FaultKind kind, const char *format, ...)
@@ -143,7 +141,5 @@ const char *fault_text(Arena *arena, const Module *module, const EmulatorFault *
     buf_putc(&text, ')');
     if (fault->launch_path)
         buf_puts(&text, "; 'ptxopt run -template FILE.ptx KERNEL' prints a launch file that fits");
-    const char *result = arena_strndup(arena, buf_text(&text), text.length);
-    buf_free(&text);
-    return result;
+    return buf_take(arena, &text);
 }

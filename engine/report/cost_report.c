@@ -48,9 +48,7 @@ const char *cost_comparison_text(Arena *arena, const FormCost *before, const For
     const CostVerdict verdict = cost_verdict(before, after);
     Buf words = {0};
     cost_verdict_print(&verdict, &words);
-    const char *text = arena_strndup(arena, buf_text(&words), words.length);
-    buf_free(&words);
-    return text;
+    return buf_take(arena, &words);
 }
 
 const char *cost_warning(Arena *arena, const FormCost *before, const FormCost *after, unsigned index)

@@ -90,9 +90,7 @@ const char *refusal_text(Arena *arena, const Refusal *refusal)
 {
     Buf words = {0};
     refusal_print(refusal, &words);
-    const char *text = arena_strndup(arena, buf_text(&words), words.length);
-    buf_free(&words);
-    return text;
+    return buf_take(arena, &words);
 }
 
 const char *kernel_refusal_text(Arena *arena, const KernelResult *result)

@@ -104,19 +104,11 @@ static void trial_name_print(const CoarsenTrial *trial, Buf *out)
                guards_text(trial));
 }
 
-/* The text of a buffer, which is freed, in the arena. */
-static const char *text_keep(Arena *arena, Buf *words)
-{
-    const char *text = arena_strndup(arena, buf_text(words), words->length);
-    buf_free(words);
-    return text;
-}
-
 const char *coarsen_trial_text(Arena *arena, const CoarsenTrial *trial)
 {
     Buf words = {0};
     trial_name_print(trial, &words);
-    return text_keep(arena, &words);
+    return buf_take(arena, &words);
 }
 
 const char *jam_trial_text(Arena *arena, const JamTrial *trial)
@@ -128,7 +120,7 @@ const char *memory_trial_text(Arena *arena, const MemoryTrial *trial)
 {
     Buf words = {0};
     memory_form_print(trial, &words);
-    return text_keep(arena, &words);
+    return buf_take(arena, &words);
 }
 
 static const char *basis_text(bool is_counted)

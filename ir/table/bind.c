@@ -317,7 +317,5 @@ const char *inst_spelling(Arena *arena, const Inst *inst)
 {
     Buf text = {0};
     signature_print(inst->signature, &text);
-    const char *spelling = arena_strndup(arena, buf_text(&text), text.length);
-    buf_free(&text);
-    return spelling;
+    return buf_take(arena, &text);
 }

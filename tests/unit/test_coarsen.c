@@ -621,9 +621,7 @@ static const char *long_code(Arena *arena, unsigned differing, unsigned alike)
     for (unsigned i = 0; i < alike; i++)
         buf_puts(&text, "\tadd.u32 %r2, %r2, 3;\n");
     buf_puts(&text, "\tadd.u32 %r1, %r1, %r2;\n\tst.volatile.global.u32 [%a], %r1;\n");
-    const char *code = arena_strndup(arena, buf_text(&text), text.length);
-    buf_free(&text);
-    return code;
+    return buf_take(arena, &text);
 }
 
 /* A form beyond both COARSEN_SIZE and COARSEN_GROWTH is refused; only cloned instructions count. */

@@ -37,9 +37,7 @@ static const char *letters(Arena *arena, const ViewChanges *changes, const View 
     buf_putc(&text, '/');
     for (uint32_t row = 0; row < after->source.code->count; row++)
         buf_putc(&text, drawn[changes->kinds[1][row]]);
-    const char *result = arena_strndup(arena, buf_text(&text), text.length);
-    buf_free(&text);
-    return result;
+    return buf_take(arena, &text);
 }
 
 static void check(const char *one, const char *other, const char *wanted, const char *sentence)
