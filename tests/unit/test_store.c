@@ -131,5 +131,5 @@ static void test_store_processes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_store), cmocka_unit_test(test_store_processes)};
-    return cmocka_run_group_tests(tests, make_cache_home, remove_cache_home);
+    return cmocka_run_group_tests(tests, make_cache_home, NULL);
 }
