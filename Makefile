@@ -79,7 +79,7 @@ ALL_CPPFLAGS := -I. -I$(GEN) -D_GNU_SOURCE= $(CPPFLAGS)
 # Nothing that is built depends on the folder that it is built in.
 ALL_CFLAGS = $(STANDARD) $(WARNINGS) $(CFLAGS) -ffile-prefix-map="$(CURDIR)"=. -ffp-contract=off -fPIC $(SANITIZE)
 ALL_LDFLAGS = $(CFLAGS) $(SANITIZE) $(LDFLAGS)
-LIBRARIES := -ljansson -liberty -ldw -lelf -ldl -lm -lpthread
+LIBRARIES := -ljansson -liberty -lelf -ldl -lm -lpthread
 
 # Every .c file below FOLDERS belongs to the program, except the generators, which run during the build.
 GENERATORS := $(wildcard ir/table/generator/*.c)

@@ -1,8 +1,8 @@
 /* The interface between the files of this folder; no other folder includes it.
  *
  * In the order of their calls, each file calling only those before it: decode.c; blocks.c; code.c; ranges.c;
- * disassemble.c; lines.c, line_table.c; map.c; ptx_counts.c; loops.c; tally.c; ptx_loops.c; evidence.c; program.c;
- * execute.c; list.c. */
+ * disassemble.c; lines.c, dwarf.c, line_table.c; map.c; ptx_counts.c; loops.c; tally.c; ptx_loops.c; evidence.c;
+ * program.c; execute.c; list.c. */
 #ifndef PTXOPT_SASS_INTERNAL_H
 #define PTXOPT_SASS_INTERNAL_H
 

@@ -1,9 +1,9 @@
 /* The line table of a cubin, by libdw. A cubin is a relocatable file: all code sections start at address 0, and
  * relocations of .debug_line say to which section a sequence of lines belongs. So each code section gets its offset in
  * the file as an address of its own, and the relocations are applied to a copy. */
+#include "sass/dwarf.h"
 #include "sass/internal.h"
 
-#include <elfutils/libdw.h>
 #include <gelf.h>
 #include <string.h>
 
@@ -125,51 +125,59 @@ static void visit_range(const SassCode *code, const Place *places, size_t place_
     }
 }
 
-static void visit_lines(const SassCode *code, const Place *places, size_t place_count, Dwarf_Lines *lines,
-                        size_t count, const LineVisitor *visitor)
+static void visit_lines(const DwarfFunctions *dw, const SassCode *code, const Place *places, size_t place_count,
+                        Dwarf_Lines *lines, size_t count, const LineVisitor *visitor)
 {
     for (size_t i = 0; i + 1 < count; i++) {
-        Dwarf_Line *line = dwarf_onesrcline(lines, i), *next = dwarf_onesrcline(lines, i + 1);
+        Dwarf_Line *line = dw->onesrcline(lines, i), *next = dw->onesrcline(lines, i + 1);
         Dwarf_Addr begin, end;
         int number;
         bool ends = true;
-        const char *file = dwarf_linesrc(line, NULL, NULL);
-        if (dwarf_lineendsequence(line, &ends) != 0 || ends || dwarf_lineaddr(line, &begin) != 0 ||
-            dwarf_lineaddr(next, &end) != 0 || dwarf_lineno(line, &number) != 0 || !file)
+        const char *file = dw->linesrc(line, NULL, NULL);
+        if (dw->lineendsequence(line, &ends) != 0 || ends || dw->lineaddr(line, &begin) != 0 ||
+            dw->lineaddr(next, &end) != 0 || dw->lineno(line, &number) != 0 || !file)
             continue;
         visit_range(code, places, place_count, begin, end, file, number > 0 ? (uint32_t)number : 0, visitor);
     }
 }
 
-/* Visits the lines of all units. NULL when done, else a message in the arena. */
+/* Visits the lines of all units of a file whose line table has been relocated. NULL when done, else a message in the
+ * arena. */
+static const char *visit_units(Arena *arena, Elf *elf, const SassCode *code, const LineVisitor *visitor)
+{
+    const char *error;
+    const DwarfFunctions *dw = dwarf_functions(&error);
+    if (!dw)
+        return arena_printf(arena, "the line table cannot be read: %s", error);
+    size_t place_count, file_count, count;
+    const Place *places = find_places(arena, elf, code, &place_count);
+    Dwarf *dwarf = dw->begin_elf(elf, DWARF_C_READ, NULL);
+    Dwarf_Off offset = 0, next;
+    Dwarf_CU *unit = NULL;
+    Dwarf_Files *files;
+    Dwarf_Lines *lines;
+    int status = dwarf ? 0 : -1;
+    while (dwarf &&
+           (status = dw->next_lines(dwarf, offset, &next, &unit, &files, &file_count, &lines, &count)) == 0) {
+        visit_lines(dw, code, places, place_count, lines, count, visitor);
+        offset = next;
+    }
+    const char *message = NULL;
+    if (status < 0)
+        message = arena_printf(arena, "the line table cannot be read: %s", dw->errmsg(-1));
+    dw->end(dwarf);
+    return message;
+}
+
+/* Visits the lines of the cubin's table. NULL when done, else a message in the arena. */
 static const char *visit_table(Arena *arena, const void *cubin, size_t size, const SassCode *code,
                                const LineVisitor *visitor)
 {
     char *copy = arena_alloc(arena, size);
     memcpy(copy, cubin, size);
     Elf *elf = elf_version(EV_CURRENT) != EV_NONE ? elf_memory(copy, size) : NULL;
-    const char *message = NULL;
-    if (!elf || !relocate_table(elf)) {
-        message = "the cubin has no line table";
-    } else {
-        size_t place_count;
-        Place *places = find_places(arena, elf, code, &place_count);
-        Dwarf *dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-        Dwarf_Off offset = 0, next;
-        Dwarf_CU *unit = NULL;
-        Dwarf_Files *files;
-        size_t file_count, count;
-        Dwarf_Lines *lines;
-        int status = dwarf ? 0 : -1;
-        while (dwarf && (status = dwarf_next_lines(dwarf, offset, &next, &unit, &files, &file_count, &lines,
-                                                   &count)) == 0) {
-            visit_lines(code, places, place_count, lines, count, visitor);
-            offset = next;
-        }
-        if (status < 0)
-            message = arena_printf(arena, "the line table cannot be read: %s", dwarf_errmsg(-1));
-        dwarf_end(dwarf);
-    }
+    const char *message = elf && relocate_table(elf) ? visit_units(arena, elf, code, visitor)
+                                                     : "the cubin has no line table";
     elf_end(elf);
     return message;
 }

@@ -102,6 +102,11 @@ refuses "two files" 2 "expected one file" "$kernel" "$kernel"
 refuses "an odd block" 2 "-block 16x16" -block 16x16 "$kernel"
 refuses "no assembler" 1 "no assembler" -assembler none "$kernel"
 PTXOPT_NVDISASM=/nope refuses "no nvdisasm" 1 "/nope cannot be run" "$kernel"
+# An empty library in the place of libdw's, which is loaded only when a line table is read.
+mkdir "$work/libraries"
+cc -shared -o "$work/libraries/libdw.so.1" -x c /dev/null
+LD_LIBRARY_PATH="$work/libraries" says "no libdw" "the line table cannot be read: libdw.so.1" "$kernel"
+
 refuses "a folder that is not there" 1 "nowhere" -o "$work/nowhere/page.html" "$kernel"
 
 # Before and after: two files, or a file and a run.
