@@ -69,6 +69,7 @@ typedef struct LaunchArgument {
     uint64_t offset;   /* ARGUMENT_POINTER */
     const void *bytes; /* FILL_BYTES: count elements; ARGUMENT_SCALAR: the value */
     uint64_t size;     /* bytes of 'bytes' */
+    const uint8_t *written; /* for each byte of the buffer, 1 unless it counts as never written; NULL: as 'fill' says */
     const LaunchImage *image; /* textures, surfaces and samplers; else NULL */
 } LaunchArgument;
 

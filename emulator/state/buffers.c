@@ -23,9 +23,12 @@ static Region *buffer_make(Emulator *emulator, const LaunchArgument *argument)
 {
     EmulatorResult *result = emulator->result;
     uint64_t bytes = argument->count * ((type_bits(argument->type) + 7) / 8);
-    Region *region = region_global(emulator, argument->name, bytes, argument->fill != FILL_POISON);
+    const bool all_written = argument->fill != FILL_POISON && !argument->written;
+    Region *region = region_global(emulator, argument->name, bytes, all_written);
     if (!region)
         return NULL;
+    if (!emulator->primary && region->written && argument->written)
+        memcpy(region->written, argument->written, (size_t)bytes);
     if (!emulator->primary)
         memcpy(region->bytes, launch_fill(emulator->arena, argument), (size_t)bytes);
     result->buffers[result->buffer_count++] = (EmulatorBuffer){

@@ -5,8 +5,8 @@
 #include "emulator/emulator.h"
 #include "support/support.h"
 
-/* Equal seeds give equal kernels, named "k", and equal launches. The buffers end where the last thread reads that gets
- * to the loops: a load of anything else faults. 'arena' owns the launch. */
+/* Equal seeds give equal kernels, named "k", and equal launches. Only what the kernel reads counts as written: with
+ * check_unwritten, a load of anything else faults. 'arena' owns the launch. */
 void nest_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch);
 
 #endif

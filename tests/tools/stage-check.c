@@ -114,7 +114,7 @@ static void check_seed(void *context, uint64_t seed)
     Random random = {seed * UINT64_C(0x9e3779b97f4a7c15) + 5};
     Launch launch;
     Buf text = {0}, after = {0};
-    const EmulatorOptions options = {.check_races = true};
+    const EmulatorOptions options = {.check_races = true, .check_unwritten = true};
     (seed % 3 ? stage_kernel : nest_kernel)(seed, arena, &text, &launch);
     Module *module = parse_text("random.ptx", buf_text(&text), text.length);
     require(module);
@@ -133,7 +133,7 @@ static void check_seed(void *context, uint64_t seed)
     } else {
         kernel_install(&result);
         emit_module(module, &after);
-        const EmulatorOptions strict = {.check_races = true, .check_registers = true};
+        const EmulatorOptions strict = {.check_races = true, .check_unwritten = true, .check_registers = true};
         const LaunchChange change = kernel_launch_change(&result);
         const char *message = form_difference(arena, &after, &launch, &change, expected, &strict, &barriers);
         sums->done++;
