@@ -12,6 +12,7 @@
 #include "support/support.h"
 
 #include "analysis/affine/affine.h"
+#include "analysis/callees.h"
 #include "analysis/dependence.h"
 #include "analysis/evaluate/evaluate.h"
 #include "analysis/loops.h"

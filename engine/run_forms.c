@@ -2,6 +2,7 @@
  * under its own name, so that a launch that no adapter sees is right. */
 #include <string.h>
 
+#include "analysis/analysis.h"
 #include "emit/emit.h"
 #include "engine/launch.h"
 #include "engine/run_steps.h"
@@ -120,13 +121,9 @@ void forms_make_tuned(Run *run, KernelReport *kernel, const KernelRequest *plain
     kernel->request.refused = chosen.refused;
 }
 
-/* It is that of the version of this program, the architecture, and the text without the lines of the source, so that
- * equal kernels of two programs share what is learned about them. */
-uint64_t kernel_content_hash(const Run *run, const Function *kernel)
+/* The hash of a function's text without the lines of the source. */
+static uint64_t text_hash(const char *at, const char *end, uint64_t hash)
 {
-    const char *at = run->report.source->text + kernel->text.begin, *end = run->report.source->text + kernel->text.end;
-    uint64_t hash = hash_fnv(PTXOPT_VERSION, sizeof PTXOPT_VERSION, HASH_START);
-    hash = hash_fnv(run->arch, strlen(run->arch), hash);
     while (at < end) {
         const char *line_end = memchr(at, '\n', (size_t)(end - at));
         const char *next = line_end ? line_end + 1 : end, *word = at;
@@ -136,6 +133,19 @@ uint64_t kernel_content_hash(const Run *run, const Function *kernel)
             hash = hash_fnv(at, (size_t)(next - at), hash);
         at = next;
     }
+    return hash;
+}
+
+/* It is that of the version of this program, the architecture, and the texts of the kernel and of what it may call, so
+ * that equal kernels of two programs share what is learned about them. */
+uint64_t kernel_content_hash(const Run *run, const Function *kernel)
+{
+    const char *text = run->report.source->text;
+    const FunctionVec functions = functions_called(run->arena, kernel);
+    uint64_t hash = hash_fnv(PTXOPT_VERSION, sizeof PTXOPT_VERSION, HASH_START);
+    hash = hash_fnv(run->arch, strlen(run->arch), hash);
+    for (size_t f = 0; f < functions.count; f++)
+        hash = text_hash(text + functions.data[f]->text.begin, text + functions.data[f]->text.end, hash);
     return hash;
 }
 

@@ -1,36 +1,6 @@
 #include "opt/demands.h"
 
-typedef struct Visit {
-    Arena *arena;
-    Demands demands;
-    PointerMap seen; /* Functions */
-    VEC(const Function *) pending;
-} Visit;
-
-static void visit_function(Visit *visit, const Function *function)
-{
-    if (!function->has_body && function->definition)
-        function = function->definition;
-    if (pointer_map_get(&visit->seen, function))
-        return;
-    pointer_map_put(&visit->seen, function, function);
-    VEC_PUSH(visit->arena, visit->pending, function);
-}
-
-/* An indirect call may be one of any function of the module. In those of other modules, assemblers ignore setmaxnreg
- * ("to maintain compatibility across compilation units"). */
-static void visit_call(Visit *visit, const Inst *call)
-{
-    const Module *module = visit->demands.module;
-    Function *callee = inst_callee(call);
-    if (callee) {
-        visit_function(visit, callee);
-        return;
-    }
-    for (size_t i = 0; i < module->items.count; i++)
-        if (module->items.data[i].kind == ITEM_FUNCTION && !module->items.data[i].function->is_entry)
-            visit_function(visit, module->items.data[i].function);
-}
+#include "analysis/analysis.h"
 
 /* True if it reads memory that another block may write at the same time, and orders that. */
 static bool observes_blocks(const Inst *inst)
@@ -47,13 +17,12 @@ static bool is_about_clusters(const Inst *inst)
     return inst->sync == SYNC_CLUSTER_BARRIER || inst_op(inst) == OP_MAPA;
 }
 
-static void visit_inst(Visit *visit, const Inst *inst)
+/* Indirect calls may call functions of other modules, too: in those, assemblers ignore setmaxnreg ("to maintain
+ * compatibility across compilation units"). */
+static void visit_inst(Demands *demands, const Inst *inst)
 {
-    Demands *demands = &visit->demands;
     if (inst_is_opaque(inst))
         return; /* assemblers know no such instruction, so there is no form that could be measured */
-    if (inst_is_call(inst))
-        visit_call(visit, inst);
     if (inst->sync == SYNC_REGISTERS) {
         unsigned registers = (unsigned)inst->operands[0].constant->bits;
         if (!demands->pool || registers > demands->pool_most) {
@@ -77,23 +46,20 @@ static bool limits_registers(const Tuning *tuning)
 Demands demands_find(const Function *kernel)
 {
     const Tuning *tuning = &kernel->tuning;
-    Visit visit = {.arena = arena_new()};
-    visit.seen.arena = visit.arena;
-    visit.demands = (Demands){
+    Arena *scratch = arena_new();
+    const FunctionVec functions = functions_called(scratch, kernel);
+    Demands demands = {
         .module = kernel->module,
         .pool_is_given = limits_registers(tuning),
         .has_clusters = tuning->reqnctapercluster_count || tuning->maxclusterrank || tuning->explicitcluster ||
                         tuning->blocksareclusters,
     };
-    visit_function(&visit, kernel);
-    while (visit.pending.count) {
-        const Function *function = VEC_POP(visit.pending);
-        for (size_t i = 0; i < function->stmts.count; i++)
-            if (function->stmts.data[i].kind == STMT_INST)
-                visit_inst(&visit, function->stmts.data[i].inst);
-    }
-    arena_free(visit.arena);
-    return visit.demands;
+    for (size_t f = 0; f < functions.count; f++)
+        for (size_t i = 0; i < functions.data[f]->stmts.count; i++)
+            if (functions.data[f]->stmts.data[i].kind == STMT_INST)
+                visit_inst(&demands, functions.data[f]->stmts.data[i].inst);
+    arena_free(scratch);
+    return demands;
 }
 
 /* With no fewer at launch than any setmaxnreg names, no warp ever needs registers of others, and none lets go of more

@@ -36,6 +36,31 @@ rm -rf "$XDG_CACHE_HOME"
 runs "another word" 0 "PTXOPT_TUNE=lern: expected 'learn', 'use' or 'off'" PTXOPT_TUNE=lern "${adapted[@]}" plain \
     "$tmp/step.ptx" 1
 
+# Kernels are known by what they and their callees do.
+calling() {
+    cat <<END
+.version 8.0
+.target sm_90
+.address_size 64
+.func (.reg .u32 %o) of(.reg .u32 %i) { add.u32 %o, %i, $1; ret; }
+.visible .entry k(.param .u64 p)
+{
+    .reg .b64 %a<3>; .reg .b32 %r<4>;
+    ld.param.u64 %a0, [p]; cvta.to.global.u64 %a0, %a0; mov.u32 %r0, %tid.x; mul.wide.u32 %a1, %r0, 4;
+    add.s64 %a1, %a0, %a1; ld.global.u32 %r1, [%a1]; call (%r2), of, (%r1); st.global.u32 [%a1], %r2; ret;
+}
+END
+}
+hashes=()
+for addend in 1 2 1; do
+    calling $addend >"$tmp/calling.ptx"
+    "$PTXOPT" -q -tune -block 128 -O1 -o "$tmp/called.ptx" "$tmp/calling.ptx" 2>"$errors"
+    hashes+=("$(sed -n 's/.*__ptxopt_tune_k\[.* = {\([0-9]*,\)\{16\}\(\([0-9]*,\)\{8\}\).*/\2/p' "$tmp/called.ptx")")
+done
+result "the hash of a kernel and what it calls" \
+    "$([ -n "${hashes[0]}" ] && [ "${hashes[0]}" = "${hashes[2]}" ] && [ "${hashes[0]}" != "${hashes[1]}" ] ||
+        echo "${hashes[*]}" "$(head -n 3 "$errors")")"
+
 # One run learns, and the next ones use that at once.
 export PTXOPT_LAUNCH_REPORT=1
 chosen="step', grid 32,1,1, block 128,1,1: b?x[0-9].*, in 0\.[0-9]* of the original's time"
