@@ -89,6 +89,7 @@ typedef struct ViewOptions {
     const char *input;
     CommandFiles files;      /* with 'report': all of them */
     bool report;             /* a page about a run over all kernels */
+    const char *runs;        /* with 'report': a list of what runs wrote (docs/formats.md); NULL: none */
     const char *before;      /* a file with the kernel before a change; NULL: none */
     ViewRequest request;
     CommandOutput output;

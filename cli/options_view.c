@@ -66,14 +66,16 @@ static bool is_of_one_kernel(const ViewRequest *request)
     return request->kernel || request->launch || request->block[0] || request->dynamic_shared;
 }
 
-/* A page of several kernels needs a run, a place, and nothing that is of one kernel. */
+/* A page of several kernels needs a run, or a list of runs, and a place, and nothing that is of one kernel. */
 static OptionsOutcome report_complaint(const ViewOptions *options, const char **error)
 {
     const char *file = options->output.file;
-    *error = !options->files.count ? "-report: expected a file, FILE.ptx"
-             : !options->changes   ? "-report is about a run: its options follow '--', as in 'ptxopt view -report -o "
-                                     "run.html k.ptx -- -auto'"
-             : !file || !text_ends_with(file, ".html")       ? "-report makes a page: -o FILE.html"
+    *error = options->runs && (options->files.count || options->changes) ? "-runs names all files and what was done"
+             : !options->files.count && !options->runs ? "-report: expected a file, FILE.ptx"
+             : !options->changes && !options->runs
+                 ? "-report is about a run: its options follow '--', as in 'ptxopt view -report -o "
+                   "run.html k.ptx -- -auto'"
+             : !file || !text_ends_with(file, ".html") ? "-report makes a page: -o FILE.html"
              : options->before || is_of_one_kernel(&options->request)
                  ? "-report takes -entry, -launch, -block and -dynamic-shared after '--', and no -before"
                  : NULL;
@@ -91,6 +93,10 @@ OptionsOutcome view_options_parse(Arena *arena, int argc, char *const *argv, Vie
     options->files = files;
     if (options->report)
         return report_complaint(options, error);
+    if (options->runs) {
+        *error = "-runs is of -report";
+        return OPTIONS_WRONG;
+    }
     if (files.count != 1) {
         *error = "expected one file, FILE.ptx, FILE.cubin or a program (-before names another one to compare with)";
         return OPTIONS_WRONG;

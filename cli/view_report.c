@@ -1,4 +1,4 @@
-/* "ptxopt view -report": a page about a run over all kernels of some files. */
+/* "ptxopt view -report": a page about a run over all kernels of some files, or about runs that were made before. */
 #include "cli/view_report.h"
 
 #include <jansson.h>
@@ -8,22 +8,24 @@
 
 typedef VEC(ViewOutcome) OutcomeVec;
 
-/* A run over one file. */
+/* A run over a file, which is made here or was made before. */
 typedef struct FileRun {
     Arena *arena;
     const ViewOptions *options;
     const char *path;
-    const Source *source;
-    const Options *changes;
-    Products products;
+    const Source *source, *result;
+    const char *const *knobs;    /* options of the assembler for the result; a list that ends with NULL */
+    const char *const *launches; /* files */
+    size_t launch_count;
+    json_t *report;
 } FileRun;
 
 /* The picture of a form of a kernel; NULL after a message. */
-static const View *read_form(const FileRun *run, const ViewOptions *options, const char *text, size_t size,
+static const View *read_form(const FileRun *run, const ViewOptions *options, const Source *text,
                              const char *const *assembler_options)
 {
     ViewSide *side = ARENA_NEW(run->arena, ViewSide);
-    Source *source = source_from_memory(run->arena, run->path, text, size);
+    Source *source = source_from_memory(run->arena, run->path, text->text, text->size);
     const bool done = view_side_read_text(side, run->arena, &options->request, source, assembler_options);
     run_close(&side->run);
     return done ? side->view : NULL;
@@ -36,9 +38,9 @@ static void set_launch(const FileRun *run, const json_t *kernel, ViewOptions *op
     for (size_t i = 0; i < 3; i++)
         options->request.block[i] = (unsigned)json_integer_value(json_array_get(block, i));
     options->request.dynamic_shared = (uint64_t)json_integer_value(json_object_get(before, "dynamic_shared"));
-    for (size_t i = 0; i < run->changes->launches.count; i++) {
+    for (size_t i = 0; i < run->launch_count; i++) {
         const char *ignored;
-        const Launch *launch = launch_read(run->arena, run->changes->launches.data[i], &ignored);
+        const Launch *launch = launch_read(run->arena, run->launches[i], &ignored);
         if (!launch || strcmp(launch->kernel, options->request.kernel) != 0)
             continue;
         memcpy(options->request.block, launch->block, sizeof options->request.block);
@@ -55,53 +57,142 @@ static ViewOutcome read_kernel(const FileRun *run, const json_t *kernel)
     ViewOptions options = *run->options;
     options.request.kernel = outcome.kernel;
     set_launch(run, kernel, &options);
-    outcome.before = read_form(run, &options, run->source->text, run->source->size, none);
+    outcome.before = read_form(run, &options, run->source, none);
     if (outcome.before)
-        outcome.after = read_form(run, &options, run->products.ptx, run->products.ptx_length,
-                                  view_knobs(run->arena, run->products.knobs));
+        outcome.after = read_form(run, &options, run->result, run->knobs);
     return outcome;
 }
 
-/* Runs ptxopt on the file, with a report; false after a message. */
-static bool run_file(FileRun *run, ExitStatus *status)
+static ExitStatus fail(const char *path, const char *problem)
 {
-    const char *error;
-    Options *changes = ARENA_NEW(run->arena, Options);
-    *status = EXIT_USAGE;
-    if (!view_changes_read(run->arena, run->options, run->options->request.run.arch, run->path, changes))
-        return false;
-    *status = EXIT_INPUT;
-    run->source = source_read(run->arena, run->path, &error);
-    if (!run->source) {
-        fprintf(stderr, "ptxopt: error: %s: %s\n", run->path, error);
-        return false;
-    }
-    changes->report = changes->report_json = true;
-    run->changes = changes;
-    Source *input = source_from_memory(run->arena, run->path, run->source->text, run->source->size);
-    *status = run_source(run->arena, changes, input, stderr, &run->products);
-    return run->products.ptx != NULL;
+    fprintf(stderr, "ptxopt: error: %s: %s\n", path, problem);
+    return EXIT_INPUT;
 }
 
-/* Adds the kernels of a file. Returns the report that the outcomes refer to, for json_decref; NULL after a message. */
-static json_t *add_file(FileRun *run, OutcomeVec *outcomes, ExitStatus *status)
+/* Runs ptxopt on the file, with a report. */
+static ExitStatus run_file(FileRun *run)
 {
-    json_t *report = NULL;
-    if (run_file(run, status)) {
-        *status = EXIT_DONE;
-        report = json_loadb(run->products.report.data, run->products.report.length, 0, NULL);
-        const json_t *kernels = json_object_get(report, "kernels");
-        for (size_t i = 0; i < json_array_size(kernels); i++)
-            VEC_PUSH(run->arena, *outcomes, read_kernel(run, json_array_get(kernels, i)));
+    const char *error;
+    Products products = {0};
+    Options *changes = ARENA_NEW(run->arena, Options);
+    if (!view_changes_read(run->arena, run->options, run->options->request.run.arch, run->path, changes))
+        return EXIT_USAGE;
+    run->source = source_read(run->arena, run->path, &error);
+    if (!run->source)
+        return fail(run->path, error);
+    changes->report = changes->report_json = true;
+    run->launches = (const char *const *)changes->launches.data;
+    run->launch_count = changes->launches.count;
+    Source *input = source_from_memory(run->arena, run->path, run->source->text, run->source->size);
+    ExitStatus status = run_source(run->arena, changes, input, stderr, &products);
+    if (products.ptx) {
+        status = EXIT_DONE;
+        run->result = source_from_memory(run->arena, run->path,
+                                         arena_strndup(run->arena, products.ptx, products.ptx_length),
+                                         products.ptx_length);
+        run->knobs = view_knobs(run->arena, products.knobs);
+        run->report = json_loadb(products.report.data, products.report.length, 0, NULL);
     }
-    products_free(&run->products);
-    return report;
+    products_free(&products);
+    return status;
+}
+
+static const char *member_text(Arena *arena, const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? arena_strndup(arena, text, strlen(text)) : NULL;
+}
+
+/* Reads what a run wrote. */
+static ExitStatus read_run(FileRun *run, const json_t *row, size_t number)
+{
+    const char *error = NULL, *list = run->options->runs;
+    const char *output = member_text(run->arena, row, "output"), *report = member_text(run->arena, row, "report");
+    const char *launch = member_text(run->arena, row, "launch");
+    run->path = member_text(run->arena, row, "input");
+    run->knobs = view_knobs(run->arena, member_text(run->arena, row, "knobs"));
+    if (!run->path || !output || !report)
+        return fail(list, arena_printf(run->arena, "run %zu has no \"input\", \"output\" or \"report\"", number));
+    run->launches = ARENA_ARRAY(run->arena, const char *, 1);
+    if (launch)
+        *(const char **)&run->launches[run->launch_count++] = launch;
+    run->source = source_read(run->arena, run->path, &error);
+    if (!run->source)
+        return fail(run->path, error);
+    run->result = source_read(run->arena, output, &error);
+    if (!run->result)
+        return fail(output, error);
+    run->report = json_file_read(run->arena, report, &error);
+    if (!run->report) {
+        fprintf(stderr, "ptxopt: error: %s\n", error);
+        return EXIT_INPUT;
+    }
+    const char *format = json_string_value(json_object_get(run->report, "format"));
+    return format && strcmp(format, "ptxopt-report") == 0 ? EXIT_DONE : fail(report, "it is not a report of ptxopt");
+}
+
+/* The pages of all runs so far. */
+typedef struct Pages {
+    Arena *arena;
+    OutcomeVec outcomes;
+    VEC(json_t *) reports; /* to which the outcomes refer */
+} Pages;
+
+static void add_run(Pages *pages, const FileRun *run)
+{
+    const json_t *kernels = json_object_get(run->report, "kernels");
+    for (size_t i = 0; i < json_array_size(kernels); i++)
+        if (json_is_string(json_object_get(json_array_get(kernels, i), "kernel")))
+            VEC_PUSH(pages->arena, pages->outcomes, read_kernel(run, json_array_get(kernels, i)));
+}
+
+static ExitStatus add_files(Pages *pages, const ViewOptions *options)
+{
+    ExitStatus status = EXIT_DONE;
+    for (size_t i = 0; i < options->files.count && status == EXIT_DONE; i++) {
+        FileRun run = {.arena = pages->arena, .options = options, .path = options->files.data[i]};
+        status = run_file(&run);
+        if (run.report)
+            VEC_PUSH(pages->arena, pages->reports, run.report);
+        if (status == EXIT_DONE)
+            add_run(pages, &run);
+    }
+    return status;
+}
+
+static ExitStatus add_runs(Pages *pages, const ViewOptions *options)
+{
+    const char *error = NULL;
+    json_t *list = json_file_read(pages->arena, options->runs, &error);
+    if (!list) {
+        fprintf(stderr, "ptxopt: error: %s\n", error);
+        return EXIT_INPUT;
+    }
+    VEC_PUSH(pages->arena, pages->reports, list);
+    const char *format = json_string_value(json_object_get(list, "format"));
+    const json_t *rows = json_object_get(list, "runs");
+    if (!format || strcmp(format, "ptxopt-runs") != 0 || json_integer_value(json_object_get(list, "version")) != 1 ||
+        !json_is_array(rows))
+        return fail(options->runs, "it is not a list of runs (\"format\": \"ptxopt-runs\", \"version\": 1, \"runs\": "
+                                   "[...])");
+    ExitStatus status = EXIT_DONE;
+    for (size_t i = 0; i < json_array_size(rows) && status == EXIT_DONE; i++) {
+        FileRun run = {.arena = pages->arena, .options = options};
+        status = read_run(&run, json_array_get(rows, i), i + 1);
+        if (run.report)
+            VEC_PUSH(pages->arena, pages->reports, run.report);
+        if (status == EXIT_DONE)
+            add_run(pages, &run);
+    }
+    return status;
 }
 
 /* The options of the run, and the file if there is only one. */
-static const char *page_title(Arena *arena, const ViewOptions *options)
+static const char *page_title(Arena *arena, const ViewOptions *options, const json_t *list)
 {
-    const char *title = "ptxopt";
+    const char *title = "ptxopt", *given = member_text(arena, list, "title");
+    if (given)
+        return given;
     for (int i = 0; i < options->change_count; i++)
         title = arena_printf(arena, "%s %s", title, options->changes[i]);
     return options->files.count == 1 ? arena_printf(arena, "%s %s", title, options->files.data[0]) : title;
@@ -109,22 +200,17 @@ static const char *page_title(Arena *arena, const ViewOptions *options)
 
 int view_report(const ViewOptions *options)
 {
-    Arena *arena = arena_new();
-    OutcomeVec outcomes = {0};
-    VEC(json_t *) reports = {0};
-    ExitStatus status = EXIT_DONE;
-    for (size_t i = 0; i < options->files.count && status == EXIT_DONE; i++) {
-        FileRun run = {.arena = arena, .options = options, .path = options->files.data[i]};
-        VEC_PUSH(arena, reports, add_file(&run, &outcomes, &status));
-    }
+    Pages pages = {.arena = arena_new()};
+    ExitStatus status = options->runs ? add_runs(&pages, options) : add_files(&pages, options);
     if (status == EXIT_DONE) {
         Buf out = {0};
-        view_print_report(outcomes.data, outcomes.count, page_title(arena, options), &out);
-        status = command_write(arena, &options->output, &out);
+        const char *title = page_title(pages.arena, options, options->runs ? pages.reports.data[0] : NULL);
+        view_print_report(pages.outcomes.data, pages.outcomes.count, title, &out);
+        status = command_write(pages.arena, &options->output, &out);
         buf_free(&out);
     }
-    for (size_t i = 0; i < reports.count; i++)
-        json_decref(reports.data[i]);
-    arena_free(arena);
+    for (size_t i = 0; i < pages.reports.count; i++)
+        json_decref(pages.reports.data[i]);
+    arena_free(pages.arena);
     return status;
 }

@@ -102,10 +102,11 @@ refuses "two files" 2 "expected one file" "$kernel" "$kernel"
 refuses "an odd block" 2 "-block 16x16" -block 16x16 "$kernel"
 refuses "no assembler" 1 "no assembler" -assembler none "$kernel"
 PTXOPT_NVDISASM=/nope refuses "no nvdisasm" 1 "/nope cannot be run" "$kernel"
-# An empty library in the place of libdw's, which is loaded only when a line table is read.
-mkdir "$work/libraries"
-cc -shared -o "$work/libraries/libdw.so.1" -x c /dev/null
-LD_LIBRARY_PATH="$work/libraries" says "no libdw" "the line table cannot be read: libdw.so.1" "$kernel"
+# An empty library in the place of libdw's, which is loaded only when a line table is read. Its path must have no colon.
+libraries="$(mktemp -d)"
+trap 'rm -rf "$libraries"' EXIT
+"${CC:-cc}" -shared -o "$libraries/libdw.so.1" -x c /dev/null
+LD_LIBRARY_PATH="$libraries" says "no libdw" "the line table cannot be read: libdw.so.1" "$kernel"
 
 refuses "a folder that is not there" 1 "nowhere" -o "$work/nowhere/page.html" "$kernel"
 
@@ -212,6 +213,27 @@ END
     -missing-ok -launch corpus/saxpy/saxpy.launch.json
 "$PTXOPT" -q -coarsen 2 -launch corpus/saxpy/saxpy.launch.json -report-format json -report "$work/saxpy.json" \
     corpus/saxpy/saxpy.sm_90.ptx -o "$work/x2.ptx"
+printf '{"format": "ptxopt-runs", "version": 1, "title": "saxpy", "runs": [%s]}' "$(printf \
+    '{"input": "%s", "output": "%s", "report": "%s", "launch": "%s"}' corpus/saxpy/saxpy.sm_90.ptx "$work/x2.ptx" \
+    "$work/saxpy.json" corpus/saxpy/saxpy.launch.json)" >"$work/runs.json"
+"$PTXOPT" view -q -report -runs "$work/runs.json" -o "$work/listed.html"
+result "a page about a run of before" "$(python3 - "$work/report.html" "$work/listed.html" <<'END'
+import json, re, sys
+first, second = (json.loads(re.search(r'id="data">(.*?)</script>', open(path).read(), re.S).group(1))
+                 for path in sys.argv[1:])
+if second["title"] != "saxpy" or second["kernels"] != first["kernels"][1:]:
+    print("not what the page of the run itself says")
+END
+)"
+refuses "a list that is not there" 1 "nope.json: No such file" -report -runs nope.json -o "$work/none.html"
+refuses "a list of something else" 1 "it is not a list of runs" -report -runs "$work/saxpy.json" -o "$work/none.html"
+refuses "a list and a file" 2 "-runs names all files" -report -runs "$work/runs.json" -o "$work/none.html" "$kernel"
+refuses "a list without a page" 2 "-runs is of -report" -runs "$work/runs.json" "$kernel"
+sed 's/"report": "[^"]*"/"report": "corpus\/two-sms.json"/' "$work/runs.json" >"$work/wrong.json"
+refuses "a list with a wrong report" 1 "it is not a report" -report -runs "$work/wrong.json" -o "$work/none.html"
+sed 's/"input": "[^"]*", //' "$work/runs.json" >"$work/wrong.json"
+refuses "a list without inputs" 1 'run 1 has no "input"' -report -runs "$work/wrong.json" -o "$work/none.html"
+result "no page about a wrong list" "$([ ! -e "$work/none.html" ] || echo "there is one")"
 ends="$(grep -o '</script>' "$work/report.html" | wc -l)"
 result "one page about a run" "$([ "$ends" -eq 2 ] || echo "$ends scripts end")"
 result "a run's page needs nothing else" "$(sed 's/<script type="application.json".*//' "$work/report.html" |
