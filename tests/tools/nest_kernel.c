@@ -19,8 +19,10 @@ typedef struct Load {
     unsigned clamp;   /* the last row of ROW_CLAMPED */
     unsigned below;   /* elements from the first row to the second, if that is counted from the first */
     unsigned rounds;  /* of the inner loop that make the load */
+    unsigned added;   /* elements that a parameter adds to the step */
     bool is_below;    /* the second row is counted from the first */
     bool is_constant; /* the pitch is, and not a parameter */
+    bool adds;        /* a parameter to the step */
     uint64_t count;   /* elements of the buffer */
 } Load;
 
@@ -73,6 +75,11 @@ static bool enters_inner(const Maker *m, unsigned x, unsigned y, unsigned j)
     }
 }
 
+static unsigned step_of(const Load *load)
+{
+    return load->ci + load->added;
+}
+
 static uint64_t first_element(const Load *load, unsigned x, unsigned y, unsigned j, unsigned r)
 {
     const bool counts = r && load->row == ROW_PLAIN && load->is_below;
@@ -94,7 +101,7 @@ static void each_element(const Maker *m, const Load *load, void (*call)(void *co
                 for (unsigned r = 0; r < load->rows && enters_inner(m, x, y, j); r++)
                     for (unsigned i = 0; i < m->inner && i < load->rounds; i++)
                         for (unsigned k = 0; k < load->members; k++)
-                            call(context, first_element(load, x, y, j, r) + load->ci * i + load->between * k);
+                            call(context, first_element(load, x, y, j, r) + step_of(load) * i + load->between * k);
 }
 
 static void take_last(void *context, uint64_t element)
@@ -125,7 +132,10 @@ static void choose_load(Maker *m, Load *load)
                    .cj = chance(&m->to, 85) ? 1 : below(&m->to, 3), .ci = choose(m, steps, COUNT_OF(steps)),
                    .rounds = chance(&m->to, 80) ? MOST_INNER : below(&m->to, m->inner + 1),
                    .is_constant = chance(&m->to, 40), .is_below = chance(&m->to, 70)};
-    const unsigned wide = load->cx * (threads_along(m, 0) - 1) + load->ci * m->inner + load->members * load->between;
+    load->adds = chance(&m->to, 10);
+    load->added = load->adds ? below(&m->to, 2) : 0;
+    const unsigned wide =
+        load->cx * (threads_along(m, 0) - 1) + step_of(load) * m->inner + load->members * load->between;
     const unsigned rows = load->cy * (threads_along(m, 1) - 1) + load->cj * (m->outer - 1) + load->rows;
     load->pitch = chance(&m->to, 90) ? wide + below(&m->to, 4) : below(&m->to, 5);
     load->clamp = load->row == ROW_CLAMPED ? (rows - 1) * 2 / 3 : rows - 1;
@@ -244,6 +254,9 @@ static void make_loads(Maker *m, unsigned l)
             make_member(m, l, r, k);
         buf_printf(m->to.out, "SKIP%u_%u:\n", l, r);
         line(&m->to, "add.s64 %%pointer%u_%u, %%pointer%u_%u, %u;", l, r, l, r, load->ci * load->bytes);
+        if (load->adds)
+            line(&m->to, "mul.wide.u32 %%w, %%added%u, %u; add.s64 %%pointer%u_%u, %%pointer%u_%u, %%w;", l,
+                 load->bytes, l, r, l, r);
     }
 }
 
@@ -290,7 +303,7 @@ static void make_code(Maker *m)
 {
     for (unsigned l = 0; l < LOADS; l++)
         line(&m->to, "ld.param.u64 %%buffer%u, [buffer%u]; ld.param.u32 %%pitch%u, [pitch%u]; "
-             "ld.param.u32 %%below%u, [below%u];", l, l, l, l, l, l);
+             "ld.param.u32 %%below%u, [below%u]; ld.param.u32 %%added%u, [added%u];", l, l, l, l, l, l, l, l);
     line(&m->to, "ld.param.u64 %%out, [out]; ld.param.u64 %%zeros, [zeros]; ld.param.u32 %%outer, [outer];");
     line(&m->to, "ld.param.u32 %%inner, [inner]; ld.param.u32 %%limit0, [limit0]; ld.param.u32 %%limit1, [limit1];");
     line(&m->to, "mov.u32 %%sum, 1;");
@@ -313,7 +326,7 @@ static void make_launch(Maker *m, Arena *arena, Launch *launch)
     *launch = (Launch){.kernel = "k"};
     memcpy(launch->grid, m->grid, sizeof m->grid);
     memcpy(launch->block, m->block, sizeof m->block);
-    launch->arguments = ARENA_ARRAY(arena, LaunchArgument, 3 * LOADS + 6);
+    launch->arguments = ARENA_ARRAY(arena, LaunchArgument, 4 * LOADS + 6);
     for (unsigned l = 0; l < LOADS; l++) {
         const Load *load = &m->loads[l];
         const Marks marks = {ARENA_ARRAY(arena, uint8_t, load->count * load->bytes + 1), load->bytes};
@@ -336,6 +349,8 @@ static void make_launch(Maker *m, Arena *arena, Launch *launch)
         scalar_argument(arena, &launch->arguments[count++], m->loads[l].pitch);
     for (unsigned l = 0; l < LOADS; l++)
         scalar_argument(arena, &launch->arguments[count++], m->loads[l].below);
+    for (unsigned l = 0; l < LOADS; l++)
+        scalar_argument(arena, &launch->arguments[count++], m->loads[l].added);
     launch->argument_count = count;
 }
 
@@ -350,11 +365,13 @@ static void print_head(Buf *text)
         buf_printf(text, ", .param .u32 pitch%u", l);
     for (unsigned l = 0; l < LOADS; l++)
         buf_printf(text, ", .param .u32 below%u", l);
+    for (unsigned l = 0; l < LOADS; l++)
+        buf_printf(text, ", .param .u32 added%u", l);
     buf_puts(text, ")\n{\n");
     for (unsigned l = 0; l < LOADS; l++)
         buf_printf(text, "\t.reg .b64 %%pointer%u_<2>;\n", l);
     buf_printf(text, "\t.reg .b64 %%buffer<%d>, %%w, %%out, %%zeros, %%result;\n", LOADS);
-    buf_printf(text, "\t.reg .b32 %%pitch<%d>, %%below<%d>;\n", LOADS, LOADS);
+    buf_printf(text, "\t.reg .b32 %%pitch<%d>, %%below<%d>, %%added<%d>;\n", LOADS, LOADS, LOADS);
     buf_puts(text, "\t.reg .b32 %g<3>, %x<2>, %limit<2>, %v, %sum, %i, %j, %end, %outer, %inner, %all, %number;\n"
                    "\t.reg .b16 %h;\n\t.reg .pred %p;\n");
 }
