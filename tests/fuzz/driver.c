@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "fuzz.h"
@@ -107,13 +106,6 @@ static void input_run(Driver *driver, const uint8_t *data, size_t size)
     LLVMFuzzerTestOneInput(data, size);
     unlink(path);
     driver->executed++;
-}
-
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 static void inputs_change(Driver *driver)
