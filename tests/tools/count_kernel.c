@@ -37,6 +37,7 @@ typedef struct Maker {
     unsigned threads, blocks, limit, rounds, array_count;
     bool is_aliased; /* the second array is the first */
     bool has_barrier, gathers, has_vote, has_fence;
+    const char *cached; /* how keys are loaded: "" or ".nc" */
     Exit exit;
     Array arrays[ARRAYS];
 } Maker;
@@ -81,6 +82,7 @@ static void choose_shape(Maker *m)
     m->limit = 1 + below(&m->to, 2 * m->threads * m->blocks);
     m->has_barrier = chance(&m->to, 20);
     m->gathers = m->blocks == 1 && chance(&m->to, 40) && m->exit == EXIT_NONE;
+    m->cached = chance(&m->to, 50) ? ".nc" : "";
     m->has_vote = chance(&m->to, 10);
     m->has_fence = chance(&m->to, 5);
     m->array_count = 1 + below(&m->to, ARRAYS);
@@ -121,16 +123,18 @@ static unsigned make_address(Maker *m, unsigned a, bool second)
     unsigned constant = array->shift * array->bytes;
     switch (array->kind) {
     case INDEX_BYTE:
-        line(&m->to, "ld.global.u8 %%h, [%%key]; mul.wide.u16 %%g0, %%h, 1;");
+        line(&m->to, "ld.global%s.u8 %%h, [%%key]; mul.wide.u16 %%g0, %%h, 1;", m->cached);
         line(&m->to, "mul.wide.u32 %%way, %%g0, %u;", array->bytes);
         break;
     case INDEX_MASKED:
-        line(&m->to, "ld.global.u32 %%g0, [%%key]; and.b32 %%g0, %%g0, 63; add.s32 %%g0, %%g0, -%u;", array->least);
+        line(&m->to, "ld.global%s.u32 %%g0, [%%key]; and.b32 %%g0, %%g0, 63; add.s32 %%g0, %%g0, -%u;", m->cached,
+             array->least);
         constant += array->least * array->bytes;
         line(&m->to, "mul.wide.s32 %%way, %%g0, %u;", array->bytes);
         break;
     case INDEX_WIDE:
-        line(&m->to, "ld.global.u32 %%g0, [%%key]; ld.param.u32 %%g1, [wide]; rem.u32 %%g0, %%g0, %%g1;");
+        line(&m->to, "ld.global%s.u32 %%g0, [%%key]; ld.param.u32 %%g1, [wide]; rem.u32 %%g0, %%g0, %%g1;",
+             m->cached);
         line(&m->to, "cvt.u64.u32 %%way, %%g0; shl.b64 %%way, %%way, %u;", array->bytes == 8 ? 3 : 2);
         break;
     case INDEX_OWN:
@@ -139,7 +143,7 @@ static unsigned make_address(Maker *m, unsigned a, bool second)
         constant += second * array->bytes;
         break;
     case INDEX_BLOCK:
-        line(&m->to, "ld.global.u32 %%g0, [%%key]; and.b32 %%g0, %%g0, 63;");
+        line(&m->to, "ld.global%s.u32 %%g0, [%%key]; and.b32 %%g0, %%g0, 63;", m->cached);
         line(&m->to, "mul.wide.u32 %%way, %%g0, %u;", array->bytes);
         line(&m->to, "mul.wide.u32 %%part, %%b, %u; add.s64 %%way, %%way, %%part;", 64 * array->bytes);
         break;
@@ -281,7 +285,9 @@ static void make_code(Maker *m)
         buf_puts(m->to.out, "AFTER:\n");
     if (m->gathers)
         make_gather(m);
-    line(&m->to, "mul.wide.u32 %%way, %%all, 4; add.s64 %%way, %%way, %%out; st.global.u32 [%%way], %%sum;");
+    line(&m->to, "mul.wide.u32 %%way, %%all, 4; add.s64 %%way, %%way, %%out;");
+    /* A store after a barrier could be to a counter, for all the code says. */
+    line(&m->to, m->has_barrier && *m->cached ? "red.global.add.u32 [%%way], %%sum;" : "st.global.u32 [%%way], %%sum;");
     if (m->exit == EXIT_EARLY) {
         line(&m->to, "ret;");
         buf_puts(m->to.out, "LEAVE:\n");
