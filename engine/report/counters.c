@@ -3,12 +3,6 @@
 #include "engine/report/json.h"
 #include "engine/report/refusal_words.h"
 
-/* The line of the CUDA source; 0: unknown. */
-static unsigned source_line(const CountedUpdate *update)
-{
-    return update->loc ? update->loc->line : 0;
-}
-
 /* Whether the next one says the same: replicas do. */
 static bool is_alike(const CountedUpdate *a, const CountedUpdate *b)
 {
@@ -19,8 +13,7 @@ static bool is_alike(const CountedUpdate *a, const CountedUpdate *b)
 static void update_print(const Report *report, const CountedUpdate *update, Buf *out)
 {
     buf_printf(out, "    line %u", report_line(report, update->span));
-    if (source_line(update))
-        buf_printf(out, " (CUDA line %u)", source_line(update));
+    cuda_line_print(update->loc, out);
     if (!update->done) {
         buf_puts(out, ": left alone: ");
         refusal_print_with_line(report, &update->refusal, out);
@@ -59,7 +52,7 @@ static json_t *update_json(const Report *report, const CountedUpdate *update)
 {
     json_t *value = json_object();
     json_object_set_new(value, "line", json_line(report_line(report, update->span)));
-    json_object_set_new(value, "source_line", json_line(source_line(update)));
+    json_object_set_new(value, "source_line", json_line(cuda_line(update->loc)));
     json_object_set_new(value, "counted", json_boolean(update->done));
     if (!update->done) {
         json_object_set_new(value, "reason", json_refusal(&update->refusal));

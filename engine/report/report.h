@@ -98,6 +98,10 @@ void tuned_print(const KernelReport *kernel, Buf *out);
 /* words.c */
 /* The line of the input on which the span begins; 0 for an empty span, which is nowhere. */
 unsigned report_line(const Report *report, Span span);
+/* The line of the CUDA source where the kernel has the code, or calls what was inlined; 0: unknown. */
+unsigned cuda_line(const Loc *loc);
+/* " (CUDA line 12)"; nothing if it is unknown. */
+void cuda_line_print(const Loc *loc, Buf *out);
 /* "x2,y2"; "none" for 1, 1, 1. */
 const char *factor_text(const unsigned factor[3], char text[32]);
 /* "x2,y2", "x4 blocks of the grid", "x2,y2 and x4 blocks of the grid". */

@@ -6,12 +6,6 @@
 #include "engine/report/report_trials.h"
 #include "engine/report/trial_words.h"
 
-/* The line of the CUDA source; 0: unknown. */
-static unsigned source_line(const StagedLoad *load)
-{
-    return load->loc ? load->loc->line : 0;
-}
-
 /* ", the same for 16 threads along x"; nothing if each thread reads its own. */
 static void print_shared(Buf *out, const StagedLoad *load)
 {
@@ -38,8 +32,7 @@ static void print_load(Buf *out, const Report *report, const StagedLoad *load)
     if (!load->done && !is_refusal(&load->refusal))
         return;
     buf_printf(out, "    line %u", report_line(report, load->span));
-    if (source_line(load))
-        buf_printf(out, " (CUDA line %u)", source_line(load));
+    cuda_line_print(load->loc, out);
     buf_puts(out, ": ");
     if (!load->done) {
         print_refused_load(out, load);
@@ -118,7 +111,7 @@ static json_t *load_json(const Report *report, const StagedLoad *load)
 {
     json_t *value = json_object();
     json_object_set_new(value, "line", json_line(report_line(report, load->span)));
-    json_object_set_new(value, "source_line", json_line(source_line(load)));
+    json_object_set_new(value, "source_line", json_line(cuda_line(load->loc)));
     json_object_set_new(value, "staged", json_boolean(load->done));
     if (load->is_resolved) {
         json_object_set_new(value, "same_along_x", json_integer(load->same_x));

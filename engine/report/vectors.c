@@ -5,12 +5,6 @@
 #include "engine/report/json.h"
 #include "engine/report/refusal_words.h"
 
-/* The line of the CUDA source; 0: unknown. */
-static unsigned source_line(const VectorNote *note)
-{
-    return note->loc ? note->loc->line : 0;
-}
-
 static void note_print(const Report *report, const VectorNote *note, Buf *out)
 {
     buf_puts(out, "    ");
@@ -18,8 +12,7 @@ static void note_print(const Report *report, const VectorNote *note, Buf *out)
         buf_printf(out, "line %u", report_line(report, note->span));
     else
         buf_puts(out, "somewhere");
-    if (source_line(note))
-        buf_printf(out, " (CUDA line %u)", source_line(note));
+    cuda_line_print(note->loc, out);
     switch (note->fate) {
     case VECTOR_JOINED:
         buf_printf(out, ": %u %s become one of %u bytes%s\n", note->count, note->is_store ? "stores" : "loads",
@@ -64,7 +57,7 @@ static json_t *note_json(const Report *report, const VectorNote *note)
     json_t *value = json_object();
     json_object_set_new(value, "fate", json_string(fates[note->fate]));
     json_object_set_new(value, "line", json_line(report_line(report, note->span)));
-    json_object_set_new(value, "source_line", json_line(source_line(note)));
+    json_object_set_new(value, "source_line", json_line(cuda_line(note->loc)));
     if (note->fate == VECTOR_LEFT) {
         json_object_set_new(value, "reason", json_refusal(&note->refusal));
         return value;

@@ -6,6 +6,20 @@ unsigned report_line(const Report *report, Span span)
     return span.end ? source_position(report->source, span.begin).line : 0;
 }
 
+unsigned cuda_line(const Loc *loc)
+{
+    unsigned line = 0;
+    for (; loc; loc = loc->at)
+        line = loc->line ? loc->line : line;
+    return line;
+}
+
+void cuda_line_print(const Loc *loc, Buf *out)
+{
+    if (cuda_line(loc))
+        buf_printf(out, " (CUDA line %u)", cuda_line(loc));
+}
+
 const char *factor_text(const unsigned factor[3], char text[32])
 {
     size_t length = 0;

@@ -50,12 +50,26 @@ static RegId negated(const Finding *finding, RegId reg, unsigned bits)
     return REG_NONE;
 }
 
+/* Whether the same was noted of another replica of the instruction. */
+static bool is_noted(const PassContext *context, const DefectNote *note)
+{
+    for (size_t i = 0; i < context->defects.items.count; i++) {
+        const DefectNote *other = &context->defects.items.data[i];
+        if (other->id == note->id && other->is_fixed == note->is_fixed && note->span.end &&
+            other->span.begin == note->span.begin)
+            return true;
+    }
+    return false;
+}
+
 /* Notes the instruction; true if it is to be rewritten. */
 static bool note(Finding *finding, DefectId id, const Inst *inst)
 {
     PassContext *context = finding->context;
     const bool fixes = context->defect_request->fixes;
-    VEC_PUSH(context->arena, context->defects.items, ((DefectNote){id, inst->span, fixes}));
+    const DefectNote found = {id, inst->span, fixes};
+    if (!is_noted(context, &found))
+        VEC_PUSH(context->arena, context->defects.items, found);
     finding->changed |= fixes;
     return fixes;
 }

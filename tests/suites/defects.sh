@@ -94,4 +94,12 @@ negated='.reg .b16 %h<3>; ld.global.s16 %h1, [%p+8]; neg.s16 %h2, %h1; cvt.s32.s
 try negation is_wrong_negation "$negated" "$all"
 try negation-absolute is_wrong_negation "${negated/neg/abs}" "sm_75 sm_90"
 try negation-wide is_wrong_negation "${negated/cvt.s32.s16 %r, %h2/cvt.s64.s16 %d, %h2}" sm_90
+
+# One warning for all replicas of an instruction.
+own='.reg .b32 %t; .reg .b64 %w; mov.u32 %t, %tid.x; mul.wide.u32 %w, %t, 64; add.s64 %p, %p, %w;'
+sed "s/^ld.global.u64 %x/$own\n&/" "$work/shifts.ptx" >"$work/replicas.ptx"
+"$PTXOPT" -arch sm_90 -coarsen 4 -block 64 -o "$work/x4.ptx" "$work/replicas.ptx" 2>"$work/said"
+result "one warning for all replicas" "$([ "$(grep -c 'is known to assemble this wrongly' "$work/said")" -eq 1 ] ||
+    head -n 5 "$work/said")"
+result "there are replicas" "$([ "$(grep -c 'shl.b64' "$work/x4.ptx")" -eq 4 ] || grep shl "$work/x4.ptx")"
 exit $failed
