@@ -6,6 +6,8 @@ import tempfile
 
 from kernels import architecture
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+
 
 def runs(rows):
     """The rows that have an output, as 'ptxopt view -report -runs' reads them (docs/formats.md)."""
@@ -15,7 +17,7 @@ def runs(rows):
         report = next((word.split("=", 1)[1] for word in command if word.startswith("-report=")), None)
         if not report or not os.path.exists(row["output"]) or not os.path.exists(report):
             continue
-        made.append({"input": row["source"], "output": row["output"], "report": report})
+        made.append({"input": os.path.relpath(row["source"], ROOT), "output": row["output"], "report": report})
         if "-launch" in command:
             made[-1]["launch"] = command[command.index("-launch") + 1]
     return made
@@ -31,5 +33,5 @@ def make_page(program, path, table, arch, options):
     with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
         json.dump(listed, file)
         file.flush()
-        return subprocess.run([program, "view", "-q", "-report", "-arch", arch, "-o", path, "-runs", file.name],
-                              check=False).returncode
+        return subprocess.run([os.path.abspath(program), "view", "-q", "-report", "-arch", arch,
+                               "-o", os.path.abspath(path), "-runs", file.name], cwd=ROOT, check=False).returncode
