@@ -39,9 +39,11 @@ def page(table, command):
     parts = [f"""# Predicted times over the corpus
 
 Made by `{command}`,
-with {assembler}. Times are predicted (`docs/time.md`), not measured: for the first launch file of each kernel, counted by the emulator, on two SMs of the architecture's device with their share of L2 and DRAM
-(`corpus/two-sms.json`); for `-target-regs`, estimated for a launch that fills the device. Many of the launches do not fill
-even two SMs, and are left alone for that reason. Changed kernels give the input's results to the bit.
+with {assembler}. Times are predicted (`docs/time.md`), not measured: for the first launch file of each kernel, counted
+by the emulator, on two SMs of the architecture's device with their share of L2 and DRAM (`corpus/two-sms.json`); for
+`-target-regs`, estimated for a launch that fills the device. Many of the launches do not fill even two SMs; where all
+blocks run at once, a change must promise more before it is made (`docs/time.md`). Changed kernels give the input's results
+to the bit.
 """, *mean_rows(rows)]
     for options in ASKED:
         parts += ["", f"## `{options}`", "", *kernel_rows(rows, options)]
