@@ -50,7 +50,7 @@ static RegId negated(const Finding *finding, RegId reg, unsigned bits)
     return REG_NONE;
 }
 
-/* Whether the same was noted of another replica of the instruction. */
+/* Whether the same was noted of another operand of the instruction, or of another of its replicas. */
 static bool is_noted(const PassContext *context, const DefectNote *note)
 {
     for (size_t i = 0; i < context->defects.items.count; i++) {
