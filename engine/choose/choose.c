@@ -10,10 +10,9 @@
 #include "engine/progress.h"
 
 enum { MOST_CONFIRMED = 6 };
-/* The shares of the time that are left after making forms, weighing them, products, and comparing the best by machine
+/* Percent of the time that are left after making forms, weighing them, products, and comparing the best by machine
  * code. */
-static const double after_making = 0.5, after_weighing = 0.3, after_products = 0.25, after_comparing = 0.1;
-/* The bases on which the forms are compared. */
+enum { AFTER_MAKING = 50, AFTER_WEIGHING = 30, AFTER_PRODUCTS = 25, AFTER_COMPARING = 10 };
 
 const Launch *choice_launch(const ChoiceContext *context, const char *kernel)
 {
@@ -42,7 +41,7 @@ static Candidate *fastest(Choice *choice)
 {
     Candidate *best = NULL;
     unsigned confirmed[KINDS + 1] = {0};
-    stage_begin(choice, after_comparing);
+    stage_begin(choice, AFTER_COMPARING);
     progress_continue(choice->progress, "predicting times of the best forms");
     for (unsigned i = 0; i < choice->candidate_count && !is_over(choice); i++) {
         Candidate *candidate = &choice->candidates[i];
@@ -206,14 +205,14 @@ static void rank_forms(const Choice *choice, const Candidate *best, unsigned mos
 
 static FactorChoice choose(Choice *choice, const ChoiceContext *context)
 {
-    stage_begin(choice, after_making);
+    stage_begin(choice, AFTER_MAKING);
     forms_allocate(choice);
     kernel_axes(choice->kernel, SREG_ROLE_CTAID, choice->reads_block_index);
     forms_make(choice, context);
     const bool is_any_sound = choice->candidate_count > 0;
-    stage_begin(choice, after_weighing);
+    stage_begin(choice, AFTER_WEIGHING);
     forms_weigh(choice);
-    stage_begin(choice, after_products);
+    stage_begin(choice, AFTER_PRODUCTS);
     forms_make_products(choice, context);
     forms_weigh(choice);
     const Candidate *best = thriftiest(choice, candidate_with_boundary(choice, fastest(choice)));

@@ -66,12 +66,12 @@ static inline bool is_cut(const Choice *choice)
     return choice->was_over || is_over(choice);
 }
 
-/* Begins a stage of the choice, which has to leave this share of the time. */
-static inline void stage_begin(Choice *choice, double reserved)
+/* Begins a stage of the choice, which has to leave these percent of the time. */
+static inline void stage_begin(Choice *choice, unsigned percent)
 {
     choice->was_over = is_cut(choice);
     if (choice->judge)
-        assembler_judge_stage(choice->judge, reserved);
+        assembler_judge_stage(choice->judge, percent / 100.0);
 }
 
 /* Shows that the trial's form is next; NULL: none. */
