@@ -87,9 +87,7 @@ static ExitStatus run_file(FileRun *run)
     ExitStatus status = run_source(run->arena, changes, input, stderr, &products);
     if (products.ptx) {
         status = EXIT_DONE;
-        run->result = source_from_memory(run->arena, run->path,
-                                         arena_strndup(run->arena, products.ptx, products.ptx_length),
-                                         products.ptx_length);
+        run->result = source_from_memory(run->arena, run->path, products.ptx, products.ptx_length);
         run->knobs = view_knobs(run->arena, products.knobs);
         run->report = json_loadb(products.report.data, products.report.length, 0, NULL);
     }
@@ -97,25 +95,20 @@ static ExitStatus run_file(FileRun *run)
     return status;
 }
 
-static const char *member_text(Arena *arena, const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? arena_strndup(arena, text, strlen(text)) : NULL;
-}
-
 /* Reads what a run wrote. */
 static ExitStatus read_run(FileRun *run, const json_t *row, size_t number)
 {
     const char *error = NULL, *list = run->options->runs;
-    const char *output = member_text(run->arena, row, "output"), *report = member_text(run->arena, row, "report");
-    const char *launch = member_text(run->arena, row, "launch");
-    run->path = member_text(run->arena, row, "input");
-    run->knobs = view_knobs(run->arena, member_text(run->arena, row, "knobs"));
+    const char *output = json_member_text(run->arena, row, "output");
+    const char *report = json_member_text(run->arena, row, "report");
+    const char **launch = ARENA_NEW(run->arena, const char *);
+    *launch = json_member_text(run->arena, row, "launch");
+    run->launches = launch;
+    run->launch_count = *launch != NULL;
+    run->path = json_member_text(run->arena, row, "input");
+    run->knobs = view_knobs(run->arena, json_member_text(run->arena, row, "knobs"));
     if (!run->path || !output || !report)
         return fail(list, arena_printf(run->arena, "run %zu has no \"input\", \"output\" or \"report\"", number));
-    run->launches = ARENA_ARRAY(run->arena, const char *, 1);
-    if (launch)
-        *(const char **)&run->launches[run->launch_count++] = launch;
     run->source = source_read(run->arena, run->path, &error);
     if (!run->source)
         return fail(run->path, error);
@@ -138,12 +131,18 @@ typedef struct Pages {
     VEC(json_t *) reports; /* to which the outcomes refer */
 } Pages;
 
-static void add_run(Pages *pages, const FileRun *run)
+/* Keeps the report of a run, and adds its kernels if it ended well. */
+static ExitStatus add_run(Pages *pages, const FileRun *run, ExitStatus status)
 {
+    if (run->report)
+        VEC_PUSH(pages->arena, pages->reports, run->report);
+    if (status != EXIT_DONE)
+        return status;
     const json_t *kernels = json_object_get(run->report, "kernels");
     for (size_t i = 0; i < json_array_size(kernels); i++)
         if (json_is_string(json_object_get(json_array_get(kernels, i), "kernel")))
             VEC_PUSH(pages->arena, pages->outcomes, read_kernel(run, json_array_get(kernels, i)));
+    return EXIT_DONE;
 }
 
 static ExitStatus add_files(Pages *pages, const ViewOptions *options)
@@ -152,10 +151,7 @@ static ExitStatus add_files(Pages *pages, const ViewOptions *options)
     for (size_t i = 0; i < options->files.count && status == EXIT_DONE; i++) {
         FileRun run = {.arena = pages->arena, .options = options, .path = options->files.data[i]};
         status = run_file(&run);
-        if (run.report)
-            VEC_PUSH(pages->arena, pages->reports, run.report);
-        if (status == EXIT_DONE)
-            add_run(pages, &run);
+        status = add_run(pages, &run, status);
     }
     return status;
 }
@@ -179,10 +175,7 @@ static ExitStatus add_runs(Pages *pages, const ViewOptions *options)
     for (size_t i = 0; i < json_array_size(rows) && status == EXIT_DONE; i++) {
         FileRun run = {.arena = pages->arena, .options = options};
         status = read_run(&run, json_array_get(rows, i), i + 1);
-        if (run.report)
-            VEC_PUSH(pages->arena, pages->reports, run.report);
-        if (status == EXIT_DONE)
-            add_run(pages, &run);
+        status = add_run(pages, &run, status);
     }
     return status;
 }
@@ -190,7 +183,7 @@ static ExitStatus add_runs(Pages *pages, const ViewOptions *options)
 /* The options of the run, and the file if there is only one. */
 static const char *page_title(Arena *arena, const ViewOptions *options, const json_t *list)
 {
-    const char *title = "ptxopt", *given = member_text(arena, list, "title");
+    const char *title = "ptxopt", *given = json_member_text(arena, list, "title");
     if (given)
         return given;
     for (int i = 0; i < options->change_count; i++)

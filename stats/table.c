@@ -175,16 +175,11 @@ static const char *read_tsv(Stats *stats, const Source *source)
     return error;
 }
 
-static const char *member_text(Stats *stats, const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? arena_strndup(stats->arena, text, strlen(text)) : NULL;
-}
-
 static const char *read_json_row(Stats *stats, const char *path, const json_t *object, size_t index)
 {
-    const char *file = member_text(stats, object, "file"), *arch = member_text(stats, object, "arch");
-    const char *kernel = member_text(stats, object, "kernel");
+    const char *file = json_member_text(stats->arena, object, "file");
+    const char *arch = json_member_text(stats->arena, object, "arch");
+    const char *kernel = json_member_text(stats->arena, object, "kernel");
     if (!file || !arch || !kernel)
         return arena_printf(stats->arena, "%s: kernel %zu has no file, arch or kernel", path, index + 1);
     StatsRow row = stats_row_new(file, kernel, arch);

@@ -1,6 +1,7 @@
 #include "support/json_file.h"
 
 #include <jansson.h>
+#include <string.h>
 
 json_t *json_text_read(Arena *arena, const Source *source, const char **error)
 {
@@ -21,4 +22,10 @@ json_t *json_file_read(Arena *arena, const char *path, const char **error)
         return json_text_read(arena, source, error);
     *error = arena_printf(arena, "%s: %s", path, problem);
     return NULL;
+}
+
+const char *json_member_text(Arena *arena, const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? arena_strndup(arena, text, strlen(text)) : NULL;
 }

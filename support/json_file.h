@@ -13,4 +13,7 @@ struct json_t *json_file_read(Arena *arena, const char *path, const char **error
 /* The same of a text that was read already. */
 struct json_t *json_text_read(Arena *arena, const Source *source, const char **error);
 
+/* A copy of the text of a member in the arena; NULL if the value has no such member, or it is no text. */
+const char *json_member_text(Arena *arena, const struct json_t *object, const char *name);
+
 #endif

@@ -16,8 +16,9 @@ unsigned cuda_line(const Loc *loc)
 
 void cuda_line_print(const Loc *loc, Buf *out)
 {
-    if (cuda_line(loc))
-        buf_printf(out, " (CUDA line %u)", cuda_line(loc));
+    const unsigned line = cuda_line(loc);
+    if (line)
+        buf_printf(out, " (CUDA line %u)", line);
 }
 
 const char *factor_text(const unsigned factor[3], char text[32])

@@ -4,8 +4,6 @@ import os
 import subprocess
 import tempfile
 
-from kernels import architecture
-
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
 
@@ -25,8 +23,7 @@ def runs(rows):
 
 def make_page(program, path, table, arch, options):
     """Writes the page about the rows of an architecture and an option set; the exit status of ptxopt."""
-    rows = [row for row in table["rows"] if architecture(row["ptx"]) == arch and row["ptx"] == arch and
-            row["options"] == options]
+    rows = [row for row in table["rows"] if row["ptx"] == arch and row["options"] == options]
     assembler = f"{table['assembler']['name']} {table['assembler']['version']}".strip()
     listed = {"format": "ptxopt-runs", "version": 1, "runs": runs(rows),
               "title": f"The corpus with {options}, {arch}, {assembler}"}
