@@ -94,7 +94,7 @@ OptionsOutcome view_options_parse(Arena *arena, int argc, char *const *argv, Vie
     if (options->report)
         return report_complaint(options, error);
     if (options->runs) {
-        *error = "-runs is of -report";
+        *error = "-runs goes with -report";
         return OPTIONS_WRONG;
     }
     if (files.count != 1) {

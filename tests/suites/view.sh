@@ -228,7 +228,7 @@ END
 refuses "a list that is not there" 1 "nope.json: No such file" -report -runs nope.json -o "$work/none.html"
 refuses "a list of something else" 1 "it is not a list of runs" -report -runs "$work/saxpy.json" -o "$work/none.html"
 refuses "a list and a file" 2 "-runs names all files" -report -runs "$work/runs.json" -o "$work/none.html" "$kernel"
-refuses "a list without a page" 2 "-runs is of -report" -runs "$work/runs.json" "$kernel"
+refuses "a list without a page" 2 "-runs goes with -report" -runs "$work/runs.json" "$kernel"
 sed 's/"report": "[^"]*"/"report": "corpus\/two-sms.json"/' "$work/runs.json" >"$work/wrong.json"
 refuses "a list with a wrong report" 1 "it is not a report" -report -runs "$work/wrong.json" -o "$work/none.html"
 sed 's/"input": "[^"]*", //' "$work/runs.json" >"$work/wrong.json"
