@@ -36,6 +36,8 @@ static const char *form_words(Arena *arena, const KernelRequest *request)
         if (coarsening->shrinks_grid && merges_any(coarsening->shape.blocks))
             buf_puts(&out, " grid=shrink");
     }
+    if (request->edges)
+        buf_printf(&out, "%sedges", out.length ? " " : "");
     if (request->staging.wanted)
         buf_printf(&out, "%sstage", out.length ? " " : "");
     if (request->counters)

@@ -12,7 +12,7 @@ static bool changes_memory(const Options *options)
     bool wanted = false;
     for (size_t i = 0; i < options->memory.count; i++) {
         const MemoryOption *memory = &options->memory.data[i];
-        wanted |= memory->is_auto || memory->stages || memory->counts || memory->vectors;
+        wanted |= memory->is_auto || memory->edges || memory->stages || memory->counts || memory->vectors;
     }
     return wanted;
 }

@@ -114,6 +114,7 @@ static void set_request(const Run *run, KernelReport *report)
         follow_directive(run, report);
     if (memory) {
         report->is_memory_auto = memory->is_auto;
+        request->edges = memory->edges;
         request->staging.wanted = memory->stages;
         request->counters = memory->counts;
         request->vectors = memory->vectors;

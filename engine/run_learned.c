@@ -111,6 +111,8 @@ static bool follow_word(const Run *run, const Function *kernel, const char *word
         return guard_form_read(word + 7, &request->coarsening.guards);
     if (strcmp(word, "grid=shrink") == 0)
         return request->coarsening.shrinks_grid = true;
+    if (strcmp(word, "edges") == 0)
+        return request->edges = true;
     if (strcmp(word, "stage") == 0)
         return request->staging.wanted = true;
     if (strcmp(word, "counters") == 0)
@@ -156,7 +158,7 @@ void follow_learned(Run *run, KernelReport *report)
     const char *words = best_form(run->learned, kernel_content_hash(run, kernel), &share, &launches);
     if (!words)
         return;
-    request.coarsen = request.staging.wanted = request.counters = request.vectors = false;
+    request.coarsen = request.edges = request.staging.wanted = request.counters = request.vectors = false;
     request.coarsening.shape = (Shape){{1, 1, 1}, {1, 1, 1}};
     request.coarsening.stride = (Stride){.kind = STRIDE_BLOCK};
     request.coarsening.guards = GUARDS_AUTO;

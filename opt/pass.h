@@ -11,6 +11,7 @@
 #include "opt/jam/unroll_jam.h"
 #include "opt/judge.h"
 #include "opt/memory/counters.h"
+#include "opt/edges/edges.h"
 #include "opt/memory/stage.h"
 #include "opt/common/reuse_list.h"
 #include "opt/common/vector_list.h"
@@ -50,6 +51,7 @@ typedef struct PassContext {
     const UnrollJam *jam;
     const CoarsenRequest *coarsening;
     const StageRequest *staging;
+    EdgesRequest edges_request;
     const DefectRequest *defect_request; /* NULL: nothing is looked for */
     LaunchContract contract; /* set by coarsening */
     Unadapted unadapted;     /* set by the check pass */
@@ -58,6 +60,7 @@ typedef struct PassContext {
     VectorList vectors;      /* what row_vectors and vectors did; in the arena */
     Refusal refusal;         /* set by coarsening and unroll-and-jam that were refused */
     Legality legality;       /* set by coarsening */
+    EdgesResult edges;       /* set by edges */
     StageResult staged;      /* set by staging; in the module's arena */
     CountersResult counted;  /* set by private counters; in the module's arena */
     uint64_t counting_dynamic_shared; /* bytes of a block at launch */

@@ -1,6 +1,6 @@
 /* The pipeline, on one screen: pipeline_run at the end of this file.
  *
- *     statements -> body -> SSA -> unroll and jam -> coarsen -> clean up -> reuse
+ *     statements -> body -> SSA -> edges -> unroll and jam -> coarsen -> clean up -> reuse
  *     -> stage -> count -> what the assembler gets wrong -> bounds or the register search -> check -> body out of SSA
  *
  * Before coarsening, calls are inlined that it could not leave as they are. */
@@ -86,8 +86,8 @@ bool kernel_is_repaired(const KernelResult *result)
 bool kernel_is_changed(const KernelResult *result)
 {
     return result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE ||
-           result->staging == OUTCOME_DONE || result->counting == OUTCOME_DONE || result->vectors == OUTCOME_DONE ||
-           kernel_is_jammed(result) || kernel_is_repaired(result);
+           result->edges == OUTCOME_DONE || result->staging == OUTCOME_DONE || result->counting == OUTCOME_DONE ||
+           result->vectors == OUTCOME_DONE || kernel_is_jammed(result) || kernel_is_repaired(result);
 }
 
 static void unroll_jam(PassContext *context, const KernelRequest *request, KernelResult *result)
@@ -108,6 +108,21 @@ static void unroll_jam(PassContext *context, const KernelRequest *request, Kerne
         pass_run(context, PASS_CLEANUP);
 }
 
+static void let_edges_join(PassContext *context, const KernelRequest *request, KernelResult *result)
+{
+    const Shape shape = shape_complete(&request->coarsening.shape);
+    context->edges_request = (EdgesRequest){.are_neighbours = request->coarsening.stride.kind == STRIDE_UNIT,
+                                            .shrinks_grid = request->coarsening.shrinks_grid};
+    for (unsigned d = 0; d < 3 && request->coarsen; d++)
+        context->edges_request.blocks[d] = shape.blocks[d];
+    context->edges.refusal = (Refusal){.reason = REFUSAL_SWITCHED_OFF};
+    const bool done = pass_run(context, PASS_EDGES);
+    if (done)
+        pass_run(context, PASS_CLEANUP);
+    result->edges = done ? OUTCOME_DONE : OUTCOME_REFUSED;
+    result->edges_result = context->edges;
+}
+
 static void make_vectors(PassContext *context, KernelResult *result)
 {
     const bool done = memory_vectors(context, &result->vectors_are_slower);
@@ -118,9 +133,13 @@ static void make_vectors(PassContext *context, KernelResult *result)
 static void coarsen(PassContext *context, const KernelRequest *request, KernelResult *result)
 {
     bool had_slow_side = has_slow_side(context->body);
+    CoarsenRequest coarsening = request->coarsening;
+    coarsening.beyond_joins = result->edges == OUTCOME_DONE && result->edges_result.has_all;
+    context->coarsening = &coarsening;
     if (!pass_is_enabled(context->options, PASS_COARSEN))
         context->refusal = (Refusal){.reason = REFUSAL_SWITCHED_OFF};
     bool done = pass_run(context, PASS_COARSEN);
+    context->coarsening = &request->coarsening;
     result->legality = context->legality;
     if (!done) {
         result->coarsening = OUTCOME_REFUSED;
@@ -215,6 +234,10 @@ static void refuse(Arena *arena, const KernelRequest *request, KernelResult *res
         result->registers = OUTCOME_REFUSED;
         result->registers_refusal = *refusal;
     }
+    if (request->edges) {
+        result->edges = OUTCOME_REFUSED;
+        result->edges_result.refusal = *refusal;
+    }
     if (request->staging.wanted) {
         result->staging = OUTCOME_REFUSED;
         result->staged.refusal = *refusal;
@@ -253,8 +276,8 @@ static bool is_wanted(const Function *kernel, const KernelRequest *request, cons
                       const BlockSize *block)
 {
     bool is_declared = kernel->tuning.reqntid_count || kernel->tuning.maxntid_count;
-    bool is_requested = request->coarsen || request->jam_count || request->staging.wanted || request->counters ||
-                        request->vectors ||                        request->reduce || options->defects.fixes;
+    bool is_requested = request->coarsen || request->jam_count || request->edges || request->staging.wanted ||
+                        request->counters || request->vectors || request->reduce || options->defects.fixes;
     return is_requested || (block_size_total(block) && !is_declared) || options->passes.dumped[PASS_SSA];
 }
 
@@ -380,6 +403,8 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         pass_run(&context, PASS_INLINE);
     pass_run(&context, PASS_SSA);
     /* From here on the body is in SSA form. */
+    if (request->edges)
+        let_edges_join(&context, request, result);
     if (request->jam_count)
         unroll_jam(&context, request, result);
     if (request->coarsen)

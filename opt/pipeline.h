@@ -13,6 +13,7 @@ typedef struct KernelRequest {
     CoarsenRequest coarsening; /* without what the pass sets */
     const UnrollJam *jams; /* loops whose iterations are put side by side, in this order */
     unsigned jam_count;
+    bool edges;            /* threads beyond the edge of the data go along, for merged threads and staged loops */
     StageRequest staging;  /* without what the pipeline sets */
     bool counters;         /* of blocks, for what they update atomically */
     bool vectors;          /* accesses of one thread, those of the rounds of a loop included */
@@ -52,6 +53,8 @@ typedef struct KernelResult {
     Legality legality;       /* coarsening done or refused */
     UnrollJamResult *jams;   /* one for each that was requested */
     unsigned jam_count;
+    Outcome edges;
+    EdgesResult edges_result;
     Outcome staging;
     StageResult staged;
     Outcome counting;

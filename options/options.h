@@ -33,7 +33,7 @@ typedef struct CoarsenOption {
 typedef struct MemoryOption {
     const char *kernel;
     bool is_auto;
-    bool stages, counts, vectors;
+    bool edges, stages, counts, vectors;
 } MemoryOption;
 
 /* -target-regs [KERNEL:]N|auto|fewest[:P] */

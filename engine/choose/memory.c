@@ -22,6 +22,7 @@ static KernelRequest trial_request(const MemorySearch *search, const MemoryTrial
         request.refused = (Refusal){.reason = REFUSAL_NONE};
     request.staging = (StageRequest){.wanted = trial->stages, .depth = trial->depth, .unrolls = trial->unrolls,
                                        .before_vectors = trial->before_vectors};
+    request.edges = trial->edges;
     request.counters = trial->counts;
     request.vectors = trial->vectors;
     return request;
@@ -93,6 +94,7 @@ static bool figures_allow(const MemorySearch *search, const KernelResult *result
 static bool does_as_asked(const MemoryTrial *trial, const KernelResult *result)
 {
     return (!trial->coarsens || result->coarsening == OUTCOME_DONE) &&
+           (!trial->edges || result->edges == OUTCOME_DONE) &&
            (!trial->stages || stage_count(&result->staged)) &&
            (!trial->counts || result->counting == OUTCOME_DONE) &&
            (!trial->vectors || result->vectors == OUTCOME_DONE);
@@ -115,10 +117,11 @@ static void trial_weigh(MemorySearch *search, MemoryTrial *trial)
 }
 
 /* The parent's loops staged. */
-static MemoryTrial staged_trial(const Parent *parent)
+static MemoryTrial staged_trial(const MemorySearch *search, const Parent *parent)
 {
     return (MemoryTrial){.coarsens = parent->request.coarsen,
                          .coarsening = parent->request.coarsening,
+                         .edges = search->edges_pay,
                          .stages = true,
                          .unrolls = parent->is_nest,
                          .before_vectors = parent->before_vectors};
@@ -158,8 +161,8 @@ static bool is_tried(const MemorySearch *search, const MemoryTrial *wanted)
     for (size_t i = 0; i < search->trials.count; i++) {
         const MemoryTrial *trial = &search->trials.data[i];
         const KernelRequest other = trial_request(search, trial);
-        is_known |= trial->stages && trial->depth == wanted->depth && memory_requests_match(&other, &request) &&
-                    trial->before_vectors == wanted->before_vectors;
+        is_known |= trial->stages && trial->edges == wanted->edges && trial->depth == wanted->depth &&
+                    memory_requests_match(&other, &request) && trial->before_vectors == wanted->before_vectors;
     }
     return is_known;
 }
@@ -186,10 +189,34 @@ static void deepen(MemorySearch *search)
 static void try_staged(MemorySearch *search, size_t begin, size_t end)
 {
     for (size_t i = begin; i < end && i < search->parents.count; i++) {
-        const MemoryTrial wanted = staged_trial(&search->parents.data[i]);
+        const MemoryTrial wanted = staged_trial(search, &search->parents.data[i]);
         if (search->parents.data[i].work > 0)
             trial_add(search, &wanted);
     }
+}
+
+/* Tries the best staged form with threads beyond the edge going along, or without; further ones are made as is faster.
+ * False if the kernel has no such edge. */
+static bool try_edges(MemorySearch *search)
+{
+    const MemoryTrial *best = best_trial(search, true);
+    if (!best)
+        return false;
+    MemoryTrial wanted = *best;
+    const double last = best->speedup;
+    wanted.edges = !wanted.edges;
+    const MemoryTrial *trial = trial_add(search, &wanted);
+    search->edges_pay = time_is_longer(trial->speedup, last) == wanted.edges;
+    return trial->verdict.state != TRIAL_UNCHANGED;
+}
+
+/* Merged threads alone gain by it, too. */
+static void try_merged_edges(MemorySearch *search)
+{
+    const KernelRequest *own = &search->parents.data[0].request;
+    const MemoryTrial wanted = {.coarsens = own->coarsen, .coarsening = own->coarsening, .edges = true};
+    if (own->coarsen)
+        trial_add(search, &wanted);
 }
 
 static void try_vectors(MemorySearch *search, size_t end)
@@ -249,6 +276,8 @@ static void try_all(MemorySearch *search, const FactorChoice *factors)
     try_vectors(search, own);
     const bool counts = try_counters(search, 0, own);
     try_staged(search, 0, own);
+    try_merged_edges(search);
+    const bool has_edges = try_edges(search);
     memory_find_parents(search, factors);
     if (counts)
         try_counters(search, own, own + MOST_STAGED);
@@ -256,6 +285,8 @@ static void try_all(MemorySearch *search, const FactorChoice *factors)
     deepen(search);
     try_staged(search, own + MOST_STAGED / 2, own + MOST_STAGED);
     deepen(search);
+    if (has_edges)
+        try_edges(search);
     refine(search);
     join_counted(search);
 }
@@ -265,7 +296,7 @@ static MemoryChoice decline(const KernelRequest *request, MemoryOutcome outcome)
 {
     MemoryChoice choice = {.request = *request, .outcome = outcome};
     choice.request.staging = (StageRequest){0};
-    choice.request.counters = choice.request.vectors = false;
+    choice.request.edges = choice.request.counters = choice.request.vectors = false;
     return choice;
 }
 

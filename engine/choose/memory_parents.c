@@ -145,7 +145,7 @@ void memory_find_own(MemorySearch *search, const FactorChoice *factors)
 {
     KernelRequest plain = *search->request;
     plain.staging = (StageRequest){0};
-    plain.counters = plain.vectors = false;
+    plain.edges = plain.counters = plain.vectors = false;
     parent_add(search, &plain, false);
     if (!factors || !search->bases.of[0].basis.launch)
         return;

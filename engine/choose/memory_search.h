@@ -27,6 +27,7 @@ typedef struct MemorySearch {
     Figures input;         /* of the kernel as it is */
     ParentVec parents;
     MemoryTrialVec trials;
+    bool edges_pay;        /* the last form that was tried with threads beyond the edge was faster with them */
     StageResult refused;   /* the first refusal to stage */
 } MemorySearch;
 

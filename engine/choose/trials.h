@@ -152,7 +152,7 @@ typedef struct LoopsChoice {
 typedef struct MemoryTrial {
     bool coarsens; /* with this coarsening: */
     CoarsenRequest coarsening;
-    bool stages, counts, vectors;
+    bool edges, stages, counts, vectors;
     unsigned depth; /* staged: as in StageRequest, */
     bool unrolls, before_vectors; /* as well */
     double speedup; /* predicted, over the form without; 0: unknown */

@@ -69,6 +69,19 @@ static void print_loop(Buf *out, const Report *report, const StagedLoop *loop)
         print_load(out, report, &loop->loads.data[i]);
 }
 
+static void print_edges(const Report *report, const KernelResult *result, Buf *out)
+{
+    if (result->edges == OUTCOME_NOT_ASKED)
+        return;
+    buf_puts(out, "  memory: threads beyond the edge of the data: ");
+    if (result->edges == OUTCOME_DONE)
+        buf_printf(out, "they pass the branch on line %u with the others, and store nothing",
+                   report_line(report, result->edges_result.span));
+    else
+        refusal_print_with_line(report, &result->edges_result.refusal, out);
+    buf_puts(out, "\n");
+}
+
 /* The loops that were looked at: those of the result, or those of which -memory auto stages none. */
 static const StageResult *looked_at(const KernelReport *kernel)
 {
@@ -87,6 +100,7 @@ void staging_print(const Report *report, const KernelReport *kernel, Buf *out)
         buf_puts(out, "\n");
         memory_trials_print(&kernel->memory_choice, report, out);
     }
+    print_edges(report, &kernel->result, out);
     if (!staged)
         return;
     if (is_refusal(&staged->refusal)) {
@@ -147,6 +161,18 @@ static json_t *loop_json(const Report *report, const StagedLoop *loop)
     return value;
 }
 
+static json_t *edges_json(const Report *report, const KernelResult *result)
+{
+    json_t *value = json_object();
+    const bool is_done = result->edges == OUTCOME_DONE;
+    json_object_set_new(value, "done", json_boolean(is_done));
+    if (is_done)
+        json_object_set_new(value, "line", json_line(report_line(report, result->edges_result.span)));
+    else
+        set_refusal(value, report, &result->edges_result.refusal);
+    return value;
+}
+
 static json_t *trial_json(const MemoryTrial *trial)
 {
     json_t *value = json_object();
@@ -155,6 +181,7 @@ static json_t *trial_json(const MemoryTrial *trial)
     trial_verdict_print(&trial->verdict, &verdict);
     json_object_set_new(value, "form", json_words(&form));
     json_object_set_new(value, "coarsened", json_boolean(trial->coarsens));
+    json_object_set_new(value, "edges", json_boolean(trial->edges));
     json_object_set_new(value, "depth", trial->stages ? json_integer(trial->depth ? trial->depth : STAGE_DEPTH)
                                                       : json_null());
     json_object_set_new(value, "unrolled", json_boolean(trial->unrolls));
@@ -190,5 +217,7 @@ json_t *staging_json(const Report *report, const KernelReport *kernel)
     if (is_refusal(&staged->refusal))
         set_refusal(value, report, &staged->refusal);
     json_object_set_new(value, "loops", loops);
+    if (kernel->result.edges != OUTCOME_NOT_ASKED)
+        json_object_set_new(value, "edges", edges_json(report, &kernel->result));
     return value;
 }

@@ -108,6 +108,15 @@ static void print_jams(Buf *out, const KernelReport *kernel)
     }
 }
 
+static void print_edges(Buf *out, const KernelReport *kernel)
+{
+    if (kernel->result.edges == OUTCOME_NOT_ASKED)
+        return;
+    separate(out, kernel);
+    buf_puts(out, kernel->result.edges == OUTCOME_DONE ? "threads beyond the edge go along"
+                                                       : "no threads beyond an edge");
+}
+
 static void print_staging(Buf *out, const KernelReport *kernel)
 {
     unsigned count = stage_count(&kernel->result.staged);
@@ -291,6 +300,7 @@ static void print_kernel(Buf *out, const KernelReport *kernel)
     const KernelResult *result = &kernel->result;
     print_coarsening(out, kernel);
     print_jams(out, kernel);
+    print_edges(out, kernel);
     print_staging(out, kernel);
     print_counters(out, kernel);
     print_vectors(out, kernel);

@@ -245,6 +245,8 @@ void memory_form_print(const MemoryTrial *trial, Buf *out)
                    stride_text(&coarsening->stride, stride));
     if (trial->coarsens && coarsening->guards != GUARDS_AUTO)
         buf_printf(out, "%s guards, ", guard_form_name(coarsening->guards));
+    if (trial->edges)
+        buf_printf(out, "threads beyond the edge going along%s", trial->stages ? ", " : "");
     if (trial->stages)
         buf_printf(out, "rows of %u bytes staged%s", trial->depth ? trial->depth : STAGE_DEPTH,
                    trial->unrolls ? " and unrolled" : "");

@@ -246,6 +246,7 @@ static CoarsenStep step_of(const CoarsenRequest *request, const LaunchContract *
                          .size = merges_blocks ? 0 : block.threads[dimension],
                          .stride = merges_blocks && is_by_number ? (Stride){.kind = STRIDE_BLOCK} : request->stride,
                          .shrinks_grid = request->shrinks_grid,
+                         .beyond_joins = request->beyond_joins,
                          .guards = request->guards};
 }
 

@@ -35,6 +35,8 @@ typedef struct CoarsenRequest {
     bool shrinks_grid;  /* where blocks are merged, fewer are launched; else those left over exit */
     Stride stride;
     GuardForm guards;
+    bool beyond_joins; /* merged blocks that are beyond the grid execute the code, too: it is made for that (opt/memory/
+                        * edges.h); else they exit */
     unsigned growth; /* fast paths make a kernel at most this many times as long; 0: GROWTH_DEFAULT */
     /* The pass sets these itself. */
     BlockSize block;   /* of the original kernel */

@@ -11,6 +11,7 @@
  * If blocks are merged, the grid may keep its size N. Then every 'factor' consecutive blocks are a group: one of them
  * does the work of group g, which is that of block g of a grid of H = N / factor blocks, rounded up, and the others
  * exit. A replica whose index is beyond the grid's end exits, too; where it would come to barriers, leave.c sees to it.
+ * Code that is made for such replicas (opt/edges/edges.c) tells them apart itself, and nothing exits.
  * Or the grid shrinks: then the contract requires that the factor divides it.
  *
  * Blocks that exit at once cost little while others keep the SMs busy, but their start is waited for where they come
@@ -250,6 +251,8 @@ void coarsening_gather_index(Coarsening *c)
     } else if (c->step.shrinks_grid) {
         c->index.read = gather_reads(c->body, component("%ctaid", c->step.dimension), "%ctaid_read");
         gather_size(c, "%nctaid", "%nctaid_read", "%nctaid_coarse");
+    } else if (c->step.beyond_joins) {
+        c->index.read = gather_reads(c->body, component("%ctaid", c->step.dimension), "%ctaid_read");
     } else {
         gather_block_index(c);
     }

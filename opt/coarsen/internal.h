@@ -39,6 +39,7 @@ typedef struct CoarsenStep {
     unsigned size; /* threads of the original block along it, which the contract requires; 0: unknown */
     Stride stride;
     bool shrinks_grid; /* if blocks are merged, the launch has fewer */
+    bool beyond_joins; /* else, those beyond the grid do not exit */
     GuardForm guards;
 } CoarsenStep;
 

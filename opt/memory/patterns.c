@@ -69,6 +69,11 @@ static bool find_slopes(const Staging *s, const Inst *inst, Pattern *out)
         bounds[i] = c.sources[i].is_constant        ? bounds_point(c.sources[i].bits, c.sources[i].constant)
                     : c.sources[i].reg == REG_NONE ? bounds_any(c.sources[i].bits)
                                                    : affine_reg_bounds(affine, c.sources[i].reg);
+    if (c.op == COMPUTE_SELECT && c.sources[0].reg != REG_NONE) {
+        /* Threads beyond the edge take another one's place (opt/edges/edges.c): the others' slope counts. */
+        pattern_add(out, &s->patterns[c.sources[0].reg], 1);
+        return true;
+    }
     if ((c.bits != 32 && c.bits != 64) || !computation_sum(&c, bounds, &sum))
         return false;
     for (unsigned t = 0; t < sum.term_count; t++) {

@@ -6,7 +6,8 @@
  * Some kernels are coarsened before, and for some the launch has other blocks than the pass was told. Prints the
  * errors, and at the end the numbers of kernels in which a loop was staged or none, and, of the former, of those whose
  * threads vote, that read vectors, that have lines, that load a tile with parts of the block only, in which tiles
- * were really loaded, whose rounds are unrolled, and in which nests were tiled: a check of nothing would find nothing.
+ * were really loaded, whose rounds are unrolled, in which nests were tiled, and in which threads beyond the edge go
+ * along, also with tiles: a check of nothing would find nothing.
  * -v names the refusals; -d keeps wrong outputs. */
 #include "nest_kernel.h"
 #include "stage_kernel.h"
@@ -27,7 +28,7 @@
 
 typedef struct Sums {
     unsigned done, refused, wrong;
-    unsigned votes, vectors, lines, loaded, partial, unrolled, nests;
+    unsigned votes, vectors, lines, loaded, partial, unrolled, nests, edges, both;
 } Sums;
 
 typedef struct Check {
@@ -59,10 +60,12 @@ static bool transform(const Check *check, Arena *arena, Function *kernel, const 
     PipelineOptions options = {.no_figures = true};
     bool reuses = random_below(random, 2);
     for (unsigned i = 0; i < PASS_COUNT; i++)
-        options.passes.enabled[i] = reuses || i == PASS_STAGE || i == PASS_COARSEN || i == PASS_CLEANUP;
+        options.passes.enabled[i] =
+            reuses || i == PASS_STAGE || i == PASS_EDGES || i == PASS_COARSEN || i == PASS_CLEANUP;
     KernelRequest request = {.staging = {.wanted = true, .depth = depths[random_below(random, COUNT_OF(depths))]}};
     request.staging.unrolls = !random_below(random, 3);
     request.staging.before_vectors = !random_below(random, 3);
+    request.edges = random_below(random, 3);
     memcpy(request.block, launch->block, sizeof request.block);
     const bool is_other = !random_below(random, 8);
     const unsigned form = (unsigned)random_below(random, 4);
@@ -83,9 +86,11 @@ static bool transform(const Check *check, Arena *arena, Function *kernel, const 
         }
     }
     pipeline_run(arena, kernel, &request, &options, result);
-    if (check->verbose)
+    if (check->verbose) {
         print_refusals(&result->staged);
-    return result->staging == OUTCOME_DONE;
+        print_refusal(&result->edges_result.refusal);
+    }
+    return result->staging == OUTCOME_DONE || result->edges == OUTCOME_DONE;
 }
 
 static void count_forms(Sums *sums, const KernelResult *result, const char *text, uint64_t barriers, uint64_t before)
@@ -97,6 +102,8 @@ static void count_forms(Sums *sums, const KernelResult *result, const char *text
         nest |= result->staged.loops.data[i].is_nest && barriers > before;
         votes |= result->staged.loops.data[i].done && result->staged.loops.data[i].votes;
     }
+    sums->edges += result->edges == OUTCOME_DONE;
+    sums->both += result->edges == OUTCOME_DONE && result->staging == OUTCOME_DONE && barriers > before;
     sums->unrolled += unrolled;
     sums->nests += nest;
     sums->votes += votes;
@@ -160,8 +167,8 @@ int main(int count, char **words)
     each_seed(seeds, check.verbose, check_seed, &check);
     const Sums *sums = &check.sums;
     printf("%u done, %u refused, %u wrong; votes %u, vectors %u, lines %u, partial %u, loaded %u, unrolled %u, "
-           "nests %u\n",
+           "nests %u, edges %u, both %u\n",
            sums->done, sums->refused, sums->wrong, sums->votes, sums->vectors, sums->lines, sums->partial, sums->loaded,
-           sums->unrolled, sums->nests);
+           sums->unrolled, sums->nests, sums->edges, sums->both);
     return sums->wrong != 0;
 }

@@ -32,6 +32,7 @@ typedef struct Maker {
     bool stores;     /* the thread stores what it reads in the next round */
     bool counts_down, has_outer, has_shared, has_branch, peaceful;
     GuardKind guard;
+    unsigned exit_form;
     unsigned load_count;
     Load loads[LOADS];
 } Maker;
@@ -103,10 +104,34 @@ static void make_coordinates(Maker *m)
     line(&m->to, "mul.wide.u32 %%result, %%all, 8; add.s64 %%result, %%result, %%out;");
 }
 
+/* Threads end here that do not get to the loop: those beyond the limits and, in some forms, others. */
+static void make_exit(Maker *m)
+{
+    static const char *const forms[] = {
+        "setp.ge.s32 %guard0, %x0, %limit0; setp.ge.or.s32 %guard1, %x1, %limit1, %guard0; @%guard1 bra LEAVE;",
+        "setp.ge.s32 %guard0, %x0, %limit0; setp.ge.s32 %guard1, %x1, %limit1; or.pred %guard1, %guard0, %guard1; "
+        "@%guard1 bra LEAVE;",
+        "setp.lt.s32 %guard0, %x0, %limit0; setp.gt.s32 %guard1, %limit1, %x1; and.pred %guard1, %guard0, %guard1; "
+        "@!%guard1 bra LEAVE;",
+        "setp.ge.s32 %guard0, %x0, %limit0; @%guard0 bra LEAVE; setp.ge.s32 %guard1, %x1, %limit1; "
+        "@%guard1 bra LEAVE;",
+        /* Fewer than those within the limits get to the loop. */
+        "min.s32 %g0, %limit0, %limit1; max.s32 %g1, %x0, %x1; setp.ge.s32 %guard1, %g1, %g0; @%guard1 bra LEAVE;",
+        "setp.ge.s32 %guard0, %x0, %limit0; @%guard0 bra LEAVE; setp.ge.s32 %guard1, %x1, %limit1; "
+        "@%guard1 bra LEAVE; setp.lt.s32 %guard0, %x0, %x1; @%guard0 bra LEAVE;",
+        "min.s32 %g0, %x0, %x1; setp.lt.s32 %guard0, %g0, 1; setp.ge.or.s32 %guard0, %x0, %limit0, %guard0; "
+        "setp.ge.or.s32 %guard1, %x1, %limit1, %guard0; @%guard1 bra LEAVE;",
+        "setp.ge.s32 %guard0, %x0, %limit0; setp.ge.or.s32 %guard0, %x1, %limit1, %guard0; add.s32 %g0, %x0, %x1; "
+        "setp.gt.or.s32 %guard1, %g0, 9, %guard0; @%guard1 bra LEAVE;",
+    };
+    m->exit_form = below(&m->to, COUNT_OF(forms));
+    line(&m->to, "%s", forms[m->exit_form]);
+}
+
 /* Threads that do not get to the loop leave here. */
 static void make_guard(Maker *m)
 {
-    static const char *const places[] = {[GUARD_JOINED] = "AFTER", [GUARD_NESTED] = "AFTER", [GUARD_EXIT] = "LEAVE"};
+    static const char *const places[] = {[GUARD_JOINED] = "AFTER", [GUARD_NESTED] = "AFTER"};
     switch (m->guard) {
     case GUARD_NONE:
     case GUARD_KINDS: return;
@@ -116,6 +141,9 @@ static void make_guard(Maker *m)
     case GUARD_NESTED:
         line(&m->to, "setp.ge.s32 %%guard0, %%x0, %%limit0; @%%guard0 bra AFTER;");
         line(&m->to, "setp.lt.s32 %%guard1, %%x1, %%limit1; @!%%guard1 bra AFTER;");
+        return;
+    case GUARD_EXIT:
+        make_exit(m);
         return;
     default:
         line(&m->to, "setp.ge.s32 %%guard0, %%x0, %%limit0;");
@@ -287,7 +315,9 @@ static void choose_shape(Maker *m)
     m->has_outer = chance(&m->to, 25);
     m->has_shared = chance(&m->to, 20);
     m->has_branch = chance(&m->to, 20);
-    m->guard = chance(&m->to, 40) ? GUARD_NONE : (GuardKind)below(&m->to, GUARD_KINDS);
+    m->guard = chance(&m->to, 30)   ? GUARD_NONE
+               : chance(&m->to, 30) ? GUARD_EXIT
+                                    : (GuardKind)below(&m->to, GUARD_KINDS);
     for (unsigned d = 0; d < 2; d++)
         m->limits[d] = 1 + below(&m->to, m->block[d] * m->grid[d] + m->block[d]);
     m->load_count = 1 + below(&m->to, LOADS);

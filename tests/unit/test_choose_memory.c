@@ -94,6 +94,7 @@ static void check_choice(const Setup *setup, const MemoryChoice *choice)
     assert_int_equal(choice->outcome == MEMORY_CHOSEN, chosen != NULL);
     assert_int_equal(choice->request.staging.wanted, chosen && chosen->stages);
     assert_int_equal(choice->request.vectors, chosen && chosen->vectors);
+    assert_int_equal(choice->request.edges, chosen && chosen->edges);
     assert_null(setup->kernel->body);
     if (chosen) {
         assert_true(chosen->speedup >= 1.03);
@@ -239,6 +240,22 @@ static void given_coarsening_stays(void **state)
     arena_free(setup->arena);
 }
 
+/* Five in nine blocks have threads beyond the edge. */
+static void edges_are_tried(void **state)
+{
+    (void)state;
+    Setup *setup = setup_of("tests/naive/naive.sm_90.ptx", "product_nt", "tests/naive/edges.launch.json");
+    const MemoryChoice choice = choose(setup, NULL);
+    bool both[2] = {false};
+    assert_int_equal(choice.outcome, MEMORY_CHOSEN);
+    assert_true(choice.best->edges && choice.best->stages && choice.request.edges);
+    for (unsigned i = 0; i < choice.trial_count; i++)
+        both[choice.trials[i].edges] |= choice.trials[i].stages;
+    assert_true(both[0] && both[1]);
+    expect_words(&choice, "threads beyond the edge going along");
+    arena_free(setup->arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +263,7 @@ int main(void)
         cmocka_unit_test(spilling_forms_are_rejected), cmocka_unit_test(time_limit_is_kept),
         cmocka_unit_test(small_grids_are_asked), cmocka_unit_test(nothing_to_do),
         cmocka_unit_test(given_coarsening_stays),    cmocka_unit_test(little_gain_is_declined),
+        cmocka_unit_test(edges_are_tried),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -338,7 +338,7 @@ static void test_passes(void **state)
     assert_int_equal(line.options.level, 3);
     line_free(&line);
     check_wrong("-p schedul in.ptx", "did you mean 'schedule'?");
-    check_wrong("-p zzzzzz in.ptx", "the passes are inline, ssa, unroll_jam, coarsen");
+    check_wrong("-p zzzzzz in.ptx", "the passes are inline, ssa, edges, unroll_jam, coarsen");
     check_wrong("-p ,sink in.ptx", "no pass is called ''");
     line = line_read("-d all in.ptx");
     for (unsigned i = 0; i < PASS_COUNT; i++)
