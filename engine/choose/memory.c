@@ -195,15 +195,15 @@ static void try_staged(MemorySearch *search, size_t begin, size_t end)
     }
 }
 
-/* Tries the best staged form with threads beyond the edge going along, or without; further ones are made as is faster.
- * False if the kernel has no such edge. */
+/* Tries the best staged form (or the first, if all are rejected: perhaps for their edges) with threads beyond the edge
+ * going along, or without; further ones are made as is faster. False if the kernel has no such edge. */
 static bool try_edges(MemorySearch *search)
 {
     const MemoryTrial *best = best_trial(search, true);
-    if (!best)
+    if (!best && !(search->parents.data[0].work > 0))
         return false;
-    MemoryTrial wanted = *best;
-    const double last = best->speedup;
+    MemoryTrial wanted = best ? *best : staged_trial(search, &search->parents.data[0]);
+    const double last = best ? best->speedup : 0;
     wanted.edges = !wanted.edges;
     const MemoryTrial *trial = trial_add(search, &wanted);
     search->edges_pay = time_is_longer(trial->speedup, last) == wanted.edges;
@@ -285,7 +285,7 @@ static void try_all(MemorySearch *search, const FactorChoice *factors)
     deepen(search);
     try_staged(search, own + MOST_STAGED / 2, own + MOST_STAGED);
     deepen(search);
-    if (has_edges)
+    if (has_edges && best_trial(search, true))
         try_edges(search);
     refine(search);
     join_counted(search);
