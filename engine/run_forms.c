@@ -39,7 +39,7 @@ static const char *form_words(Arena *arena, const KernelRequest *request)
     if (request->edges)
         buf_printf(&out, "%sedges", out.length ? " " : "");
     if (request->staging.wanted)
-        buf_printf(&out, "%sstage", out.length ? " " : "");
+        buf_printf(&out, "%s%s", out.length ? " " : "", request->staging.prefetches ? "prefetch" : "stage");
     if (request->counters)
         buf_printf(&out, "%scounters", out.length ? " " : "");
     if (request->vectors)

@@ -116,6 +116,7 @@ static void set_request(const Run *run, KernelReport *report)
         report->is_memory_auto = memory->is_auto;
         request->edges = memory->edges;
         request->staging.wanted = memory->stages;
+        request->staging.prefetches = memory->prefetches;
         request->counters = memory->counts;
         request->vectors = memory->vectors;
     }

@@ -115,6 +115,8 @@ static bool follow_word(const Run *run, const Function *kernel, const char *word
         return request->edges = true;
     if (strcmp(word, "stage") == 0)
         return request->staging.wanted = true;
+    if (strcmp(word, "prefetch") == 0)
+        return request->staging.wanted = request->staging.prefetches = true;
     if (strcmp(word, "counters") == 0)
         return request->counters = true;
     if (strcmp(word, "vectors") == 0)
@@ -158,6 +160,7 @@ void follow_learned(Run *run, KernelReport *report)
     const char *words = best_form(run->learned, kernel_content_hash(run, kernel), &share, &launches);
     if (!words)
         return;
+    request.staging.prefetches = false;
     request.coarsen = request.edges = request.staging.wanted = request.counters = request.vectors = false;
     request.coarsening.shape = (Shape){{1, 1, 1}, {1, 1, 1}};
     request.coarsening.stride = (Stride){.kind = STRIDE_BLOCK};

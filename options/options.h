@@ -33,7 +33,7 @@ typedef struct CoarsenOption {
 typedef struct MemoryOption {
     const char *kernel;
     bool is_auto;
-    bool edges, stages, counts, vectors;
+    bool edges, stages, prefetches, counts, vectors; /* what prefetches also stages */
 } MemoryOption;
 
 /* -target-regs [KERNEL:]N|auto|fewest[:P] */

@@ -458,18 +458,20 @@ static const char *next_word(Arena *arena, const char **at)
     return word;
 }
 
-/* "edges", "stage", "counters", "vectors" or several; false if a word is none of them. */
+/* "edges", "stage", "prefetch", "counters", "vectors" or several; false if a word is none of them. */
 static bool read_memory_list(Reader *reader, const char *at, MemoryOption *option)
 {
     const char *word;
     while ((word = next_word(reader->arena, &at)) != NULL) {
         const bool stages = strcmp(word, "stage") == 0, vectors = strcmp(word, "vectors") == 0;
         const bool counts = strcmp(word, "counters") == 0, edges = strcmp(word, "edges") == 0;
+        const bool prefetches = strcmp(word, "prefetch") == 0;
+        option->prefetches |= prefetches;
         option->edges |= edges;
-        option->stages |= stages;
+        option->stages |= stages || prefetches;
         option->counts |= counts;
         option->vectors |= vectors;
-        if (!stages && !counts && !vectors && !edges)
+        if (!stages && !counts && !vectors && !edges && !prefetches)
             return false;
     }
     return true;
@@ -484,8 +486,8 @@ void options_read_memory(Reader *reader, const char *text)
     option.is_auto = strcmp(at, "auto") == 0;
     if (!option.is_auto && strcmp(at, "off") != 0 && !read_memory_list(reader, at, &option))
         options_fail(reader,
-                     "-memory %s: expected 'auto', 'off', or a list of 'edges', 'stage', 'counters' and 'vectors'",
-                     text);
+                     "-memory %s: expected 'auto', 'off', or a list of 'edges', 'stage', 'prefetch', 'counters' and "
+                     "'vectors'", text);
     else
         VEC_PUSH(reader->arena, reader->options->memory, option);
 }

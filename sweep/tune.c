@@ -123,7 +123,8 @@ static void set_words(Sweep *sweep, const SweepRow *row, TuneForm *form)
 static void improve(Sweep *sweep, TuneForm *form)
 {
     const char *name = form->kernel->kernel->name;
-    static const char *const memory[] = {"edges", "stage", "counters", "vectors", "stage,edges", "stage,vectors"};
+    static const char *const memory[] = {"edges",   "stage",       "prefetch",     "counters",
+                                         "vectors", "stage,edges", "stage,vectors"};
     for (size_t i = 0; i < COUNT_OF(memory); i++)
         tune_form_add(sweep, form, "-memory", arena_printf(sweep->arena, "%s:%s", name, memory[i]));
     tune_form_add_loops(sweep, form);

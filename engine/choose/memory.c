@@ -21,7 +21,7 @@ static KernelRequest trial_request(const MemorySearch *search, const MemoryTrial
     if (trial->coarsens)
         request.refused = (Refusal){.reason = REFUSAL_NONE};
     request.staging = (StageRequest){.wanted = trial->stages, .depth = trial->depth, .unrolls = trial->unrolls,
-                                       .before_vectors = trial->before_vectors};
+                                       .prefetches = trial->prefetches, .before_vectors = trial->before_vectors};
     request.edges = trial->edges;
     request.counters = trial->counts;
     request.vectors = trial->vectors;
@@ -254,7 +254,8 @@ static void join_counted(MemorySearch *search)
     trial_add(search, &wanted);
 }
 
-/* Tries the best staged form with rounds unrolled, or not, and the best of these with vectors. */
+/* Tries the best staged form with rounds unrolled, or not, the best of these with the next tile loaded ahead, and the
+ * best of all with vectors. */
 static void refine(MemorySearch *search)
 {
     const MemoryTrial *best = best_trial(search, true);
@@ -262,6 +263,9 @@ static void refine(MemorySearch *search)
         return;
     MemoryTrial wanted = *best;
     wanted.unrolls = !best->unrolls;
+    trial_add(search, &wanted);
+    wanted = *best_trial(search, true);
+    wanted.prefetches = true;
     trial_add(search, &wanted);
     wanted = *best_trial(search, true);
     wanted.vectors = true;

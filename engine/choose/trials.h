@@ -154,7 +154,7 @@ typedef struct MemoryTrial {
     CoarsenRequest coarsening;
     bool edges, stages, counts, vectors;
     unsigned depth; /* staged: as in StageRequest, */
-    bool unrolls, before_vectors; /* as well */
+    bool unrolls, prefetches, before_vectors; /* as well */
     double speedup; /* predicted, over the form without; 0: unknown */
     bool chosen;
     TrialVerdict verdict;

@@ -59,7 +59,8 @@ static void print_loop(Buf *out, const Report *report, const StagedLoop *loop)
     else if (loop->done)
         buf_printf(out, "staged, %u rounds at a time, ", loop->rounds);
     if (loop->done)
-        buf_printf(out, "in %llu bytes of shared memory%s\n", (unsigned long long)loop->shared,
+        buf_printf(out, "in %llu bytes of shared memory%s%s\n", (unsigned long long)loop->shared,
+                   loop->prefetches ? ", the next ones loaded ahead" : "",
                    loop->votes ? ", where all threads of a block get there" : "");
     else {
         refusal_print_with_line(report, &loop->refusal, out);
@@ -151,6 +152,7 @@ static json_t *loop_json(const Report *report, const StagedLoop *loop)
         json_object_set_new(value, "rounds", json_integer(loop->rounds));
         json_object_set_new(value, "unrolled", json_integer(loop->unrolled));
         json_set_number(value, "shared_bytes", loop->shared);
+        json_object_set_new(value, "prefetches", json_boolean(loop->prefetches));
         json_object_set_new(value, "votes", json_boolean(loop->votes));
     } else {
         set_refusal(value, report, &loop->refusal);
@@ -185,6 +187,7 @@ static json_t *trial_json(const MemoryTrial *trial)
     json_object_set_new(value, "depth", trial->stages ? json_integer(trial->depth ? trial->depth : STAGE_DEPTH)
                                                       : json_null());
     json_object_set_new(value, "unrolled", json_boolean(trial->unrolls));
+    json_object_set_new(value, "prefetches", json_boolean(trial->prefetches));
     json_object_set_new(value, "counters", json_boolean(trial->counts));
     json_object_set_new(value, "vectors", json_boolean(trial->vectors));
     json_object_set_new(value, "speedup", trial->speedup > 0 ? json_real(trial->speedup) : json_null());

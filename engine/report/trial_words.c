@@ -248,8 +248,8 @@ void memory_form_print(const MemoryTrial *trial, Buf *out)
     if (trial->edges)
         buf_printf(out, "threads beyond the edge going along%s", trial->stages ? ", " : "");
     if (trial->stages)
-        buf_printf(out, "rows of %u bytes staged%s", trial->depth ? trial->depth : STAGE_DEPTH,
-                   trial->unrolls ? " and unrolled" : "");
+        buf_printf(out, "rows of %u bytes staged%s%s", trial->depth ? trial->depth : STAGE_DEPTH,
+                   trial->prefetches ? " ahead" : "", trial->unrolls ? " and unrolled" : "");
     buf_printf(out, "%s%s", trial->stages && trial->counts ? " and " : "", trial->counts ? "private counters" : "");
     buf_printf(out, "%s%s", (trial->stages || trial->counts) && trial->vectors ? " and " : "",
                trial->vectors ? "vectors" : "");

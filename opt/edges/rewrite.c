@@ -260,8 +260,9 @@ static bool replace_values(Edges *e, Remake *origin, const RegId within[3])
     for (RegId reg = 0; reg < e->values->reg_count; reg++) {
         if (!e->axes[reg] || !is_replaced(e, reg))
             continue;
+        const Inst *inst = value_inst(e->values, reg);
         if (e->axes[reg] & AXES_UNKNOWN)
-            return edges_refuse(e, value_inst(e->values, reg), REFUSAL_EDGES_VALUE);
+            return edges_refuse(e, inst, inst ? REFUSAL_EDGES_VALUE : REFUSAL_EDGES_WAY);
         RegId other = bounded_axes(e, reg) ? remade(&choice, reg) : reg;
         replace_uses(e, reg, other);
     }

@@ -299,6 +299,14 @@ static double work_of_round(const Rewrite *w)
     return s->inner ? work / s->inner_rounds + inner : work;
 }
 
+static bool has_lines(const Staging *s)
+{
+    bool has = false;
+    for (size_t i = 0; i < s->tiles.count; i++)
+        has |= s->tiles.data[i].is_line;
+    return has;
+}
+
 void stage_rewrite(Staging *s)
 {
     Rewrite w = {.s = s, .body = s->body, .index = {REG_NONE, REG_NONE, REG_NONE}};
@@ -320,6 +328,9 @@ void stage_rewrite(Staging *s)
     end_tiles(&w);
     if (!s->inner)
         test_lines(&w);
+    s->report->prefetches = s->request->prefetches && !s->inner && !has_lines(s);
+    if (s->report->prefetches)
+        rewrite_prefetch(&w);
     s->report->work = work_of_round(&w);
     for (uint32_t b = 0; b < s->loop->block_count; b++)
         s->loop->blocks[b]->is_cold = true;

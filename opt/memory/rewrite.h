@@ -76,6 +76,10 @@ Inst *rewrite_copy_of(Rewrite *w, const Inst *inst);
 /* Puts rounds of the staged loop one after the other, if it is a single block; their number. */
 unsigned rewrite_unroll(Rewrite *w);
 
+/* prefetch.c */
+/* Loads the next tile while the block works on this one. All blocks are complete; no tile is a line. */
+void rewrite_prefetch(Rewrite *w);
+
 /* nest_rewrite.c */
 /* Lets the threads test the addresses of a nest and vote on them, before the first tile. */
 void nest_test(Rewrite *w);

@@ -10,6 +10,7 @@ typedef struct StageRequest {
     bool wanted;
     unsigned depth;          /* bytes that a thread reads of a row before the next tile; 0: STAGE_DEPTH, less if many
                               * tiles would then cost blocks on an SM */
+    bool prefetches;         /* the next tile is loaded while the block works on this one, if neither has lines */
     bool unrolls;            /* rounds of a staged loop become one, where it is a single block */
     bool before_vectors;     /* before accesses of replicas are joined to vectors: lines need single elements */
     uint64_t dynamic_shared; /* bytes of a block at launch */
@@ -38,6 +39,7 @@ typedef struct StagedLoop {
     unsigned unrolled; /* done: those of them that follow one another without a branch */
     double work;      /* done: instructions of a round, with the round's share of what is done for its tile */
     uint64_t shared;  /* done: bytes of all its tiles */
+    bool prefetches;  /* done: the next tile is loaded while the block works on this one */
     bool is_nest;     /* done: the loop inside reads what its tiles have */
     bool votes;       /* done: threads vote beforehand on whether all of them get there */
     Refusal refusal;  /* not done */

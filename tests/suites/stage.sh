@@ -17,7 +17,7 @@ esac
 said="$("$BUILD/tests/stage-check" "1,$seeds" 2>&1)" || said="$said
 failed"
 result "random" "$(grep -E 'WRONG|failed|internal error' <<<"$said" | head -n 20)"
-rules="votes|vectors|lines|partial|loaded|unrolled|nests|edges|both"
+rules="votes|vectors|lines|partial|loaded|unrolled|nests|edges|both|ahead"
 result "every rule at work" "$(grep -oE "($rules) $few\b" <<<"$said")"
 
 # $1: NAME:KERNEL:LAUNCH; $2: block; the rest: options. Prints what is wrong.

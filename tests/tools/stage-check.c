@@ -6,8 +6,8 @@
  * Some kernels are coarsened before, and for some the launch has other blocks than the pass was told. Prints the
  * errors, and at the end the numbers of kernels in which a loop was staged or none, and, of the former, of those whose
  * threads vote, that read vectors, that have lines, that load a tile with parts of the block only, in which tiles
- * were really loaded, whose rounds are unrolled, in which nests were tiled, and in which threads beyond the edge go
- * along, also with tiles: a check of nothing would find nothing.
+ * were really loaded, whose rounds are unrolled, in which nests were tiled, in which threads beyond the edge go
+ * along, also with tiles, and in which the next tile is loaded ahead: a check of nothing would find nothing.
  * -v names the refusals; -d keeps wrong outputs. */
 #include "nest_kernel.h"
 #include "stage_kernel.h"
@@ -28,7 +28,7 @@
 
 typedef struct Sums {
     unsigned done, refused, wrong;
-    unsigned votes, vectors, lines, loaded, partial, unrolled, nests, edges, both;
+    unsigned votes, vectors, lines, loaded, partial, unrolled, nests, edges, both, ahead;
 } Sums;
 
 typedef struct Check {
@@ -66,6 +66,7 @@ static bool transform(const Check *check, Arena *arena, Function *kernel, const 
     request.staging.unrolls = !random_below(random, 3);
     request.staging.before_vectors = !random_below(random, 3);
     request.edges = random_below(random, 3);
+    request.staging.prefetches = random_below(random, 2);
     memcpy(request.block, launch->block, sizeof request.block);
     const bool is_other = !random_below(random, 8);
     const unsigned form = (unsigned)random_below(random, 4);
@@ -96,14 +97,16 @@ static bool transform(const Check *check, Arena *arena, Function *kernel, const 
 static void count_forms(Sums *sums, const KernelResult *result, const char *text, uint64_t barriers, uint64_t before)
 {
     bool votes = false;
-    bool unrolled = false, nest = false;
+    bool unrolled = false, nest = false, ahead = false;
     for (size_t i = 0; i < result->staged.loops.count; i++) {
         unrolled |= result->staged.loops.data[i].unrolled > 1;
+        ahead |= result->staged.loops.data[i].prefetches && barriers > before;
         nest |= result->staged.loops.data[i].is_nest && barriers > before;
         votes |= result->staged.loops.data[i].done && result->staged.loops.data[i].votes;
     }
     sums->edges += result->edges == OUTCOME_DONE;
     sums->both += result->edges == OUTCOME_DONE && result->staging == OUTCOME_DONE && barriers > before;
+    sums->ahead += ahead;
     sums->unrolled += unrolled;
     sums->nests += nest;
     sums->votes += votes;
@@ -167,8 +170,9 @@ int main(int count, char **words)
     each_seed(seeds, check.verbose, check_seed, &check);
     const Sums *sums = &check.sums;
     printf("%u done, %u refused, %u wrong; votes %u, vectors %u, lines %u, partial %u, loaded %u, unrolled %u, "
-           "nests %u, edges %u, both %u\n",
+           "nests %u, edges %u, both %u, ahead %u\n",
            sums->done, sums->refused, sums->wrong, sums->votes, sums->vectors, sums->lines, sums->partial, sums->loaded,
-           sums->unrolled, sums->nests, sums->edges, sums->both);
+           sums->unrolled, sums->nests, sums->edges, sums->both,
+           sums->ahead);
     return sums->wrong != 0;
 }

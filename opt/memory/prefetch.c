@@ -1,0 +1,133 @@
+/* Prefetching (PLDI'10, section 3.6): a thread's part of the next tile is on its way while the block works on this one.
+ *
+ *     gate:   barrier; load the first tile
+ *     top:    barrier; store what has been loaded; barrier; if (another tile) load it
+ *     body:   the rounds
+ *
+ * The addresses are those of the next tile's rounds, all of which are executed. The barrier before the first loads
+ * orders them after stores that threads made before the loop, as the one at the top does without prefetching. */
+#include "opt/memory/rewrite.h"
+
+/* Copies of the instructions that load a tile, for another one. */
+typedef struct Ahead {
+    Rewrite *w;
+    Inst **insts; /* in their order */
+    size_t count;
+    RegId *now;   /* by RegId: the value for that tile */
+} Ahead;
+
+static RegId arg_from(const Phi *phi, const Block *pred)
+{
+    for (size_t a = 0; a < phi->args.count; a++)
+        if (phi->args.data[a].pred == pred)
+            return phi->args.data[a].reg;
+    bug("a phi of the first block of a tile has no value from one of the two before it");
+}
+
+static Ahead ahead_new(Rewrite *w, Inst **insts, size_t count, const Block *pred)
+{
+    Ahead ahead = {w, insts, count, ARENA_ARRAY(w->s->scratch, RegId, w->body->regs.count)};
+    for (RegId r = 0; r < w->body->regs.count; r++)
+        ahead.now[r] = r;
+    for (size_t p = 0; p < w->top->phis.count; p++)
+        ahead.now[w->top->phis.data[p].dst] = arg_from(&w->top->phis.data[p], pred);
+    return ahead;
+}
+
+/* Executes the load only if the predicate holds, besides what it is guarded by. */
+static void guard_also(Rewrite *w, Inst *load, RegId predicate)
+{
+    if (!inst_is_guarded(load)) {
+        inst_guard(w->body, load, predicate, false, REG_NONE);
+        return;
+    }
+    RegRef *guard = &load->refs[load->guard];
+    RegId both = rewrite_reg(w, TYPE_PRED, "%inside");
+    const char *operands = load->guard_inverted ? "dr!" : "drr";
+    inst_insert_before(load, inst_build(w->body, "and.pred", operands, both, predicate, guard->reg));
+    guard->reg = both;
+    load->guard_inverted = false;
+}
+
+/* At the end of the block; 'predicate' (REG_NONE: always): whether there is such a tile. */
+static void copy_loads(Ahead *ahead, Block *block, RegId predicate)
+{
+    Body *body = ahead->w->body;
+    for (size_t i = 0; i < ahead->count; i++) {
+        Inst *own = inst_clone(body, ahead->insts[i]);
+        Access access;
+        for (unsigned r = 0; r < own->ref_count; r++)
+            if (ref_reads(&own->refs[r]) && !ref_writes(&own->refs[r]))
+                own->refs[r].reg = ahead->now[own->refs[r].reg];
+        for (unsigned r = 0; r < own->ref_count; r++)
+            if (ref_writes(&own->refs[r])) {
+                const RegId old = own->refs[r].reg;
+                own->refs[r].reg = ahead->now[old] = body_clone_reg(body, old);
+            }
+        inst_append(block, own);
+        if (predicate != REG_NONE && inst_access(own, &access))
+            guard_also(ahead->w, own, predicate);
+    }
+}
+
+/* Moves what the tail computes for the loads of the next tile to the end of the top. */
+static void move_steps(Rewrite *w, Inst *const *insts, size_t count)
+{
+    for (size_t p = 0; p < w->top->phis.count; p++) {
+        const Phi *phi = &w->top->phis.data[p];
+        const RegId next = arg_from(phi, w->tail);
+        bool is_used = false;
+        for (size_t i = 0; i < count; i++)
+            is_used |= inst_uses(insts[i], phi->dst);
+        for (Inst *inst = w->tail->first, *after; inst && is_used; inst = after) {
+            after = inst->next;
+            if (inst_result(inst) != next)
+                continue;
+            inst_remove(inst);
+            inst_append(w->top, inst);
+        }
+    }
+}
+
+/* Whether another tile follows. */
+static RegId build_more(Rewrite *w)
+{
+    RegId more = rewrite_reg(w, TYPE_PRED, "%another");
+    for (size_t p = 0; p < w->top->phis.count; p++)
+        if (arg_from(&w->top->phis.data[p], w->gate) == w->tiles)
+            inst_append(w->top, inst_build(w->body, "setp.ne.u32", "dri", more, w->top->phis.data[p].dst, (int64_t)1));
+    return more;
+}
+
+static bool is_store(const Inst *inst)
+{
+    Access access;
+    return inst_access(inst, &access) && access.kind == ACCESS_STORE;
+}
+
+/* The top is a barrier, the loads with their addresses, the stores, and a barrier. */
+void rewrite_prefetch(Rewrite *w)
+{
+    VEC(Inst *) loads = {0};
+    for (Inst *inst = w->top->first->next; !is_store(inst); inst = inst->next)
+        VEC_PUSH(w->s->scratch, loads, inst);
+    Ahead first = ahead_new(w, loads.data, loads.count, w->gate);
+    inst_append(w->gate, inst_build(w->body, "bar.sync", "i", (int64_t)0));
+    copy_loads(&first, w->gate, REG_NONE);
+    move_steps(w, loads.data, loads.count);
+    Ahead next = ahead_new(w, loads.data, loads.count, w->tail);
+    copy_loads(&next, w->top, build_more(w));
+    for (size_t i = 0; i < loads.count; i++) {
+        Access access;
+        inst_remove(loads.data[i]);
+        for (unsigned r = 0; inst_access(loads.data[i], &access) && r < loads.data[i]->ref_count; r++) {
+            const RegRef *ref = &loads.data[i]->refs[r];
+            if (!ref_writes(ref))
+                continue;
+            Phi phi = {.dst = ref->reg};
+            VEC_PUSH(w->body->arena, phi.args, ((PhiArg){w->gate, first.now[ref->reg]}));
+            VEC_PUSH(w->body->arena, phi.args, ((PhiArg){w->tail, next.now[ref->reg]}));
+            VEC_PUSH(w->body->arena, w->top->phis, phi);
+        }
+    }
+}
