@@ -44,21 +44,24 @@ json_t *limits_json(void)
     return all;
 }
 
-/* The states of the general registers, without the free ones at the end. */
-static json_t *states_json(const View *view, uint32_t row)
+/* The states of the registers of the files from 'first' to 'last', without the free ones at the end. */
+static json_t *states_json(const View *view, uint32_t row, SassFile first, SassFile last)
 {
-    char states[256];
-    uint32_t length = 0;
-    for (uint32_t reg = 0; reg < view->source.code->ranges->counts[FILE_GENERAL]; reg++) {
-        SassState state = view_state(view, FILE_GENERAL, row, reg);
-        states[reg] = view_state_char(state);
-        if (state != REGISTER_FREE)
-            length = reg + 1;
-    }
-    return json_stringn(states, length);
+    Buf states = {0};
+    size_t length = 0;
+    for (unsigned file = first; file <= last; file++)
+        for (uint32_t reg = 0; reg < view->source.code->ranges->counts[file]; reg++) {
+            SassState state = view_state(view, (SassFile)file, row, reg);
+            buf_putc(&states, view_state_char(state));
+            if (state != REGISTER_FREE)
+                length = states.length;
+        }
+    json_t *text = json_stringn(buf_text(&states), length);
+    buf_free(&states);
+    return text;
 }
 
-/* [address, live, states, text, PTX line, place, executions] */
+/* [address, live, states of general registers, states of the others, text, PTX line, place, executions] */
 static json_t *rows_json(const View *view, Arena *scratch)
 {
     json_t *rows = json_array();
@@ -68,7 +71,8 @@ static json_t *rows_json(const View *view, Arena *scratch)
         json_t *fields = json_array();
         json_array_append_new(fields, json_integer(inst->address));
         json_array_append_new(fields, json_integer(view_live(view, row)));
-        json_array_append_new(fields, states_json(view, row));
+        json_array_append_new(fields, states_json(view, row, FILE_GENERAL, FILE_GENERAL));
+        json_array_append_new(fields, states_json(view, row, FILE_PREDICATE, FILE_UNIFORM_PREDICATE));
         json_array_append_new(fields, json_text(inst->text ? inst->text : inst->mnemonic));
         json_array_append_new(fields, json_integer(view_ptx_line(view, row)));
         json_array_append_new(fields, json_text(place ? place : ""));
@@ -194,7 +198,8 @@ static json_t *side_json(const View *view)
                                                (int)view->gap.live));
     json_object_set_new(side, "peak", json_integer(view->peak));
     json_object_set_new(side, "frame", json_pack("[i,i]", (int)view->frame[0], (int)view->frame[1]));
-    json_array_append_new(registers, json_integer(view->source.code->ranges->counts[FILE_GENERAL]));
+    for (unsigned file = 0; file < SASS_FILE_COUNT; file++)
+        json_array_append_new(registers, json_integer(view->source.code->ranges->counts[file]));
     json_object_set_new(side, "registers", registers);
     json_object_set_new(side, "rows", rows_json(view, scratch));
     json_object_set_new(side, "control", control_json(view));

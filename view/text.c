@@ -36,12 +36,29 @@ static void print_state(const ViewStyle *style, SassState state, Buf *out)
     put_colored(style, colors[state], text, out);
 }
 
+/* The heads of the files' columns; the general registers have numbers. */
+static const char *const heads[SASS_FILE_COUNT] = {"", "P", "U", "UP"};
+
+/* The columns of a file; 0 if none of its registers is used. */
+static unsigned file_columns(const View *view, unsigned file)
+{
+    const unsigned count = view->source.code->ranges->counts[file], head = (unsigned)strlen(heads[file]);
+    return count && count < head ? head : count;
+}
+
+/* The columns of all registers, with two blanks between files. */
+static unsigned all_columns(const View *view)
+{
+    unsigned columns = file_columns(view, FILE_GENERAL);
+    for (unsigned file = FILE_GENERAL + 1; file < SASS_FILE_COUNT; file++)
+        columns += file_columns(view, file) ? file_columns(view, file) + 2 : 0;
+    return columns;
+}
+
 /* True if the registers of all files are drawn, one column each. */
 static bool draws_all(const View *view, const ViewStyle *style)
 {
-    const uint32_t *counts = view->source.code->ranges->counts;
-    unsigned columns = 14 + 2 * (counts[FILE_PREDICATE] > 0) + counts[FILE_GENERAL] + counts[FILE_PREDICATE];
-    return !style->width || columns + TEXT_WIDTH <= style->width;
+    return !style->width || 14 + all_columns(view) + TEXT_WIDTH <= style->width;
 }
 
 /* The numbers of the registers above their columns, 'indent' columns further to the right. */
@@ -52,8 +69,12 @@ static void print_digits(const View *view, unsigned indent, Buf *out)
         buf_printf(out, "%*s", (int)indent + 14, "");
         for (uint32_t reg = 0; reg < count; reg++)
             buf_putc(out, (char)('0' + reg / power % 10));
-        if (power == 1 && view->source.code->ranges->counts[FILE_PREDICATE])
-            buf_puts(out, "  P");
+        int gap = 2;
+        for (unsigned file = FILE_GENERAL + 1; power == 1 && file < SASS_FILE_COUNT; file++)
+            if (file_columns(view, file)) {
+                buf_printf(out, "%*s%s", gap, "", heads[file]);
+                gap = 2 + (int)(file_columns(view, file) - strlen(heads[file]));
+            }
         buf_putc(out, '\n');
     }
 }
@@ -87,12 +108,13 @@ static char loop_mark(const View *view, uint32_t row, unsigned *depth)
 static void print_registers(const View *view, const ViewStyle *style, uint32_t row, Buf *out)
 {
     const uint32_t *counts = view->source.code->ranges->counts;
-    for (uint32_t reg = 0; reg < counts[FILE_GENERAL]; reg++)
-        print_state(style, view_state(view, FILE_GENERAL, row, reg), out);
-    if (counts[FILE_PREDICATE])
-        buf_puts(out, "  ");
-    for (uint32_t reg = 0; reg < counts[FILE_PREDICATE]; reg++)
-        print_state(style, view_state(view, FILE_PREDICATE, row, reg), out);
+    for (unsigned file = 0; file < SASS_FILE_COUNT; file++) {
+        if (file != FILE_GENERAL && counts[file])
+            buf_puts(out, "  ");
+        for (uint32_t reg = 0; reg < counts[file]; reg++)
+            print_state(style, view_state(view, (SassFile)file, row, reg), out);
+        buf_printf(out, "%*s", (int)(file_columns(view, file) - counts[file]), "");
+    }
 }
 
 static void print_place(const View *view, uint32_t row, Buf *out)
@@ -163,9 +185,7 @@ static void print_row(const RowTable *table, uint32_t row, Buf *out)
 /* Rows that are gone, up to where this row was, in columns of the picture that follows. */
 static void print_gone(RowTable *table, uint32_t end, Buf *out)
 {
-    const uint32_t *counts = table->view->source.code->ranges->counts;
-    const uint32_t predicates = counts[FILE_PREDICATE];
-    const unsigned columns = table->all ? counts[FILE_GENERAL] + predicates + (predicates ? 2 : 0) : BAR_WIDTH;
+    const unsigned columns = table->all ? all_columns(table->view) : BAR_WIDTH;
     for (; table->next < end; table->next++) {
         const uint32_t row = table->next;
         if (table->changes->partners[0][row] != MACHINE_NONE)
