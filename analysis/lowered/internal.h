@@ -57,6 +57,9 @@ void reads_add(Lowering *lowering, RegId reg);
 /* A copy of 'reads' in the arena. */
 RegId *reads_take(Lowering *lowering, uint16_t *count);
 
+/* Moves 'insts' to the block. */
+void insts_take(Lowering *lowering, LoweredBlock *block);
+
 /* Merges lowered blocks into regions. */
 void regions_make(Lowering *lowering);
 

@@ -111,13 +111,19 @@ static LoweredInst inst_lower(Lowering *lowering, Inst *inst)
     return lowered;
 }
 
+void insts_take(Lowering *lowering, LoweredBlock *block)
+{
+    block->insts = lowering->insts.data;
+    block->count = (uint32_t)lowering->insts.count;
+    lowering->insts.data = NULL;
+    lowering->insts.count = lowering->insts.capacity = 0;
+}
+
 static void block_lower(Lowering *lowering, Block *block)
 {
     LoweredBlock *lowered = &lowering->out->blocks[block->id];
     VEC(RegId) phis = {0};
     lowered->block = lowered->last = block;
-    lowering->insts.data = NULL;
-    lowering->insts.count = lowering->insts.capacity = 0;
     for (Inst *inst = block->first; inst; inst = inst->next) {
         if (!is_left(lowering, inst))
             continue;
@@ -127,8 +133,7 @@ static void block_lower(Lowering *lowering, Block *block)
     for (size_t p = 0; p < block->phis.count; p++)
         if (lowering->out->width[block->phis.data[p].dst])
             VEC_PUSH(lowering->arena, phis, block->phis.data[p].dst);
-    lowered->insts = lowering->insts.data;
-    lowered->count = (uint32_t)lowering->insts.count;
+    insts_take(lowering, lowered);
     lowered->phis = phis.data;
     lowered->phi_count = (uint32_t)phis.count;
 }

@@ -46,10 +46,7 @@ static void region_append(Lowering *lowering, LoweredBlock *region, LoweredBlock
         if (!inner)
             VEC_PUSH(lowering->arena, lowering->insts, under ? inst_under(lowering, *inst, predicate) : *inst);
     }
-    region->insts = lowering->insts.data;
-    region->count = (uint32_t)lowering->insts.count;
-    lowering->insts.data = NULL;
-    lowering->insts.count = lowering->insts.capacity = 0;
+    insts_take(lowering, region);
     block->merged = true;
     block->count = 0;
 }
