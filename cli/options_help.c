@@ -103,11 +103,12 @@ const char *view_options_help(Arena *arena)
         .about = "Shows the machine code of a kernel with the state of each register at each instruction, the\n"
                  "place where most are live, the values that are only kept there, and the registers that must\n"
                  "be saved until one more block fits on an SM. Machine code is taken from cubins, fat binaries,\n"
-                 "objects, archives and programs; it has no PTX lines. Options after '--' are those of a run\n"
-                 "of ptxopt: the kernel is shown before and after it, with what moved, came and went marked.\n",
+                 "objects, archives and programs; it has no PTX lines. Where nvdisasm or an assembler is missing,\n"
+                 "the PTX is shown. Options after '--' are those of a run of ptxopt: the kernel is shown before\n"
+                 "and after it, with what moved, came and went marked.\n",
         .notes = "",
-        .status = "Exit status: 0 done; 1 a file is wrong, or nvdisasm or the assembler is missing; 2 the usage\n"
-                  "is wrong.\n",
+        .status = "Exit status: 0 done; 1 a file is wrong, or nvdisasm is missing for machine code; 2 the\n"
+                  "usage is wrong.\n",
     };
     return command_help(arena, &help, view_options_table());
 }

@@ -99,7 +99,7 @@ bool view_side_change(ViewSide *side, Arena *arena, const ViewOptions *options, 
     Options *changes = ARENA_NEW(arena, Options);
     Products products = {0};
     *status = EXIT_INPUT;
-    if (!before->source.map) {
+    if (!before->source.module) {
         fprintf(stderr, "ptxopt: error: %s: machine code cannot be changed; give the PTX\n", options->input);
         return false;
     }

@@ -12,24 +12,48 @@ const char *view_remedy_name(ViewRemedy remedy)
 void view_print_gap(const View *view, Buf *out)
 {
     const ViewGap *gap = &view->gap;
+    if (view_is_ptx(view)) {
+        buf_printf(out, "%u registers live at the peak", gap->live);
+        if (gap->allocated)
+            buf_printf(out, "; about %u in machine code, by an estimate", gap->allocated);
+        return;
+    }
     buf_printf(out, "%u registers = %u live at the peak + %u free there that other code uses", gap->allocated,
                gap->live, gap->free);
     if (gap->reserved)
         buf_printf(out, " + %u above the highest that is used", gap->reserved);
 }
 
+/* Prints the PTX registers that have the columns of a value at the peak. */
+static void print_lives(const View *view, const ViewValue *value, Buf *out)
+{
+    const char *gap = "";
+    for (uint32_t l = 0; l < view->code.life_count; l++) {
+        const ViewLife *life = &view->code.lives[l];
+        if (life->file == FILE_GENERAL && life->column >= value->reg && life->column < value->reg + value->width &&
+            life->first <= view->peak && view->peak <= life->last) {
+            buf_printf(out, "%s%s", gap, life->name ? life->name : "an address");
+            gap = " ";
+        }
+    }
+}
+
 void view_print_value(const View *view, const ViewValue *value, Buf *out)
 {
     Arena *scratch = arena_new();
     const char *place = value->written == MACHINE_NONE ? NULL : view_place(scratch, view, value->written);
-    if (value->name)
-        buf_puts(out, value->name);
+    const uint32_t line = value->written == MACHINE_NONE ? 0 : view->code.rows[value->written].line;
+    const char *name = value->written == MACHINE_NONE ? NULL : view->code.rows[value->written].name;
+    if (view_is_ptx(view))
+        print_lives(view, value, out);
+    else if (name)
+        buf_puts(out, name);
     else
         buf_printf(out, "R%u", value->reg);
     if (place)
         buf_printf(out, " (%s)", place);
-    else if (value->written != MACHINE_NONE && view_ptx_line(view, value->written))
-        buf_printf(out, " (line %u)", view_ptx_line(view, value->written));
+    else if (line)
+        buf_printf(out, " (line %u)", line);
     arena_free(scratch);
 }
 
@@ -52,8 +76,9 @@ static void print_first_value(const View *view, Buf *out)
 
 static void print_frames(const View *view, Buf *out)
 {
-    const SassInstruction *insts = view->source.code->instructions;
-    buf_printf(out, " between 0x%x and 0x%x", insts[view->frame[0]].address, insts[view->frame[1]].address);
+    const ViewRow *rows = view->code.rows;
+    buf_printf(out, view_is_ptx(view) ? " between lines %u and %u" : " between 0x%x and 0x%x",
+               rows[view->frame[0]].address, rows[view->frame[1]].address);
     if (view->frames > 1)
         buf_printf(out, " and in %u other place%s", view->frames - 1, plural(view->frames - 1));
 }
@@ -62,7 +87,7 @@ void view_print_advice(const View *view, Buf *out)
 {
     if (!view->source.block_threads) {
         buf_puts(out, "the block size is unknown, so nothing can be said about occupancy (-block X,Y,Z)");
-    } else if (!view->source.sm) {
+    } else if (!view->source.sm || !view->gap.allocated) {
         buf_puts(out, "the limits of the architecture are unknown");
     } else if (!view->occupancy.blocks) {
         buf_printf(out, "a block of %u threads cannot be launched", view->source.block_threads);
@@ -71,7 +96,7 @@ void view_print_advice(const View *view, Buf *out)
         buf_puts(out, view->occupancy.fraction < 1 ? " are the limit" : " are all in use");
     } else {
         const unsigned less = view->gap.allocated - view->boundary, more = view->beyond.blocks - view->occupancy.blocks;
-        buf_printf(out, "%u register%s fewer", less, plural(less));
+        buf_printf(out, "%s%u register%s fewer", view_is_ptx(view) ? "about " : "", less, plural(less));
         print_frames(view, out);
         buf_printf(out, " allow%s %u more block%s (%u instead of %u)", less == 1 ? "s" : "", more, plural(more),
                    view->beyond.blocks, view->occupancy.blocks);

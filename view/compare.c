@@ -40,10 +40,10 @@ static bool is_register(const char *word, size_t length, size_t *letters)
 }
 
 /* The text without what depends on the allocation of registers and on the place of the code. */
-static Name print_key(Interner *names, Buf *key, const SassInstruction *inst)
+static Name print_key(Interner *names, Buf *key, const char *text)
 {
     buf_clear(key);
-    for (const char *at = inst->text ? inst->text : inst->mnemonic; *at && *at != '`';) {
+    for (const char *at = text; *at && *at != '`';) {
         size_t length = 0, letters;
         while (isalnum((unsigned char)at[length]))
             length++;
@@ -65,7 +65,7 @@ static void set_keys(Comparison *comparison, const View *const sides[2])
     Buf key = {0};
     for (unsigned s = 0; s < 2; s++)
         for (uint32_t row = 0; row < comparison->rows[s]; row++) {
-            const Name name = print_key(names, &key, &sides[s]->source.code->instructions[row]);
+            const Name name = print_key(names, &key, sides[s]->code.rows[row].text);
             uintptr_t number = (uintptr_t)pointer_map_get(&numbers, name);
             if (!number) {
                 number = ++comparison->key_count;
@@ -246,7 +246,7 @@ const ViewChanges *view_compare(Arena *arena, const View *before, const View *af
     Comparison comparison = {.arena = arena_new()};
     ViewChanges *changes = ARENA_NEW(arena, ViewChanges);
     for (unsigned s = 0; s < 2; s++) {
-        comparison.rows[s] = sides[s]->source.code->count;
+        comparison.rows[s] = sides[s]->code.count;
         comparison.keys[s] = ARENA_ARRAY(comparison.arena, uint32_t, comparison.rows[s] + 1);
         changes->kinds[s] = arena_alloc(arena, comparison.rows[s] + 1);
         changes->partners[s] = ARENA_ARRAY(arena, uint32_t, comparison.rows[s] + 1);

@@ -1,4 +1,4 @@
-/* The writes that reach a row, along the branches of the machine code. */
+/* The writes that reach a row, along the branches of the code. */
 #include "view/internal.h"
 
 typedef VEC(uint32_t) BlockVec;
@@ -13,7 +13,7 @@ struct ViewFlow {
 
 ViewFlow *view_flow_new(Arena *arena, const View *view)
 {
-    const SassCode *code = view->source.code;
+    const ViewCode *code = &view->code;
     ViewFlow *flow = ARENA_NEW(arena, ViewFlow);
     flow->view = view;
     flow->arena = arena;
@@ -37,24 +37,24 @@ static uint32_t write_in_block(const View *view, SassFile file, uint32_t reg, ui
 }
 
 /* True if the block ends with a call, after which nothing is known. */
-static bool ends_with_call(const SassCode *code, const SassBlock *block)
+static bool ends_with_call(const ViewCode *code, const SassBlock *block)
 {
-    const SassInstruction *last = block->count ? &code->instructions[block->first + block->count - 1] : NULL;
+    const ViewRow *last = block->count ? &code->rows[block->first + block->count - 1] : NULL;
     return last && (last->flow == MACHINE_CALL || block->callee != MACHINE_NONE);
 }
 
 uint32_t view_reaching_write(ViewFlow *flow, SassFile file, uint32_t reg, uint32_t row)
 {
-    const SassCode *code = flow->view->source.code;
+    const ViewCode *code = &flow->view->code;
     BlockVec open = {0};
-    uint32_t found = MACHINE_NONE, block = code->instructions[row].block, end = row;
+    uint32_t found = MACHINE_NONE, block = code->rows[row].block, end = row;
     flow->walk++;
     for (;;) {
         const SassBlock *walked = &code->blocks[block];
         const uint32_t write = write_in_block(flow->view, file, reg, walked->first, end);
         const BlockVec *before = &flow->predecessors[block];
         const bool differs = found != MACHINE_NONE && found != write;
-        if (write != MACHINE_NONE && (differs || code->instructions[write].conditional))
+        if (write != MACHINE_NONE && (differs || code->rows[write].conditional))
             return MACHINE_NONE;
         if (write != MACHINE_NONE)
             found = write;

@@ -44,49 +44,68 @@ json_t *limits_json(void)
     return all;
 }
 
-/* The states of the registers of the files from 'first' to 'last', without the free ones at the end. */
+/* Appends a run of equal states: ":::" or, if it is longer, ":12". */
+static void put_run(Buf *out, SassState state, uint32_t length)
+{
+    enum { SHORTEST = 4 };
+    for (uint32_t i = 0; i < length && length < SHORTEST; i++)
+        buf_putc(out, view_state_char(state));
+    if (length >= SHORTEST)
+        buf_printf(out, "%c%u", view_state_char(state), length);
+}
+
+/* The states of the registers of the files from 'first' to 'last', as runs, without the free ones at the end. */
 static json_t *states_json(const View *view, uint32_t row, SassFile first, SassFile last)
 {
     Buf states = {0};
-    size_t length = 0;
+    SassState run = REGISTER_FREE;
+    uint32_t length = 0;
     for (unsigned file = first; file <= last; file++)
-        for (uint32_t reg = 0; reg < view->source.code->ranges->counts[file]; reg++) {
-            SassState state = view_state(view, (SassFile)file, row, reg);
-            buf_putc(&states, view_state_char(state));
-            if (state != REGISTER_FREE)
-                length = states.length;
+        for (uint32_t reg = 0; reg < view->code.ranges->counts[file]; reg++) {
+            const SassState state = view_state(view, (SassFile)file, row, reg);
+            if (state != run) {
+                put_run(&states, run, length);
+                run = state;
+                length = 0;
+            }
+            length++;
         }
-    json_t *text = json_stringn(buf_text(&states), length);
+    if (run != REGISTER_FREE)
+        put_run(&states, run, length);
+    json_t *text = json_text(buf_text(&states));
     buf_free(&states);
     return text;
 }
 
-/* [address, live, states of general registers, states of the others, text, PTX line, place, executions] */
-static json_t *rows_json(const View *view, Arena *scratch)
+/* [address, live, states of general registers, states of the others, text, PTX line, place, executions]; the last four
+ * only on request. */
+static json_t *rows_json(const View *view, Arena *scratch, bool texts)
 {
     json_t *rows = json_array();
-    for (uint32_t row = 0; row < view->source.code->count; row++) {
-        const SassInstruction *inst = &view->source.code->instructions[row];
-        const char *place = view_place(scratch, view, row);
+    for (uint32_t row = 0; row < view->code.count; row++) {
+        const ViewRow *inst = &view->code.rows[row];
         json_t *fields = json_array();
         json_array_append_new(fields, json_integer(inst->address));
         json_array_append_new(fields, json_integer(view_live(view, row)));
         json_array_append_new(fields, states_json(view, row, FILE_GENERAL, FILE_GENERAL));
         json_array_append_new(fields, states_json(view, row, FILE_PREDICATE, FILE_UNIFORM_PREDICATE));
-        json_array_append_new(fields, json_text(inst->text ? inst->text : inst->mnemonic));
-        json_array_append_new(fields, json_integer(view_ptx_line(view, row)));
-        json_array_append_new(fields, json_text(place ? place : ""));
-        json_array_append_new(fields, json_integer((json_int_t)(view_executions(view, row) + 0.5)));
         json_array_append_new(rows, fields);
+        if (!texts)
+            continue;
+        const char *place = view_place(scratch, view, row);
+        json_array_append_new(fields, json_text(inst->text));
+        json_array_append_new(fields, json_integer(inst->line));
+        json_array_append_new(fields, json_text(place ? place : ""));
+        json_array_append_new(fields, json_integer((json_int_t)(inst->executions + 0.5)));
     }
     return rows;
 }
 
-/* The meaning of each instruction's control word. */
+/* The meaning of each machine instruction's control word. */
 static json_t *control_json(const View *view)
 {
     json_t *all = json_array();
-    for (uint32_t row = 0; row < view->source.code->count; row++) {
+    for (uint32_t row = 0; view->source.code && row < view->code.count; row++) {
         const SassInstruction *inst = &view->source.code->instructions[row];
         Buf text = {0};
         buf_printf(&text, "%s; stall %u", sass_class_name((SassClass)inst->class), inst->stall);
@@ -106,9 +125,9 @@ static json_t *control_json(const View *view)
 static json_t *targets_json(const View *view)
 {
     json_t *all = json_array();
-    for (uint32_t row = 0; row < view->source.code->count; row++)
-        if (view->source.code->instructions[row].target != MACHINE_NONE)
-            json_array_append_new(all, json_pack("[i,i]", (int)row, (int)view->source.code->instructions[row].target));
+    for (uint32_t row = 0; row < view->code.count; row++)
+        if (view->code.rows[row].target != MACHINE_NONE)
+            json_array_append_new(all, json_pack("[i,i]", (int)row, (int)view->code.rows[row].target));
     return all;
 }
 
@@ -124,8 +143,8 @@ static json_t *loops_json(const View *view)
 static json_t *spills_json(const View *view)
 {
     json_t *all = json_array();
-    for (uint32_t row = 0; row < view->source.code->count; row++)
-        if (view_is_spill(view, row))
+    for (uint32_t row = 0; row < view->code.count; row++)
+        if (view->code.rows[row].spills)
             json_array_append_new(all, json_integer(row));
     return all;
 }
@@ -157,13 +176,13 @@ static json_t *values_json(const View *view)
     return all;
 }
 
-/* The lines of the PTX from the first to the last that a row comes from. */
+/* The lines of the PTX from the first to the last that a row of machine code comes from. */
 static void set_ptx(const View *view, Arena *scratch, json_t *side)
 {
     uint32_t first = UINT32_MAX, last = 0;
     json_t *lines = json_array();
-    for (uint32_t row = 0; row < view->source.code->count; row++) {
-        uint32_t line = view_ptx_line(view, row);
+    for (uint32_t row = 0; !view_is_ptx(view) && row < view->code.count; row++) {
+        uint32_t line = view->code.rows[row].line;
         if (line && line < first)
             first = line;
         if (line > last)
@@ -178,10 +197,42 @@ static void set_ptx(const View *view, Arena *scratch, json_t *side)
     json_object_set_new(side, "ptx", lines);
 }
 
+/* [file, first column, columns, first row, last row, name] */
+static json_t *lives_json(const View *view)
+{
+    json_t *all = json_array();
+    for (uint32_t l = 0; l < view->code.life_count; l++) {
+        const ViewLife *life = &view->code.lives[l];
+        const char *name = life->name ? life->name : "an address";
+        json_array_append_new(all, json_pack("[i,i,i,i,i,s]", (int)life->file, (int)life->column, (int)life->width,
+                                             (int)life->first, (int)life->last, name));
+    }
+    return all;
+}
+
+/* The picture: rows, and the facts about them that are drawn. */
+static json_t *picture_json(const View *view, Arena *scratch, bool texts)
+{
+    json_t *picture = json_object(), *registers = json_array();
+    for (unsigned file = 0; file < SASS_FILE_COUNT; file++)
+        json_array_append_new(registers, json_integer(view->code.ranges->counts[file]));
+    json_object_set_new(picture, "isPtx", json_boolean(view_is_ptx(view)));
+    json_object_set_new(picture, "gap", json_pack("{s:i,s:i}", "allocated", (int)view->gap.allocated, "live",
+                                                  (int)view->gap.live));
+    json_object_set_new(picture, "peak", json_integer(view->peak));
+    json_object_set_new(picture, "frame", json_pack("[i,i]", (int)view->frame[0], (int)view->frame[1]));
+    json_object_set_new(picture, "registers", registers);
+    json_object_set_new(picture, "rows", rows_json(view, scratch, texts));
+    json_object_set_new(picture, "targets", targets_json(view));
+    json_object_set_new(picture, "loops", loops_json(view));
+    json_object_set_new(picture, "lives", lives_json(view));
+    return picture;
+}
+
 static json_t *side_json(const View *view)
 {
     Arena *scratch = arena_new();
-    json_t *side = json_object(), *registers = json_array();
+    json_t *side = picture_json(view, scratch, true);
     Buf advice = {0}, sums = {0};
     view_print_advice(view, &advice);
     view_print_gap(view, &sums);
@@ -192,22 +243,15 @@ static json_t *side_json(const View *view)
     json_object_set_new(side, "sums", json_text(buf_text(&sums)));
     json_object_set_new(side, "threads", json_integer(view->source.block_threads));
     json_object_set_new(side, "shared",
-                        json_integer((json_int_t)(view->source.resources->shared + view->source.dynamic_shared)));
-    json_object_set_new(side, "counted", json_boolean(view->source.executions != NULL));
-    json_object_set_new(side, "gap", json_pack("{s:i,s:i}", "allocated", (int)view->gap.allocated, "live",
-                                               (int)view->gap.live));
-    json_object_set_new(side, "peak", json_integer(view->peak));
-    json_object_set_new(side, "frame", json_pack("[i,i]", (int)view->frame[0], (int)view->frame[1]));
-    for (unsigned file = 0; file < SASS_FILE_COUNT; file++)
-        json_array_append_new(registers, json_integer(view->source.code->ranges->counts[file]));
-    json_object_set_new(side, "registers", registers);
-    json_object_set_new(side, "rows", rows_json(view, scratch));
+                        json_integer((json_int_t)(view->code.shared + view->source.dynamic_shared)));
+    json_object_set_new(side, "counted", json_boolean(view_is_counted(view)));
+    json_object_set_new(side, "missing", json_text(view->source.missing ? view->source.missing : ""));
     json_object_set_new(side, "control", control_json(view));
-    json_object_set_new(side, "targets", targets_json(view));
-    json_object_set_new(side, "loops", loops_json(view));
     json_object_set_new(side, "spills", spills_json(view));
     json_object_set_new(side, "values", values_json(view));
     set_ptx(view, scratch, side);
+    if (view->ptx)
+        json_object_set_new(side, "picture", picture_json(view->ptx, scratch, false));
     buf_free(&advice);
     buf_free(&sums);
     arena_free(scratch);
@@ -224,7 +268,7 @@ static void set_changes(const View *before, const View *view, json_t *data, json
     for (unsigned s = 0; s < 2; s++) {
         json_t *partners = json_array();
         Buf kinds = {0};
-        for (uint32_t row = 0; row < views[s]->source.code->count; row++) {
+        for (uint32_t row = 0; row < views[s]->code.count; row++) {
             buf_putc(&kinds, view_change_char((ViewChange)changes->kinds[s][row]));
             json_array_append_new(partners, row_json(changes->partners[s][row]));
         }

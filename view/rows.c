@@ -1,11 +1,11 @@
-/* The facts about a row: its registers, where it comes from, how often it is executed. */
+/* The facts about a row: its registers, and where it comes from. */
 #include "view/internal.h"
 
 #include <string.h>
 
 SassState view_state(const View *view, SassFile file, uint32_t row, uint32_t reg)
 {
-    const SassRanges *ranges = view->source.code->ranges;
+    const SassRanges *ranges = view->code.ranges;
     return (SassState)ranges->states[file][(size_t)row * ranges->counts[file] + reg];
 }
 
@@ -21,41 +21,40 @@ char view_state_char(SassState state)
 
 unsigned view_live(const View *view, uint32_t row)
 {
-    return view->source.code->ranges->live[FILE_GENERAL][row];
+    return view->code.ranges->live[FILE_GENERAL][row];
 }
 
-static const Inst *ptx_inst(const View *view, uint32_t row)
+bool view_is_ptx(const View *view)
 {
-    uint32_t ptx = view->source.code->instructions[row].ptx;
-    return view->source.map && ptx != MACHINE_NONE ? view->source.map->lines.insts[ptx] : NULL;
+    return !view->source.code;
 }
 
-uint32_t view_ptx_line(const View *view, uint32_t row)
+bool view_is_counted(const View *view)
 {
-    const Inst *inst = ptx_inst(view, row);
-    return inst ? source_position(view->source.module->source, inst->span.begin).line : 0;
+    return view->source.executions || view->source.profile;
 }
 
 const char *view_place(Arena *arena, const View *view, uint32_t row)
 {
-    const Inst *inst = ptx_inst(view, row);
+    const ViewRow *from = &view->code.rows[row];
     const SassPlace *place = view->source.places ? &view->source.places[row] : NULL;
-    if (inst)
-        return loc_short_place(arena, view->source.module, inst->loc);
+    if (from->line)
+        return loc_short_place(arena, view->source.module, from->loc);
     if (!place || !place->file)
         return NULL;
     const char *slash = strrchr(place->file, '/');
     return arena_printf(arena, "%s:%u", slash ? slash + 1 : place->file, place->line);
 }
 
-double view_executions(const View *view, uint32_t row)
+const char *view_written_name(const Inst *inst, const RegVec *regs)
 {
-    const SassExecutions *executions = view->source.executions;
-    return executions ? executions->block_warps[view->source.code->instructions[row].block] : 0;
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_writes(&inst->refs[r]))
+            return regs->data[inst->refs[r].reg].name;
+    return NULL;
 }
 
-bool view_is_spill(const View *view, uint32_t row)
+void view_print_address(const View *view, uint32_t row, Buf *out)
 {
-    return view->source.map && view->source.map->mapped &&
-           sass_is_spill(&view->source.code->instructions[row], ptx_inst(view, row));
+    buf_printf(out, view_is_ptx(view) ? "%u" : "%x", view->code.rows[row].address);
 }

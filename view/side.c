@@ -83,10 +83,14 @@ static bool read_figures(Arena *arena, Cubin *cubin)
 }
 
 /* Reads the code of one kernel. */
-static bool read_code(ViewSide *side, Arena *arena, const Cubin *cubin, const char *kernel,
-                      const Disassembler *disassembler)
+static bool read_code(ViewSide *side, Arena *arena, const Cubin *cubin, const char *kernel)
 {
     const char *error;
+    const Disassembler *disassembler = disassembler_find(arena, &error);
+    if (!disassembler)
+        return fail(side, cubin->file, error);
+    if (side->request->ptx)
+        return fail(side, cubin->file, "-ptx needs PTX; this is machine code");
     SassCode *code = sass_code_read(arena, cubin->bytes, cubin->size, kernel, &error);
     if (code)
         error = sass_code_disassemble(arena, code, disassembler, cubin->bytes, cubin->size, LIFE_RANGES);
@@ -102,7 +106,7 @@ static bool read_code(ViewSide *side, Arena *arena, const Cubin *cubin, const ch
     return true;
 }
 
-static bool read_cubin(ViewSide *side, Arena *arena, const Disassembler *disassembler)
+static bool read_cubin(ViewSide *side, Arena *arena)
 {
     const Source *source = side->run.source;
     Cubin cubin = {.file = source->path, .bytes = source->text, .size = source->size};
@@ -111,10 +115,10 @@ static bool read_cubin(ViewSide *side, Arena *arena, const Disassembler *disasse
         return fail(side, source->path, "it is not a cubin that can be read");
     add_kernels(arena, &cubin, &names);
     const char *kernel = choose_kernel(side, arena, source->path, &names);
-    return kernel && read_code(side, arena, &cubin, kernel, disassembler);
+    return kernel && read_code(side, arena, &cubin, kernel);
 }
 
-static const Function *find_kernel(const ViewSide *side, Arena *arena)
+static Function *find_kernel(const ViewSide *side, Arena *arena)
 {
     const Module *module = side->run.module;
     Names names = {0};
@@ -125,18 +129,21 @@ static const Function *find_kernel(const ViewSide *side, Arena *arena)
     return kernel ? module_find_function(module, kernel) : NULL;
 }
 
-/* Assembles PTX and maps its machine code. */
-static bool read_ptx(ViewSide *side, Arena *arena, const Disassembler *disassembler)
+/* Assembles PTX and maps its machine code. If a program for that is missing, or did not work, sets source.missing and
+ * nothing else. False after a message. */
+static bool map_machine_code(ViewSide *side, Arena *arena, const Function *kernel)
 {
     Run *run = &side->run;
     const char *error;
-    if (!input_is_ptx(run->source, run->messages) || !read_module(run) || !choose_arch(run))
+    const Disassembler *disassembler = disassembler_find(arena, &side->source.missing);
+    if (!disassembler)
+        return true;
+    if (!open_assembler(run))
         return false;
-    const Function *kernel = find_kernel(side, arena);
-    if (!kernel || !open_assembler(run))
-        return false;
-    if (!run->assembler)
-        return fail(side, side->options.input, "there is no assembler, so there is no machine code to show");
+    if (!run->assembler) {
+        side->source.missing = arena_printf(arena, "there is no assembler (%s)", run->report.assembler_missing);
+        return true;
+    }
     SassRequest wanted = {.assembler = run->assembler,
                           .module = run->module,
                           .kernel = kernel->name,
@@ -146,21 +153,39 @@ static bool read_ptx(ViewSide *side, Arena *arena, const Disassembler *disassemb
     SassMap *map = sass_map(arena, &wanted, &error);
     if (!map)
         return fail(side, side->options.input, error);
-    if (map->no_text)
-        return fail(side, side->options.input, map->no_text);
+    if (map->no_text) {
+        side->source.missing = map->no_text;
+        return true;
+    }
     if (!map->mapped && !side->request->run.quiet)
         fprintf(side->run.messages, "ptxopt: warning: %s: the PTX lines of machine instructions are unknown: %s\n",
                 side->options.input, map->unmapped);
     Assembly *assembly = ARENA_NEW(arena, Assembly);
     if (!assembly_read(arena, run->arch, map->cubin, map->cubin_size, NULL, assembly))
         return fail(side, side->options.input, "the assembler's cubin cannot be read");
+    side->source.code = map->code;
+    side->source.map = map;
+    side->source.resources = assembly_find(assembly, kernel->name);
+    return true;
+}
+
+/* Reads PTX, and, unless it is the PTX that is shown, its machine code. */
+static bool read_ptx(ViewSide *side, Arena *arena)
+{
+    Run *run = &side->run;
+    if (!input_is_ptx(run->source, run->messages) || !read_module(run) || !choose_arch(run))
+        return false;
+    Function *kernel = find_kernel(side, arena);
+    if (!kernel || (!side->request->ptx && !map_machine_code(side, arena, kernel)))
+        return false;
+    if (side->source.missing && !side->request->run.quiet)
+        fprintf(run->messages, "ptxopt: warning: %s: its PTX is shown instead of its machine code: %s\n",
+                side->options.input, side->source.missing);
     const BlockSize block = block_size_resolve(&kernel->tuning, side->request->block);
     side->source.kernel = kernel->name;
     side->source.arch = run->arch;
-    side->source.code = map->code;
-    side->source.map = map;
     side->source.module = run->module;
-    side->source.resources = assembly_find(assembly, kernel->name);
+    side->source.function = kernel;
     side->source.sm = run->sm;
     side->source.block_threads = block_size_total(&block);
     return true;
@@ -239,7 +264,7 @@ static Source *find_ptx(const ViewSide *side, Arena *arena, const char *file, co
 }
 
 /* Looks for the kernel in the machine code of a file, and, if there is none for the architecture, in its PTX. */
-static bool read_images(ViewSide *side, Arena *arena, const Disassembler *disassembler)
+static bool read_images(ViewSide *side, Arena *arena)
 {
     const char *file = side->run.source->path, *error = NULL;
     ImageVec images = {0};
@@ -253,17 +278,17 @@ static bool read_images(ViewSide *side, Arena *arena, const Disassembler *disass
     const CubinVec cubins = find_cubins(arena, side->run.source, &images, &wanted, &error);
     for (size_t i = 0; i < cubins.count; i++)
         add_kernels(arena, &cubins.data[i], &names);
-    if (names.count) {
+    if (names.count && !side->request->ptx) {
         const char *kernel = choose_kernel(side, arena, file, &names);
         const Cubin *cubin = kernel ? choose_cubin(side, arena, file, &cubins, kernel) : NULL;
-        return cubin && read_code(side, arena, cubin, kernel, disassembler);
+        return cubin && read_code(side, arena, cubin, kernel);
     }
     Source *ptx = find_ptx(side, arena, file, &images, &error);
     if (!ptx)
         return fail(side, file, error ? error : "there is no kernel in it");
     side->run.source = ptx;
     side->options.input = ptx->path;
-    return read_ptx(side, arena, disassembler);
+    return read_ptx(side, arena);
 }
 
 /* Counts the executions of a launch, by the contract of the kernel if it has one. */
@@ -290,7 +315,10 @@ static bool count_launch(ViewSide *side, Arena *arena)
     const FormCost cost = form_cost(&basis, &form, &(Figures){0}, NULL);
     if (!cost.known)
         return fail(side, path, cost.error);
-    side->source.executions = machine_executions(arena, side->source.map, cost.profile);
+    if (side->source.map)
+        side->source.executions = machine_executions(arena, side->source.map, cost.profile);
+    else
+        side->source.profile = cost.profile;
     side->source.block_threads = own->block[0] * own->block[1] * own->block[2];
     side->source.dynamic_shared = own->dynamic_shared;
     return true;
@@ -313,14 +341,14 @@ static void set_launch(ViewSide *side, Arena *arena)
 }
 
 /* Reads what the file is. */
-static bool read_input(ViewSide *side, Arena *arena, const Disassembler *disassembler)
+static bool read_input(ViewSide *side, Arena *arena)
 {
     const Source *source = side->run.source;
     if (images_inside(source->text, source->size))
-        return read_images(side, arena, disassembler);
+        return read_images(side, arena);
     if (sass_arch(arena, source->text, source->size).number)
-        return read_cubin(side, arena, disassembler);
-    return read_ptx(side, arena, disassembler);
+        return read_cubin(side, arena);
+    return read_ptx(side, arena);
 }
 
 /* Sets what runs and messages need to know. */
@@ -337,12 +365,9 @@ static void prepare(ViewSide *side, Arena *arena, const ViewRequest *request, co
 static bool make_view(ViewSide *side, Arena *arena)
 {
     const char *path = side->source.file, *error = NULL;
-    const Disassembler *disassembler = disassembler_find(arena, &error);
-    if (!disassembler)
-        return fail(side, path, error);
-    if (!read_input(side, arena, disassembler))
+    if (!read_input(side, arena))
         return false;
-    if (side->request->launch && !side->source.map)
+    if (side->request->launch && !side->source.module)
         return fail(side, path, "-launch needs PTX: the emulator does not run machine code");
     if (side->request->launch && !count_launch(side, arena))
         return false;

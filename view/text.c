@@ -42,7 +42,7 @@ static const char *const heads[SASS_FILE_COUNT] = {"", "P", "U", "UP"};
 /* The columns of a file; 0 if none of its registers is used. */
 static unsigned file_columns(const View *view, unsigned file)
 {
-    const unsigned count = view->source.code->ranges->counts[file], head = (unsigned)strlen(heads[file]);
+    const unsigned count = view->code.ranges->counts[file], head = (unsigned)strlen(heads[file]);
     return count && count < head ? head : count;
 }
 
@@ -64,7 +64,7 @@ static bool draws_all(const View *view, const ViewStyle *style)
 /* The numbers of the registers above their columns, 'indent' columns further to the right. */
 static void print_digits(const View *view, unsigned indent, Buf *out)
 {
-    const uint32_t count = view->source.code->ranges->counts[FILE_GENERAL];
+    const uint32_t count = view->code.ranges->counts[FILE_GENERAL];
     for (unsigned power = count > 100 ? 100 : count > 10 ? 10 : 1; power; power /= 10) {
         buf_printf(out, "%*s", (int)indent + 14, "");
         for (uint32_t reg = 0; reg < count; reg++)
@@ -107,7 +107,7 @@ static char loop_mark(const View *view, uint32_t row, unsigned *depth)
 
 static void print_registers(const View *view, const ViewStyle *style, uint32_t row, Buf *out)
 {
-    const uint32_t *counts = view->source.code->ranges->counts;
+    const uint32_t *counts = view->code.ranges->counts;
     for (unsigned file = 0; file < SASS_FILE_COUNT; file++) {
         if (file != FILE_GENERAL && counts[file])
             buf_puts(out, "  ");
@@ -123,8 +123,8 @@ static void print_place(const View *view, uint32_t row, Buf *out)
     const char *place = view_place(scratch, view, row);
     if (place)
         buf_printf(out, "  %s", place);
-    else if (view_ptx_line(view, row))
-        buf_printf(out, "  line %u", view_ptx_line(view, row));
+    else if (view->code.rows[row].line && !view_is_ptx(view))
+        buf_printf(out, "  line %u", view->code.rows[row].line);
     arena_free(scratch);
 }
 
@@ -150,10 +150,12 @@ static void print_change(const RowTable *table, ViewChange change, Buf *out)
 /* The instruction, with where it jumps to. */
 static void print_instruction(const View *view, uint32_t row, Buf *out)
 {
-    const SassInstruction *inst = &view->source.code->instructions[row];
-    buf_puts(out, inst->text ? inst->text : inst->mnemonic);
-    if (inst->target != MACHINE_NONE)
-        buf_printf(out, " -> %x", view->source.code->instructions[inst->target].address);
+    const ViewRow *inst = &view->code.rows[row];
+    buf_puts(out, inst->text);
+    if (inst->target != MACHINE_NONE) {
+        buf_puts(out, " -> ");
+        view_print_address(view, inst->target, out);
+    }
 }
 
 static void print_row(const RowTable *table, uint32_t row, Buf *out)
@@ -165,7 +167,7 @@ static void print_row(const RowTable *table, uint32_t row, Buf *out)
     if (table->before)
         print_change(table, (ViewChange)table->changes->kinds[1][row], out);
     snprintf(live, sizeof live, "%4u%c", view_live(view, row), row == view->peak ? '<' : framed ? '-' : ' ');
-    buf_printf(out, "%6x ", view->source.code->instructions[row].address);
+    buf_printf(out, view_is_ptx(view) ? "%6u " : "%6x ", view->code.rows[row].address);
     put_colored(table->style, framed ? COLOR_FRAME : "", live, out);
     buf_puts(out, "  ");
     if (table->all)
@@ -174,11 +176,11 @@ static void print_row(const RowTable *table, uint32_t row, Buf *out)
         print_bar(view, table->style, row, out);
     buf_printf(out, "  %c%-*s", mark, depth > 8 ? 8 : (int)depth, "");
     print_instruction(view, row, out);
-    if (view_is_spill(view, row))
+    if (view->code.rows[row].spills)
         buf_puts(out, "  spill");
     print_place(view, row, out);
-    if (view->source.executions)
-        buf_printf(out, "  %.0fx", view_executions(view, row));
+    if (view_is_counted(view))
+        buf_printf(out, "  %.0fx", view->code.rows[row].executions);
     buf_putc(out, '\n');
 }
 
@@ -191,8 +193,8 @@ static void print_gone(RowTable *table, uint32_t end, Buf *out)
         if (table->changes->partners[0][row] != MACHINE_NONE)
             continue;
         print_change(table, (ViewChange)table->changes->kinds[0][row], out);
-        buf_printf(out, "%6x %4u %*s", table->before->source.code->instructions[row].address,
-                   view_live(table->before, row), (int)columns + 5, "");
+        buf_printf(out, view_is_ptx(table->before) ? "%6u" : "%6x", table->before->code.rows[row].address);
+        buf_printf(out, " %4u %*s", view_live(table->before, row), (int)columns + 5, "");
         print_instruction(table->before, row, out);
         buf_putc(out, '\n');
     }
@@ -200,8 +202,8 @@ static void print_gone(RowTable *table, uint32_t end, Buf *out)
 
 static void print_rows(RowTable *table, Buf *out)
 {
-    const SassInstruction *insts = table->view->source.code->instructions;
-    for (uint32_t row = 0; row < table->view->source.code->count; row++) {
+    const ViewRow *insts = table->view->code.rows;
+    for (uint32_t row = 0; row < table->view->code.count; row++) {
         if (row && insts[row].block != insts[row - 1].block && insts[row].address == 0)
             buf_putc(out, '\n');
         if (table->before && table->changes->kinds[1][row] == CHANGE_NONE)
@@ -209,7 +211,7 @@ static void print_rows(RowTable *table, Buf *out)
         print_row(table, row, out);
     }
     if (table->before)
-        print_gone(table, table->before->source.code->count, out);
+        print_gone(table, table->before->code.count, out);
 }
 
 static void print_sums(const View *view, Buf *out)
@@ -223,9 +225,16 @@ static void print_sums(const View *view, Buf *out)
                    view->source.sm->warps_per_sm, occupancy_limits_name(view->occupancy.limits));
 }
 
+static void print_row_of(const View *view, const char *what, uint32_t row, Buf *out)
+{
+    if (row == MACHINE_NONE)
+        return;
+    buf_puts(out, what);
+    view_print_address(view, row, out);
+}
+
 static void print_values(const View *view, Buf *out)
 {
-    const SassInstruction *insts = view->source.code->instructions;
     if (!view->value_count)
         return;
     buf_puts(out, "\nlive there and not used, the cheapest to do without first\n");
@@ -233,14 +242,12 @@ static void print_values(const View *view, Buf *out)
         const ViewValue *value = &view->values[v];
         Buf name = {0};
         view_print_value(view, value, &name);
-        buf_printf(out, "  R%-3u %2u  %-28s %-14s", value->reg, value->width, buf_text(&name),
-                   view_remedy_name(value->remedy));
+        buf_printf(out, "  %s%-3u %2u  %-28s %-14s", view_is_ptx(view) ? "" : "R", value->reg, value->width,
+                   buf_text(&name), view_remedy_name(value->remedy));
         buf_free(&name);
-        if (value->written != MACHINE_NONE)
-            buf_printf(out, "  written at %x", insts[value->written].address);
-        if (value->read != MACHINE_NONE)
-            buf_printf(out, ", read at %x", insts[value->read].address);
-        if (view->source.executions)
+        print_row_of(view, "  written at ", value->written, out);
+        print_row_of(view, ", read at ", value->read, out);
+        if (view_is_counted(view))
             buf_printf(out, ", %.0f executed", value->cost);
         buf_putc(out, '\n');
     }
@@ -250,7 +257,7 @@ static void print_values(const View *view, Buf *out)
 
 static void print_before(const RowTable *table, Buf *out)
 {
-    buf_printf(out, "before: %u instructions\n", table->before->source.code->count);
+    buf_printf(out, "before: %u instructions\n", table->before->code.count);
     print_sums(table->before, out);
     buf_puts(out, "  ");
     view_print_changes(table->changes, out);
@@ -263,10 +270,13 @@ void view_print_text(const View *before, const View *view, const ViewStyle *styl
     RowTable table = {.view = view, .style = style, .all = draws_all(view, style), .before = before};
     if (before)
         table.changes = view_compare(scratch, before, view);
-    buf_printf(out, "%s for %s, %u instructions: ", view->source.kernel, view->source.arch, view->source.code->count);
+    buf_printf(out, "%s for %s, %u %sinstructions: ", view->source.kernel, view->source.arch, view->code.count,
+               view_is_ptx(view) ? "PTX " : "");
     view_print_advice(view, out);
     buf_putc(out, '\n');
     print_sums(view, out);
+    if (view->source.missing)
+        buf_printf(out, "  not its machine code: %s\n", view->source.missing);
     if (before)
         print_before(&table, out);
     print_values(view, out);

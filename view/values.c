@@ -6,7 +6,6 @@
 #include "view/internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static bool writes(SassState state)
 {
@@ -38,7 +37,7 @@ static uint32_t last_write(const View *view, uint32_t reg)
 
 static uint32_t next_read(const View *view, uint32_t reg)
 {
-    for (uint32_t row = view->peak + 1; row < view->source.code->count; row++) {
+    for (uint32_t row = view->peak + 1; row < view->code.count; row++) {
         SassState state = general(view, row, reg);
         if (reads(state))
             return row;
@@ -56,18 +55,6 @@ static bool is_used_in_frame(const View *view, uint32_t reg)
     return false;
 }
 
-/* True if the instruction reads something that is there for the whole launch. */
-static bool is_reload(const SassInstruction *inst)
-{
-    return inst->class == MACHINE_CONSTANT || strncmp(inst->text, "S2R", 3) == 0 || strncmp(inst->text, "CS2R", 4) == 0;
-}
-
-static bool is_arithmetic(const SassInstruction *inst)
-{
-    return inst->class == MACHINE_FP32 || inst->class == MACHINE_INTEGER || inst->class == MACHINE_FP16 ||
-           inst->class == MACHINE_FP64 || inst->class == MACHINE_SFU || inst->class == MACHINE_MOVE;
-}
-
 /* True if the register holds nothing that is needed at some row after 'from', up to 'to'. */
 static bool is_free_between(const View *view, SassFile file, uint32_t reg, uint32_t from, uint32_t to)
 {
@@ -81,7 +68,7 @@ static bool is_free_between(const View *view, SassFile file, uint32_t reg, uint3
  * still needed there. */
 static bool keeps_operands_of(const View *view, ViewFlow *flow, SassFile file, uint32_t from, uint32_t to)
 {
-    for (uint32_t reg = 0; reg < view->source.code->ranges->counts[file]; reg++) {
+    for (uint32_t reg = 0; reg < view->code.ranges->counts[file]; reg++) {
         if (!reads(view_state(view, file, from, reg)))
             continue;
         const uint32_t write = view_reaching_write(flow, file, reg, from);
@@ -112,34 +99,20 @@ static bool is_only_write(const View *view, ViewFlow *flow, const ViewValue *val
 
 static void find_remedy(const View *view, ViewFlow *flow, ViewValue *value)
 {
-    const SassInstruction *by =
-        value->written == MACHINE_NONE ? NULL : &view->source.code->instructions[value->written];
-    const bool knows = view->source.executions != NULL;
-    const double later = value->read == MACHINE_NONE ? 1 : view_executions(view, value->read);
-    const double before = value->written == MACHINE_NONE ? 1 : view_executions(view, value->written);
-    const bool is_plain =
-        by && value->read != MACHINE_NONE && is_only_write(view, flow, value) && value->read > value->written;
+    const ViewRow *rows = view->code.rows;
+    const ViewRemedy remedy = value->written == MACHINE_NONE ? REMEDY_STORE : rows[value->written].remedy;
+    const bool knows = view_is_counted(view);
+    const double later = value->read == MACHINE_NONE ? 1 : rows[value->read].executions;
+    const double before = value->written == MACHINE_NONE ? 1 : rows[value->written].executions;
+    const bool is_plain = remedy != REMEDY_STORE && value->read != MACHINE_NONE && value->read > value->written &&
+                          is_only_write(view, flow, value);
     value->cost = knows ? later : 1;
-    if (is_plain && (is_reload(by) || is_arithmetic(by)) && keeps_operands(view, flow, value->written, value->read)) {
-        value->remedy = is_reload(by) ? REMEDY_RELOAD : REMEDY_RECOMPUTE;
+    if (is_plain && keeps_operands(view, flow, value->written, value->read)) {
+        value->remedy = remedy;
     } else {
         value->remedy = REMEDY_STORE;
         value->cost = (knows ? before + later : 2) * value->width;
     }
-}
-
-/* The PTX register that the instruction at a row writes first. */
-static const char *written_name(const View *view, uint32_t row)
-{
-    const SassMap *map = view->source.map;
-    uint32_t ptx = row == MACHINE_NONE ? MACHINE_NONE : view->source.code->instructions[row].ptx;
-    if (!map || ptx == MACHINE_NONE)
-        return NULL;
-    const Inst *inst = map->lines.insts[ptx];
-    for (unsigned r = 0; r < inst->ref_count; r++)
-        if (ref_writes(&inst->refs[r]))
-            return map->lines.functions[ptx]->regs.data[inst->refs[r].reg].name;
-    return NULL;
 }
 
 /* Cheap ones first; of equals, those that are gone for longer. */
@@ -158,20 +131,20 @@ static int compare_values(const void *a, const void *b)
 }
 
 /* True of R1 where the kernel's first instruction loads it: the ABI's stack pointer, which no source can do without. */
-static bool is_stack_pointer(const ViewValue *value)
+static bool is_stack_pointer(const View *view, const ViewValue *value)
 {
-    return value->reg == 1 && value->written == 0;
+    return !view_is_ptx(view) && value->reg == 1 && value->written == 0;
 }
 
 void view_find_values(Arena *arena, View *view)
 {
     ViewFlow *flow = view_flow_new(arena, view);
     VEC(ViewValue) values = {0};
-    for (uint32_t reg = 0; reg < view->source.code->ranges->counts[FILE_GENERAL]; reg++) {
+    for (uint32_t reg = 0; reg < view->code.ranges->counts[FILE_GENERAL]; reg++) {
         if (is_used_in_frame(view, reg))
             continue;
         ViewValue value = {.reg = reg, .width = 1, .written = last_write(view, reg), .read = next_read(view, reg)};
-        if (is_stack_pointer(&value))
+        if (is_stack_pointer(view, &value))
             continue;
         ViewValue *last = values.count ? &values.data[values.count - 1] : NULL;
         if (last && value.written != MACHINE_NONE && last->written == value.written && last->reg + last->width == reg) {
@@ -182,10 +155,8 @@ void view_find_values(Arena *arena, View *view)
             VEC_PUSH(arena, values, value);
         }
     }
-    for (size_t i = 0; i < values.count; i++) {
+    for (size_t i = 0; i < values.count; i++)
         find_remedy(view, flow, &values.data[i]);
-        values.data[i].name = written_name(view, values.data[i].written);
-    }
     if (values.count)
         qsort(values.data, values.count, sizeof *values.data, compare_values);
     view->values = values.data;

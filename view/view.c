@@ -7,9 +7,9 @@
 static uint32_t find_peak(const View *view)
 {
     uint32_t peak = 0;
-    for (uint32_t row = 1; row < view->source.code->count; row++) {
+    for (uint32_t row = 1; row < view->code.count; row++) {
         unsigned live = view_live(view, row), most = view_live(view, peak);
-        if (live > most || (live == most && view_executions(view, row) > view_executions(view, peak)))
+        if (live > most || (live == most && view->code.rows[row].executions > view->code.rows[peak].executions))
             peak = row;
     }
     return peak;
@@ -25,7 +25,7 @@ static unsigned most_live(const View *view)
 static void find_frame(View *view)
 {
     const unsigned most = most_live(view);
-    const uint32_t count = view->source.code->count;
+    const uint32_t count = view->code.count;
     view->frame[0] = view->frame[1] = view->peak;
     while (view->frame[0] > 0 && view_live(view, view->frame[0] - 1) > most)
         view->frame[0]--;
@@ -37,8 +37,11 @@ static void find_frame(View *view)
 
 static void find_gap(View *view)
 {
-    const SassRanges *ranges = view->source.code->ranges;
-    const unsigned used = ranges->counts[FILE_GENERAL], allocated = view->source.resources->registers;
+    if (view_is_ptx(view)) {
+        view->gap = (ViewGap){.allocated = view->code.registers, .live = view_live(view, view->peak)};
+        return;
+    }
+    const unsigned used = view->code.ranges->counts[FILE_GENERAL], allocated = view->code.registers;
     unsigned live = 0;
     for (uint32_t reg = 0; reg < used; reg++)
         live += view_state(view, FILE_GENERAL, view->peak, reg) != REGISTER_FREE;
@@ -49,8 +52,8 @@ static void find_gap(View *view)
 static void find_occupancy(View *view)
 {
     const ViewSource *source = &view->source;
-    const uint64_t shared = source->resources->shared + source->dynamic_shared;
-    if (!source->sm || !source->block_threads)
+    const uint64_t shared = view->code.shared + source->dynamic_shared;
+    if (!source->sm || !source->block_threads || !view->gap.allocated)
         return;
     view->occupancy = sm_occupancy(source->sm, source->block_threads, view->gap.allocated, shared);
     view->boundary = sm_boundary_below(source->sm, source->block_threads, shared, view->gap.allocated);
@@ -69,10 +72,10 @@ static int compare_loops(const void *a, const void *b)
 /* Branches back; of several to one instruction, the last one. */
 static void find_loops(Arena *arena, View *view)
 {
-    const SassCode *code = view->source.code;
+    const ViewCode *code = &view->code;
     VEC(ViewLoop) loops = {0};
     for (uint32_t row = 0; row < code->count; row++) {
-        const SassInstruction *inst = &code->instructions[row];
+        const ViewRow *inst = &code->rows[row];
         if (inst->flow != MACHINE_BRANCH || inst->target == MACHINE_NONE || inst->target >= row)
             continue;
         size_t l = 0;
@@ -91,22 +94,31 @@ static void find_loops(Arena *arena, View *view)
     view->loop_count = (uint32_t)loops.count;
 }
 
+/* The picture of the PTX that machine code was made from. */
+static const View *make_ptx_view(Arena *arena, const ViewSource *source)
+{
+    ViewSource ptx = *source;
+    const char *error;
+    ptx.code = NULL;
+    ptx.map = NULL;
+    ptx.executions = NULL;
+    return view_make(arena, &ptx, &error);
+}
+
 const View *view_make(Arena *arena, const ViewSource *source, const char **error)
 {
     View *view = ARENA_NEW(arena, View);
-    *error = NULL;
-    if (!source->code->ranges || !source->code->count)
-        *error = "nvdisasm told no life ranges";
-    else if (!source->code->ranges->counts[FILE_GENERAL])
-        *error = "the code uses no registers";
+    view->source = *source;
+    view->code = source->code ? view_machine_code(arena, source, error) : view_ptx_code(arena, source, error);
     if (*error)
         return NULL;
-    view->source = *source;
     view->peak = find_peak(view);
     find_gap(view);
     find_occupancy(view);
     find_frame(view);
     find_loops(arena, view);
     view_find_values(arena, view);
+    if (source->code && source->function)
+        view->ptx = make_ptx_view(arena, source);
     return view;
 }

@@ -1,10 +1,11 @@
-/* view: a kernel's machine code as a picture of its registers, after Nugteren et al., "Analyzing CUDA's Compiler
- * through the Visualization of Decoded GPU Binaries" (SCOPES 2010): for each instruction the state of each register,
- * the most registers that are live at once, the values that are live there without being used, and the registers that
- * must be saved until one more block fits. */
+/* view: a kernel's machine code, or its PTX, as a picture of its registers, after Nugteren et al., "Analyzing CUDA's
+ * Compiler through the Visualization of Decoded GPU Binaries" (SCOPES 2010): for each instruction the state of each
+ * register, the most registers that are live at once, the values that are live there without being used, and the
+ * registers that must be saved until one more block fits. */
 #ifndef PTXOPT_VIEW_H
 #define PTXOPT_VIEW_H
 
+#include "analysis/analysis.h"
 #include "engine/engine.h"
 #include "ir/ir.h"
 #include "sass/sass.h"
@@ -14,12 +15,15 @@
 typedef struct ViewSource {
     const char *kernel, *arch;        /* "sm_90" */
     const char *file;                 /* that the user named */
-    const SassCode *code;             /* with text and life ranges */
-    const SassMap *map;               /* NULL: the input was machine code */
+    const SassCode *code;             /* with text and life ranges; NULL: the picture is that of the PTX */
+    const SassMap *map;               /* NULL: the input was machine code, or 'code' is NULL */
+    Function *function;               /* the kernel in 'module' */
+    const char *missing;              /* PTX only: why the machine code is not shown; NULL: the PTX was asked for */
     const SassPlace *places;          /* of the source, by row, where there is no map; NULL: unknown */
-    const SassExecutions *executions; /* NULL: there was no launch */
+    const SassExecutions *executions; /* of 'code'; NULL: there was no launch */
+    const Profile *profile;           /* of the PTX; NULL: there was no launch */
     const Module *module;             /* NULL: the input was machine code */
-    const Resources *resources;
+    const Resources *resources; /* of 'code' */
     const SmLimits *sm;               /* NULL: unknown */
     unsigned block_threads;           /* 0: unknown */
     uint64_t dynamic_shared;          /* bytes for each block */
@@ -32,13 +36,51 @@ typedef enum ViewRemedy {
     REMEDY_STORE,     /* it has to be kept in memory */
 } ViewRemedy;
 
+/* An instruction. */
+typedef struct ViewRow {
+    const char *text;
+    uint32_t address;   /* of machine code: in bytes from the start of its section; of PTX: its line */
+    uint32_t block;     /* index into ViewCode.blocks */
+    uint32_t target;    /* the row that it jumps to; MACHINE_NONE */
+    SassFlow flow;
+    bool conditional;   /* it may do nothing */
+    bool spills;        /* the assembler added it to keep a register in memory */
+    ViewRemedy remedy;  /* the way to have its result again if its operands are there */
+    uint32_t line;      /* of the PTX that it is or comes from; 0: unknown */
+    const Loc *loc;     /* of that PTX; NULL: none */
+    const char *name;   /* the PTX register that this one writes first; NULL: none, or unknown */
+    double executions;  /* by warps; 0 if they are unknown */
+} ViewRow;
+
+/* The rows in which a PTX value has columns. */
+typedef struct ViewLife {
+    const char *name;     /* its register; NULL: it is an address that machine code loads for an access */
+    SassFile file;
+    uint32_t column, width;
+    uint32_t first, last; /* rows */
+} ViewLife;
+
+/* The instructions of a picture, and the states of registers. In PTX, a column of the first file is 32 bits of values
+ * that take a register in machine code (analysis/lowered/lowered.h), one after the other; predicates have columns of
+ * their own. */
+typedef struct ViewCode {
+    ViewRow *rows;
+    uint32_t count;
+    const SassBlock *blocks;
+    uint32_t block_count;
+    const SassRanges *ranges;
+    const ViewLife *lives; /* PTX only: of all values that have a column */
+    uint32_t life_count;
+    unsigned registers; /* that are allocated to a thread; of PTX: an estimate; 0: unknown */
+    uint64_t shared;    /* bytes of each block, without dynamic ones */
+} ViewCode;
+
 /* A value that is live at the peak and not used there. */
 typedef struct ViewValue {
-    uint32_t reg, width;    /* its first register, and their number */
+    uint32_t reg, width;    /* its first register, or column, and their number */
     uint32_t written, read; /* rows: where it was written last, and is read next, as the text has them; MACHINE_NONE */
     ViewRemedy remedy;
     double cost;            /* executed instructions; without executions, one for each instruction */
-    const char *name;       /* the PTX register; NULL: unknown */
 } ViewValue;
 
 /* A loop, as far as the order of instructions shows it: from the target of a branch to the branch. */
@@ -47,9 +89,9 @@ typedef struct ViewLoop {
     uint32_t depth;       /* 1: outermost */
 } ViewLoop;
 
-/* The registers that are allocated: live + free + reserved. */
+/* The registers that are allocated: live + free + reserved. The last two are 0 if the rows are PTX. */
 typedef struct ViewGap {
-    unsigned allocated; /* to a thread */
+    unsigned allocated; /* to a thread; of PTX: an estimate; 0: unknown */
     unsigned live;      /* at the peak */
     unsigned free;      /* at the peak, below the highest register that is used */
     unsigned reserved;  /* above it */
@@ -57,6 +99,7 @@ typedef struct ViewGap {
 
 typedef struct View {
     ViewSource source;
+    ViewCode code;
     uint32_t peak;            /* row with the most live registers */
     uint32_t frame[2];        /* the first and the last row around it where too many are live for one more block */
     uint32_t frames;          /* such stretches in all */
@@ -68,18 +111,17 @@ typedef struct View {
     uint32_t value_count;
     ViewLoop *loops;          /* an outer one before those inside it */
     uint32_t loop_count;
+    const struct View *ptx;   /* the picture of the PTX of machine code; NULL: it is not known, or cannot be analysed */
 } View;
 
 /* Finds out everything; the picture is in the arena and refers to the source's objects. NULL, with *error, if the code
- * has no text or no life ranges. */
+ * has no text or no life ranges, or if the PTX cannot be analysed. */
 const View *view_make(Arena *arena, const ViewSource *source, const char **error);
 
-/* The line of the PTX that a row comes from; 0: unknown. */
-uint32_t view_ptx_line(const View *view, uint32_t row);
 /* The place in the CUDA source, "k.cu:12", in the arena; NULL: unknown. */
 const char *view_place(Arena *arena, const View *view, uint32_t row);
-/* Executions of a row by warps; 0 if they are unknown. */
-double view_executions(const View *view, uint32_t row);
+/* True if the numbers of executions are known. */
+bool view_is_counted(const View *view);
 
 /* One sentence about what to do, without a line end. */
 void view_print_advice(const View *view, Buf *out);
@@ -134,6 +176,7 @@ typedef struct ViewRequest {
     const char *launch;      /* a file; NULL: nothing is counted */
     unsigned block[3];       /* zeros: as the module or the launch says */
     uint64_t dynamic_shared; /* bytes */
+    bool ptx;                /* the PTX is shown, not its machine code */
     RunSetting run;          /* its path is ignored */
 } ViewRequest;
 

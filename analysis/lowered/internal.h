@@ -56,7 +56,6 @@ void reads_resolve(Lowering *lowering, RegId reg, unsigned depth);
 void reads_add(Lowering *lowering, RegId reg);
 /* A copy of 'reads' in the arena. */
 RegId *reads_take(Lowering *lowering, uint16_t *count);
-
 /* Moves 'insts' to the block. */
 void insts_take(Lowering *lowering, LoweredBlock *block);
 

@@ -111,14 +111,6 @@ static LoweredInst inst_lower(Lowering *lowering, Inst *inst)
     return lowered;
 }
 
-void insts_take(Lowering *lowering, LoweredBlock *block)
-{
-    block->insts = lowering->insts.data;
-    block->count = (uint32_t)lowering->insts.count;
-    lowering->insts.data = NULL;
-    lowering->insts.count = lowering->insts.capacity = 0;
-}
-
 static void block_lower(Lowering *lowering, Block *block)
 {
     LoweredBlock *lowered = &lowering->out->blocks[block->id];

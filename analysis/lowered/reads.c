@@ -1,4 +1,5 @@
-/* The registers that machine code reads instead of those that the body reads, while an instruction is lowered. */
+/* The lists that are filled while a block is lowered: the registers that machine code reads instead of those that the
+ * body reads, and instructions. */
 #include "analysis/lowered/internal.h"
 
 enum { FUSED_DEPTH = 3 }; /* instructions that one operand may represent */
@@ -43,4 +44,12 @@ RegId *reads_take(Lowering *lowering, uint16_t *count)
     for (unsigned i = 0; i < lowering->read_count; i++)
         reads[i] = lowering->reads[i];
     return reads;
+}
+
+void insts_take(Lowering *lowering, LoweredBlock *block)
+{
+    block->insts = lowering->insts.data;
+    block->count = (uint32_t)lowering->insts.count;
+    lowering->insts.data = NULL;
+    lowering->insts.count = lowering->insts.capacity = 0;
 }

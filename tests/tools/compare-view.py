@@ -65,7 +65,9 @@ def view_page(source, kernel):
 
 
 def files_of(general, others, counts):
-    """The states of each file, by the page's two strings."""
+    """The states of each file, by the page's two strings, where a number after a state repeats it."""
+    general, others = (re.sub(r"(\D)(\d+)", lambda run: run.group(1) * int(run.group(2)), states)
+                       for states in (general, others))
     files, begin = [general.ljust(counts[0])], 0
     for count in counts[1:]:
         files.append(others[begin:begin + count].ljust(count))

@@ -13,16 +13,14 @@
 /* A picture that has nothing but instructions, one for each line of the text. */
 static View *view_of(Arena *arena, const char *lines)
 {
-    VEC(SassInstruction) list = {0};
+    VEC(ViewRow) list = {0};
     for (const char *at = lines; *at; at += strspn(at, "\n")) {
         const size_t length = strcspn(at, "\n");
-        VEC_PUSH(arena, list, ((SassInstruction){.text = arena_strndup(arena, at, length)}));
+        VEC_PUSH(arena, list, ((ViewRow){.text = arena_strndup(arena, at, length)}));
         at += length;
     }
-    SassCode *code = ARENA_NEW(arena, SassCode);
     View *view = ARENA_NEW(arena, View);
-    *code = (SassCode){.instructions = list.data, .count = (uint32_t)list.count};
-    view->source.code = code;
+    view->code = (ViewCode){.rows = list.data, .count = (uint32_t)list.count};
     return view;
 }
 
@@ -32,10 +30,10 @@ static const char *letters(Arena *arena, const ViewChanges *changes, const View 
     static const char drawn[] = {[CHANGE_NONE] = '=',  [CHANGE_MOVED] = 'm',  [CHANGE_AGAIN] = '+',
                                  [CHANGE_NEW] = '*',   [CHANGE_MERGED] = '&', [CHANGE_REMOVED] = '-'};
     Buf text = {0};
-    for (uint32_t row = 0; row < before->source.code->count; row++)
+    for (uint32_t row = 0; row < before->code.count; row++)
         buf_putc(&text, drawn[changes->kinds[0][row]]);
     buf_putc(&text, '/');
-    for (uint32_t row = 0; row < after->source.code->count; row++)
+    for (uint32_t row = 0; row < after->code.count; row++)
         buf_putc(&text, drawn[changes->kinds[1][row]]);
     return buf_take(arena, &text);
 }
@@ -96,7 +94,7 @@ static void test_subsequence(void **state)
 
 static bool same_text(const View *one, uint32_t a, const View *other, uint32_t b)
 {
-    return strcmp(one->source.code->instructions[a].text, other->source.code->instructions[b].text) == 0;
+    return strcmp(one->code.rows[a].text, other->code.rows[b].text) == 0;
 }
 
 /* The greatest number of instructions that can be aligned. */
@@ -104,7 +102,7 @@ static uint32_t longest(const View *one, const View *other)
 {
     enum { MOST = 40 };
     uint32_t lengths[MOST + 1][MOST + 1] = {{0}};
-    const uint32_t height = one->source.code->count, width = other->source.code->count;
+    const uint32_t height = one->code.count, width = other->code.count;
     for (uint32_t i = 1; i <= height; i++)
         for (uint32_t j = 1; j <= width; j++) {
             lengths[i][j] = lengths[i - 1][j] > lengths[i][j - 1] ? lengths[i - 1][j] : lengths[i][j - 1];
@@ -121,11 +119,11 @@ static void check_rules(const View *before, const View *after, const ViewChanges
     const View *const sides[2] = {before, after};
     uint32_t last = 0, kept = 0;
     for (unsigned s = 0; s < 2; s++)
-        for (uint32_t row = 0; row < sides[s]->source.code->count; row++) {
+        for (uint32_t row = 0; row < sides[s]->code.count; row++) {
             const uint32_t partner = changes->partners[s][row];
             const ViewChange kind = (ViewChange)changes->kinds[s][row];
             bool there = false;
-            for (uint32_t other = 0; other < sides[!s]->source.code->count; other++)
+            for (uint32_t other = 0; other < sides[!s]->code.count; other++)
                 there |= same_text(sides[s], row, sides[!s], other);
             if (partner == MACHINE_NONE) {
                 assert_int_equal(kind, s ? there ? CHANGE_AGAIN : CHANGE_NEW
@@ -210,9 +208,9 @@ static void test_long(void **state)
 static const View *ranged_view(Arena *arena, const char *const *lines, uint32_t count, uint32_t registers,
                                const uint32_t *begins, uint32_t block_count, const uint32_t *back)
 {
-    SassCode *code = ARENA_NEW(arena, SassCode);
     SassRanges *ranges = ARENA_NEW(arena, SassRanges);
     Resources *resources = ARENA_NEW(arena, Resources);
+    SassCode *code = ARENA_NEW(arena, SassCode);
     *code = (SassCode){.count = count, .block_count = block_count, .ranges = ranges};
     code->instructions = ARENA_ARRAY(arena, SassInstruction, count);
     code->blocks = ARENA_ARRAY(arena, SassBlock, block_count);
