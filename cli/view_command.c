@@ -78,6 +78,7 @@ int main_view(Arena *arena, int argc, char **argv)
     OptionsOutcome outcome = view_options_parse(arena, argc, argv, &options, &error);
     if (outcome == OPTIONS_RUN && options.report)
         return view_report(&options);
+    options.request.tries = true;
     return outcome == OPTIONS_RUN ? (int)view_file(&options)
                                   : command_finish(outcome, "view", view_options_help(arena), error);
 }

@@ -1,6 +1,8 @@
 /* The sentences that a person needs. */
 #include "view/internal.h"
 
+#include <inttypes.h>
+
 const char *view_remedy_name(ViewRemedy remedy)
 {
     static const char *const names[] = {[REMEDY_RELOAD] = "read again",
@@ -57,21 +59,36 @@ void view_print_value(const View *view, const ViewValue *value, Buf *out)
     arena_free(scratch);
 }
 
-static void print_first_value(const View *view, Buf *out)
+/* The cheapest values that have as many registers together as have to go. */
+static void print_first_values(const View *view, unsigned less, Buf *out)
 {
-    static const char *const words[] = {
-        [REMEDY_RELOAD] = "is not used there and can be read again by one instruction",
-        [REMEDY_RECOMPUTE] = "is not used there and can be computed again by one instruction",
-        [REMEDY_STORE] = "is the cheapest value to keep in memory meanwhile",
-    };
-    const ViewValue *value = view->values;
-    if (!view->value_count) {
+    enum { MOST_NAMED = 4 };
+    static const char *const ways[] = {[REMEDY_RELOAD] = "by reading it again",
+                                       [REMEDY_RECOMPUTE] = "by computing it again",
+                                       [REMEDY_STORE] = "by keeping it in memory"};
+    unsigned found = 0;
+    if (!view->value_count)
         buf_puts(out, "; every value that is live there is used there");
-        return;
+    for (uint32_t v = 0; v < view->value_count && v < MOST_NAMED && found < less; v++) {
+        buf_puts(out, v ? ", " : "; first do without ");
+        view_print_value(view, &view->values[v], out);
+        buf_printf(out, " %s", ways[view->values[v].remedy]);
+        found += view->values[v].width;
     }
-    buf_puts(out, "; ");
-    view_print_value(view, value, out);
-    buf_printf(out, " %s", words[value->remedy]);
+}
+
+/* The result of the trial: true if nothing else has to be done for the blocks. */
+static bool print_trial(const View *view, Buf *out)
+{
+    const ViewTrial *trial = &view->trial;
+    if (!trial->cap || trial->registers > view->boundary)
+        return false;
+    buf_printf(out, "; under .maxnreg %u the assembler ", trial->cap);
+    if (trial->spilled)
+        buf_printf(out, "spills %" PRIu64 " bytes", trial->spilled);
+    else
+        buf_puts(out, "does without them and spills nothing");
+    return !trial->spilled;
 }
 
 static void print_frames(const View *view, Buf *out)
@@ -100,6 +117,7 @@ void view_print_advice(const View *view, Buf *out)
         print_frames(view, out);
         buf_printf(out, " allow%s %u more block%s (%u instead of %u)", less == 1 ? "s" : "", more, plural(more),
                    view->beyond.blocks, view->occupancy.blocks);
-        print_first_value(view, out);
+        if (!print_trial(view, out))
+            print_first_values(view, less, out);
     }
 }

@@ -101,10 +101,10 @@ static json_t *rows_json(const View *view, Arena *scratch, bool texts)
     return rows;
 }
 
-/* The meaning of each machine instruction's control word. */
-static json_t *control_json(const View *view)
+/* Sets "controls", the meanings of machine instructions' control words, and "control", which of them each row has. */
+static void set_control(const View *view, json_t *side)
 {
-    json_t *all = json_array();
+    json_t *rows = json_array(), *texts = json_array(), *numbers = json_object();
     for (uint32_t row = 0; view->source.code && row < view->code.count; row++) {
         const SassInstruction *inst = &view->source.code->instructions[row];
         Buf text = {0};
@@ -116,10 +116,16 @@ static json_t *control_json(const View *view)
             buf_printf(&text, ", sets scoreboard %u when written", inst->write_barrier);
         if (inst->read_barrier < 6)
             buf_printf(&text, ", sets scoreboard %u when read", inst->read_barrier);
-        json_array_append_new(all, json_text(buf_text(&text)));
+        if (!json_object_get(numbers, buf_text(&text))) {
+            json_object_set_new(numbers, buf_text(&text), json_integer((json_int_t)json_array_size(texts)));
+            json_array_append_new(texts, json_text(buf_text(&text)));
+        }
+        json_array_append(rows, json_object_get(numbers, buf_text(&text)));
         buf_free(&text);
     }
-    return all;
+    json_decref(numbers);
+    json_object_set_new(side, "controls", texts);
+    json_object_set_new(side, "control", rows);
 }
 
 static json_t *targets_json(const View *view)
@@ -246,7 +252,7 @@ static json_t *side_json(const View *view)
                         json_integer((json_int_t)(view->code.shared + view->source.dynamic_shared)));
     json_object_set_new(side, "counted", json_boolean(view_is_counted(view)));
     json_object_set_new(side, "missing", json_text(view->source.missing ? view->source.missing : ""));
-    json_object_set_new(side, "control", control_json(view));
+    set_control(view, side);
     json_object_set_new(side, "spills", spills_json(view));
     json_object_set_new(side, "values", values_json(view));
     set_ptx(view, scratch, side);

@@ -361,6 +361,22 @@ static void prepare(ViewSide *side, Arena *arena, const ViewRequest *request, co
     side->source.file = path;
 }
 
+/* Assembles the kernel with a cap at the boundary, below which caps have no effect. */
+static ViewTrial try_cap(ViewSide *side)
+{
+    const View *view = side->view;
+    Tuning tuning = side->source.function->tuning;
+    const FunctionForm form = {.function = side->source.function, .tuning = &tuning};
+    Figures figures;
+    if (view->boundary < LOWEST_CAP)
+        return (ViewTrial){0};
+    tuning.maxnreg = view->boundary;
+    const Judge *judge = &side->run.judge.judge;
+    if (!judge->measure(judge->context, &form, &figures))
+        return (ViewTrial){0};
+    return (ViewTrial){view->boundary, figures.registers, figures_spills(&figures)};
+}
+
 /* Makes the picture of the source that has been read. */
 static bool make_view(ViewSide *side, Arena *arena)
 {
@@ -373,6 +389,8 @@ static bool make_view(ViewSide *side, Arena *arena)
         return false;
     set_launch(side, arena);
     side->view = view_make(arena, &side->source, &error);
+    if (side->view && side->request->tries && side->source.map && side->view->boundary)
+        side->view->trial = try_cap(side);
     return side->view ? true : fail(side, path, error);
 }
 

@@ -22,13 +22,13 @@ static SassState general(const View *view, uint32_t row, uint32_t reg)
     return view_state(view, FILE_GENERAL, row, reg);
 }
 
-/* The last row above where the register is written; MACHINE_NONE if it is free before that. */
+/* The last row above where the register is written; MACHINE_NONE if it is free before that, or if a call writes it. */
 static uint32_t last_write(const View *view, uint32_t reg)
 {
     for (uint32_t row = view->peak; row-- > 0;) {
         SassState state = general(view, row, reg);
         if (writes(state))
-            return row;
+            return view->code.rows[row].flow == MACHINE_CALL ? MACHINE_NONE : row;
         if (state == REGISTER_FREE)
             break;
     }

@@ -105,7 +105,7 @@ static const View *make_ptx_view(Arena *arena, const ViewSource *source)
     return view_make(arena, &ptx, &error);
 }
 
-const View *view_make(Arena *arena, const ViewSource *source, const char **error)
+View *view_make(Arena *arena, const ViewSource *source, const char **error)
 {
     View *view = ARENA_NEW(arena, View);
     view->source = *source;

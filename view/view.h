@@ -97,6 +97,13 @@ typedef struct ViewGap {
     unsigned reserved;  /* above it */
 } ViewGap;
 
+/* The kernel as the assembler makes it under a cap. */
+typedef struct ViewTrial {
+    unsigned cap;       /* .maxnreg; 0: there was no trial, or it failed */
+    unsigned registers;
+    uint64_t spilled;   /* bytes of loads and stores */
+} ViewTrial;
+
 typedef struct View {
     ViewSource source;
     ViewCode code;
@@ -107,6 +114,7 @@ typedef struct View {
     Occupancy occupancy;      /* blocks is 0: unknown */
     unsigned boundary;        /* registers at which one more block fits; 0: fewer registers gain no block */
     Occupancy beyond;         /* at the boundary */
+    ViewTrial trial;          /* with a cap at the boundary */
     ViewValue *values;        /* by cost */
     uint32_t value_count;
     ViewLoop *loops;          /* an outer one before those inside it */
@@ -116,7 +124,7 @@ typedef struct View {
 
 /* Finds out everything; the picture is in the arena and refers to the source's objects. NULL, with *error, if the code
  * has no text or no life ranges, or if the PTX cannot be analysed. */
-const View *view_make(Arena *arena, const ViewSource *source, const char **error);
+View *view_make(Arena *arena, const ViewSource *source, const char **error);
 
 /* The place in the CUDA source, "k.cu:12", in the arena; NULL: unknown. */
 const char *view_place(Arena *arena, const View *view, uint32_t row);
@@ -177,6 +185,7 @@ typedef struct ViewRequest {
     unsigned block[3];       /* zeros: as the module or the launch says */
     uint64_t dynamic_shared; /* bytes */
     bool ptx;                /* the PTX is shown, not its machine code */
+    bool tries;              /* the PTX is also assembled with a cap at which one more block fits */
     RunSetting run;          /* its path is ignored */
 } ViewRequest;
 
@@ -186,7 +195,7 @@ typedef struct ViewSide {
     Options options;
     Run run;
     ViewSource source;
-    const View *view;
+    View *view;
 } ViewSide;
 
 /* Reads PTX, a cubin, or a file with device code in it, and makes the picture of the kernel that is asked

@@ -100,8 +100,7 @@ refuses "a launch of another kernel" 1 "launch" -launch corpus/mriq/mriq.launch.
 refuses "no file" 2 "expected one file"
 refuses "two files" 2 "expected one file" "$kernel" "$kernel"
 refuses "an odd block" 2 "-block 16x16" -block 16x16 "$kernel"
-refuses "no assembler" 1 "no assembler" -assembler none "$kernel"
-PTXOPT_NVDISASM=/nope refuses "no nvdisasm" 1 "/nope cannot be run" "$kernel"
+PTXOPT_NVDISASM=/nope refuses "no nvdisasm" 1 "/nope cannot be run" "$work/k.cubin"
 # An empty library in the place of libdw's, which is loaded only when a line table is read. Its path must have no colon.
 libraries="$(mktemp -d)"
 trap 'rm -rf "$libraries"' EXIT
