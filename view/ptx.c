@@ -253,7 +253,7 @@ static void add_states(Ptx *ptx, const SassBlock *blocks)
     LiveValues live = {.set = regset_new(ptx->scratch, ptx->lowered->reg_count + 1)};
     for (size_t b = 0; b < ptx->body->blocks.count; b++)
         if (!ptx->lowered->blocks[b].merged)
-                        add_region(ptx, &live, &ptx->lowered->blocks[b], blocks);
+            add_region(ptx, &live, &ptx->lowered->blocks[b], blocks);
 }
 
 static const ViewLife *make_lives(const Ptx *ptx, uint32_t *count)

@@ -250,7 +250,9 @@ static bool find_last(Edges *e)
         return edges_refuse(e, NULL, REFUSAL_EDGES_NONE);
     for (Inst *inst = e->last->first; inst && !e->effect; inst = inst->next)
         e->effect = has_effect(inst) ? inst : NULL;
-    return loop_of(e->loops, e->last) ? edges_refuse(e, e->effect, REFUSAL_EDGES_LOOP) : true;
+    if (!loop_of(e->loops, e->last))
+        return true;
+    return edges_refuse(e, e->effect, e->effect ? REFUSAL_EDGES_LOOP : REFUSAL_EDGES_NONE);
 }
 
 /* Whether control comes to the instruction of the block before the first effect. */
