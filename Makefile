@@ -296,7 +296,7 @@ $(UNIT_TESTS): $(OUT)/tests/%: $(OUT)/tests/unit/%.o $(OUT)/libptxopt.a
 # The helpers of the test suites.
 TOOLS := $(addprefix $(OUT)/tests/,coarsen-check registers-check registers-probe registers-needed miscompile \
     roundtrip instruction-reference option-reference machine-code reuse-check jam-check row-check stage-check \
-    count-check work-check)
+    count-check work-check pattern-check)
 $(OUT)/tests/coarsen-check $(OUT)/tests/registers-check $(OUT)/tests/reuse-check $(OUT)/tests/work-check: \
     $(OUT)/tests/tools/random_kernel.o $(OUT)/tests/tools/random_walk.o
 $(OUT)/tests/reuse-check $(OUT)/tests/work-check: $(OUT)/tests/tools/reuse_kernel.o $(OUT)/tests/tools/loop_kernel.o
@@ -305,6 +305,8 @@ $(OUT)/tests/work-check: $(OUT)/tests/tools/stage_kernel.o
 $(OUT)/tests/row-check: $(OUT)/tests/tools/row_kernel.o
 $(OUT)/tests/stage-check: $(OUT)/tests/tools/stage_kernel.o $(OUT)/tests/tools/nest_kernel.o
 $(OUT)/tests/count-check: $(OUT)/tests/tools/count_kernel.o
+$(OUT)/tests/pattern-check: $(addprefix $(OUT)/tests/tools/,pattern_trace.o stage_kernel.o nest_kernel.o \
+    row_kernel.o random_kernel.o random_walk.o)
 $(TOOLS): $(OUT)/tests/%: $(OUT)/tests/tools/%.o $(OUT)/libptxopt.a
 	$(link)
 

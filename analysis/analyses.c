@@ -17,6 +17,7 @@ struct Analyses {
     const Values *values;
     const Liveness *liveness;
     const Affine *affine;
+    const Patterns *patterns;
     const MemoryModel *memory;
     const Variance *variance[VARIANCE_ANY + 1];
 };
@@ -74,6 +75,7 @@ void analyses_invalidate(Analyses *analyses, unsigned change)
         analyses->values = NULL;
         analyses->liveness = NULL;
         analyses->affine = NULL;
+        analyses->patterns = NULL;
         analyses->memory = NULL;
         for (unsigned i = 0; i <= VARIANCE_ANY; i++)
             analyses->variance[i] = NULL;
@@ -109,6 +111,21 @@ const Liveness *analyses_liveness(Analyses *analyses)
 const Affine *analyses_affine(Analyses *analyses)
 {
     CACHED(affine, LAYER_VALUES, affine_compute(arena, analyses->body, analyses_dominance(analyses)));
+}
+
+static Patterns *find_patterns(Analyses *analyses, Arena *arena)
+{
+    const PatternRequest request = {.body = analyses->body,
+                                    .dominance = analyses_dominance(analyses),
+                                    .loops = analyses_loops(analyses),
+                                    .values = analyses_values(analyses),
+                                    .affine = analyses_affine(analyses)};
+    return patterns_compute(arena, &request);
+}
+
+const Patterns *analyses_patterns(Analyses *analyses)
+{
+    CACHED(patterns, LAYER_VALUES, find_patterns(analyses, arena));
 }
 
 const MemoryModel *analyses_memory(Analyses *analyses)

@@ -56,6 +56,11 @@ static inline Block *value_use_block(const ValueUse *use)
 {
     return use->inst ? use->block : use->block->phis.data[use->index].args.data[use->arg].pred;
 }
+/* Whether the threads of a block read the same from the special register. */
+bool sreg_is_common(const Sreg *sreg);
+/* Whether the instruction only computes: it can be executed by any thread, anywhere and any number of times. */
+bool inst_is_computation(const Inst *inst);
+
 /* NULL: a phi, or undefined. */
 static inline Inst *value_inst(const Values *values, RegId reg) { return values->defs[reg].inst; }
 

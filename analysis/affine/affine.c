@@ -441,3 +441,12 @@ void affine_print(const Affine *affine, const AffineForm *form, Buf *out)
     const char *minus = form->term_count ? " - " : "-", *plus = form->term_count ? " + " : "";
     buf_printf(out, "%s%llu", form->constant < 0 ? minus : plus, (unsigned long long)magnitude);
 }
+
+bool access_is_global(const Affine *affine, const Inst *inst, const Access *access)
+{
+    AffineAddress address;
+    if (access->space == SPACE_GLOBAL)
+        return true;
+    affine_of_address(affine, inst, access->address, &address);
+    return access->space == SPACE_NONE && address.form.bits == 64 && affine_space(&address.form) == SPACE_GLOBAL;
+}

@@ -98,6 +98,8 @@ bool affine_base_equal(const AffineTerm *a, const AffineTerm *b);
 const Variable *affine_object(const AffineForm *form);
 /* The state space that a generic address with this form lies in; SPACE_NONE: unknown. */
 Space affine_space(const AffineForm *form);
+/* Whether the access is to global memory: by its state space, or by its address. */
+bool access_is_global(const Affine *affine, const Inst *inst, const Access *access);
 
 typedef enum Alias {
     ALIAS_UNKNOWN,

@@ -24,15 +24,6 @@ bool inst_is_ordered(const Inst *inst)
            inst_has(inst, MOD_SYS) || inst_has(inst, MOD_CLUSTER) || inst_has(inst, MOD_MMIO);
 }
 
-bool access_is_global(const Affine *affine, const Inst *inst, const Access *access)
-{
-    AffineAddress address;
-    if (access->space == SPACE_GLOBAL)
-        return true;
-    affine_of_address(affine, inst, access->address, &address);
-    return access->space == SPACE_NONE && address.form.bits == 64 && affine_space(&address.form) == SPACE_GLOBAL;
-}
-
 typedef struct Results {
     Arena *scratch;
     BitSet seen;

@@ -26,8 +26,6 @@ typedef enum AtomicKind {
 
 /* Whether the access orders others, or is one that the whole system sees. */
 bool inst_is_ordered(const Inst *inst);
-/* Whether the access is to global memory: by its state space, or by its address. */
-bool access_is_global(const Affine *affine, const Inst *inst, const Access *access);
 /* Decodes an instruction that is an atomic operation (ACCESS_ATOMIC). 'out' is set for updates only. */
 AtomicKind atomic_update(const Body *body, const Values *values, Inst *inst, AtomicUpdate *out);
 /* Whether the two may be executed in any order on the same address, whichever it is. */

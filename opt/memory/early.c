@@ -1,18 +1,5 @@
 #include "opt/memory/early.h"
 
-bool inst_is_computation(const Inst *inst)
-{
-    const Sreg *sreg = inst_sreg(inst);
-    return inst_is_plain(inst) && !inst_is_terminator(inst) && !inst->pragma && inst->sync == SYNC_NONE &&
-           !(inst->effects & ~(unsigned)(EFFECT_PURE | EFFECT_THREAD)) &&
-           !(sreg && sreg->dependence == SREG_VOLATILE);
-}
-
-bool sreg_is_common(const Sreg *sreg)
-{
-    return sreg->dependence == SREG_BLOCK || sreg->dependence == SREG_LAUNCH || sreg->dependence == SREG_CONSTANT;
-}
-
 /* Loads of the kernel's parameters give the same anywhere. */
 static bool can_move(const Inst *inst)
 {

@@ -13,10 +13,6 @@ typedef struct EarlyPlace {
     const Dominance *dominance; /* NULL: nothing has been computed at the place */
 } EarlyPlace;
 
-/* Whether the threads of a block read the same from the special register. */
-bool sreg_is_common(const Sreg *sreg);
-/* Whether the instruction only computes: it can be executed by any thread, anywhere and any number of times. */
-bool inst_is_computation(const Inst *inst);
 /* Whether instructions that do not depend on the path to the place can compute the register's value there. */
 bool value_is_early(const EarlyPlace *place, RegId reg);
 /* Whether the threads of a block have the value in common, and can compute it where the kernel begins. */
