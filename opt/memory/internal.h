@@ -23,9 +23,8 @@ typedef struct Pattern {
     uint8_t unknown;   /* those whose slope is unknown */
     int64_t slope[INDEX_COUNT]; /* what it grows by with the index, where arithmetic does not wrap: this decides what
                                  * pays, never what is right */
-    bool is_scaled;             /* unknown ones are 'scaled' times 'scale', a value that the block has in common; */
+    bool is_scaled;             /* unknown ones are 'scaled' times something that the block has in common; */
     bool is_mixed;              /* or there are others */
-    RegId scale;
     int64_t scaled[INDEX_COUNT];
 } Pattern;
 

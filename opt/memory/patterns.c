@@ -1,8 +1,8 @@
-/* How addresses depend on the thread's indices and on the round of a loop.
- *
- * Section 3.2 of the paper needs this to tell whether an access is coalesced, and 3.4 to tell which threads share what
- * it reads. */
+/* The values of a loop that can be computed for another thread and another round, and the indices that they depend on.
+ * This decides what can be staged. Their slopes, which decide what pays, come from analysis/patterns/. */
 #include "opt/memory/internal.h"
+
+#include <string.h>
 
 static const Pattern constant_pattern = {.is_resolved = true};
 
@@ -18,73 +18,6 @@ static bool is_common(const Staging *s, RegId reg)
     return is_outside(s, reg) && !variance_reg(s->variance, reg);
 }
 
-static void scale_add(Pattern *sum, RegId scale, const int64_t *scaled, uint64_t factor)
-{
-    sum->is_mixed |= sum->is_scaled && sum->scale != scale;
-    sum->is_scaled = true;
-    sum->scale = scale;
-    for (unsigned i = 0; i < INDEX_COUNT; i++)
-        sum->scaled[i] = (int64_t)((uint64_t)sum->scaled[i] + (uint64_t)scaled[i] * factor);
-}
-
-static void pattern_add(Pattern *sum, const Pattern *term, uint64_t factor)
-{
-    sum->unknown |= term->unknown;
-    sum->is_mixed |= term->is_mixed;
-    if (term->is_scaled)
-        scale_add(sum, term->scale, term->scaled, factor);
-    for (unsigned i = 0; i < INDEX_COUNT; i++)
-        sum->slope[i] = (int64_t)((uint64_t)sum->slope[i] + (uint64_t)term->slope[i] * factor);
-}
-
-static uint64_t extended(uint64_t factor, unsigned bits)
-{
-    return bits == 64 ? factor : (uint64_t)(int64_t)(int32_t)factor;
-}
-
-/* Adds a product: of a value that the block has in common, it is a multiple. False if a factor is not a register. */
-static bool add_product(const Staging *s, RegId a, RegId b, Pattern *out)
-{
-    if (a == REG_NONE || b == REG_NONE)
-        return false;
-    const bool swaps = s->patterns[a].depends == 0;
-    const Pattern *factor = &s->patterns[swaps ? b : a], *other = &s->patterns[swaps ? a : b];
-    out->unknown |= factor->depends | other->depends;
-    out->is_mixed |= other->depends || factor->unknown;
-    if (!other->depends && factor->depends)
-        scale_add(out, swaps ? a : b, factor->slope, 1);
-    return true;
-}
-
-/* The slopes of a sum of products; false if it is not one. */
-static bool find_slopes(const Staging *s, const Inst *inst, Pattern *out)
-{
-    const Affine *affine = analyses_affine(s->analyses);
-    Computation c;
-    Bounds bounds[COMPUTE_SOURCES];
-    ComputedSum sum;
-    if (!computation_of(s->body, inst, &c))
-        return false;
-    for (unsigned i = 0; i < c.source_count; i++)
-        bounds[i] = c.sources[i].is_constant        ? bounds_point(c.sources[i].bits, c.sources[i].constant)
-                    : c.sources[i].reg == REG_NONE ? bounds_any(c.sources[i].bits)
-                                                   : affine_reg_bounds(affine, c.sources[i].reg);
-    if (c.op == COMPUTE_SELECT && c.sources[0].reg != REG_NONE) {
-        /* Threads beyond the edge take another one's place (opt/edges/edges.c): the others' slope counts. */
-        pattern_add(out, &s->patterns[c.sources[0].reg], 1);
-        return true;
-    }
-    if ((c.bits != 32 && c.bits != 64) || !computation_sum(&c, bounds, &sum))
-        return false;
-    for (unsigned t = 0; t < sum.term_count; t++) {
-        const ComputeSource *source = &c.sources[sum.terms[t].source];
-        if (source->reg == REG_NONE)
-            return false;
-        pattern_add(out, &s->patterns[source->reg], extended(sum.terms[t].factor, sum.bits));
-    }
-    return !sum.has_product || add_product(s, c.sources[sum.factors[0]].reg, c.sources[sum.factors[1]].reg, out);
-}
-
 static Pattern computed_pattern(const Staging *s, const Inst *inst)
 {
     Pattern pattern = {.is_resolved = true};
@@ -94,10 +27,6 @@ static Pattern computed_pattern(const Staging *s, const Inst *inst)
             continue;
         pattern.is_resolved &= s->patterns[ref->reg].is_resolved;
         pattern.depends |= s->patterns[ref->reg].depends;
-    }
-    if (!find_slopes(s, inst, &pattern)) {
-        Pattern unknown = {.is_resolved = pattern.is_resolved, .depends = pattern.depends, .unknown = pattern.depends};
-        return unknown;
     }
     return pattern;
 }
@@ -111,7 +40,6 @@ static Pattern inst_pattern(const Staging *s, const Inst *inst)
         return (Pattern){0};
     if (index != INDEX_COUNT) {
         pattern.depends = (uint8_t)(1 << index);
-        pattern.slope[index] = 1;
         return pattern;
     }
     return sreg && !sreg_is_common(sreg) ? (Pattern){0} : computed_pattern(s, inst);
@@ -155,23 +83,81 @@ static Pattern phi_pattern(const Staging *s, const Block *block, size_t p)
         return constant_pattern;
     if (block != s->loop->header || !find_induction(s, p))
         return (Pattern){0};
-    const AffineForm *step = &s->inductions[p].step;
     Pattern pattern = s->patterns[loop_start(s->loop, &block->phis.data[p])];
     pattern.depends |= 1 << INDEX_ROUND;
-    pattern.slope[INDEX_ROUND] = step->constant;
-    pattern.unknown |= step->term_count ? 1 << INDEX_ROUND : 0;
     return pattern;
 }
 
-static void block_patterns(Staging *s, const Block *block)
+/* The greatest number that divides a sum; with the sign of its first term. */
+static int64_t content(const PatternSum *sum)
+{
+    uint64_t common = sum->constant < 0 ? -(uint64_t)sum->constant : (uint64_t)sum->constant;
+    for (unsigned t = 0; t < sum->term_count; t++) {
+        const int64_t coefficient = sum->terms[t].coefficient;
+        uint64_t other = coefficient < 0 ? -(uint64_t)coefficient : (uint64_t)coefficient;
+        while (other) {
+            const uint64_t rest = common % other;
+            common = other;
+            other = rest;
+        }
+    }
+    return sum->term_count && sum->terms[0].coefficient < 0 ? -(int64_t)common : (int64_t)common;
+}
+
+/* Whether the two are multiples of the same sum. */
+static bool is_proportional(const PatternSum *a, const PatternSum *b)
+{
+    const int64_t by_a = content(a), by_b = content(b);
+    if (a->term_count != b->term_count || a->constant / by_a != b->constant / by_b)
+        return false;
+    for (unsigned t = 0; t < a->term_count; t++)
+        if (memcmp(a->terms[t].factors, b->terms[t].factors, sizeof a->terms[t].factors) ||
+            a->terms[t].coefficient / by_a != b->terms[t].coefficient / by_b)
+            return false;
+    return true;
+}
+
+/* Sets the slopes of the register in the indices that it depends on. */
+static void set_slopes(const Staging *s, RegId reg, Pattern *pattern)
+{
+    const Patterns *known = analyses_patterns(s->analyses);
+    PatternSum scale = {.known = false};
+    for (unsigned i = 0; i < INDEX_COUNT; i++) {
+        const unsigned index = i == INDEX_ROUND ? PATTERN_LOOPS + s->loop->index : PATTERN_X + i;
+        PatternSum slope;
+        if (!(pattern->depends >> i & 1))
+            continue;
+        const bool found = pattern_slope(s->scratch, known, &known->sums[reg], s->loop->header, index, &slope);
+        if (found && pattern_is_number(&slope)) {
+            pattern->slope[i] = slope.constant;
+            continue;
+        }
+        pattern->unknown |= (uint8_t)(1 << i);
+        pattern->is_mixed |= !found || (scale.known && !is_proportional(&scale, &slope));
+        if (!found)
+            continue;
+        pattern->is_scaled = true;
+        pattern->scaled[i] = content(&slope);
+        scale = slope;
+    }
+}
+
+static void set_pattern(const Staging *s, RegId reg, Pattern pattern)
+{
+    if (pattern.depends)
+        set_slopes(s, reg, &pattern);
+    s->patterns[reg] = pattern;
+}
+
+static void block_patterns(const Staging *s, const Block *block)
 {
     for (size_t p = 0; p < block->phis.count; p++)
-        s->patterns[block->phis.data[p].dst] = phi_pattern(s, block, p);
+        set_pattern(s, block->phis.data[p].dst, phi_pattern(s, block, p));
     for (const Inst *inst = block->first; inst; inst = inst->next)
         for (unsigned r = 0; r < inst->ref_count; r++)
             if (ref_writes(&inst->refs[r]))
-                s->patterns[inst->refs[r].reg] =
-                    is_common(s, inst->refs[r].reg) ? constant_pattern : inst_pattern(s, inst);
+                set_pattern(s, inst->refs[r].reg,
+                            is_common(s, inst->refs[r].reg) ? constant_pattern : inst_pattern(s, inst));
 }
 
 void stage_find_patterns(Staging *s)
