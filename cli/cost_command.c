@@ -6,10 +6,11 @@
 typedef struct Side {
     Options options;
     Run run;
-    const Function *kernel;
+    Function *kernel;
     LaunchChange change; /* by its launch contract */
     FormCost cost;
     const Profile *accesses; /* made of the file itself, if they were asked for; else NULL */
+    KernelPatterns patterns; /* of these */
     Buf listing; /* the annotated machine code, if it was asked for */
 } Side;
 
@@ -60,7 +61,7 @@ static bool make_basis(const Side *side, Arena *arena, const CostOptions *option
 }
 
 /* The cost of the kernel as the file has it.  False after printing why it is unknown. */
-static bool side_cost(Side *side, const CostOptions *options, const CostBasis *basis)
+static bool side_cost(Side *side, const CostOptions *options, const CostBasis *basis, const Launch *launch)
 {
     const FunctionForm form = {.function = side->kernel};
     Figures figures = {.registers = options->registers, .known = options->registers > 0};
@@ -72,8 +73,11 @@ static bool side_cost(Side *side, const CostOptions *options, const CostBasis *b
     }
     AssemblerJudge *judge = side->run.assembler && !options->registers ? &side->run.judge : NULL;
     /* The machine code's counts are those of a module of its own; places of accesses are in the file. */
-    if (options->accesses)
+    if (options->accesses) {
+        const Launch *own = launch_changed(basis->arena, launch, &side->change);
         side->accesses = form_cost(basis, &form, &figures, &side->change).profile;
+        side->patterns = kernel_patterns(basis->arena, side->kernel, own, NULL, side->run.sm);
+    }
     side->cost = machine_cost(judge, basis, &form, &figures, &side->change, options->listing ? &side->listing : NULL);
     if (!side->cost.known)
         fprintf(stderr, "ptxopt: error: the cost of '%s' is unknown: %s\n", side->kernel->name, side->cost.error);
@@ -91,8 +95,10 @@ static void print_text(const CostOptions *options, const CostBasis *basis, const
         cost_print_verdict(basis->arena, &before->cost, &after->cost, out);
         cost_print_interval(&before->cost, &after->cost, out);
     }
-    if (after->accesses)
+    if (after->accesses) {
         accesses_print_text(after->run.module, after->accesses, out);
+        patterns_print(basis->arena, &after->patterns, 0, out);
+    }
     if (options->listing)
         buf_write(out, buf_text(&after->listing), after->listing.length);
 }
@@ -114,7 +120,7 @@ static void print_json(const CostOptions *options, const CostBasis *basis, const
         cost_set_verdict(basis->arena, &before->cost, &after->cost, root);
     }
     if (after->accesses)
-        json_object_set_new(root, "accesses", accesses_json(after->run.module, after->accesses));
+        json_object_set_new(root, "accesses", accesses_json(after->run.module, after->accesses, &after->patterns));
     json_print(root, out);
 }
 
@@ -131,7 +137,8 @@ static ExitStatus cost(const CostOptions *options, Arena *arena, Side *before, S
         !side_read(after, arena, options, options->input, launch) ||
         !make_basis(after, arena, options, launch, &basis))
         return EXIT_INPUT;
-    if ((options->before && !side_cost(before, options, &basis)) || !side_cost(after, options, &basis))
+    if ((options->before && !side_cost(before, options, &basis, launch)) ||
+        !side_cost(after, options, &basis, launch))
         return EXIT_UNVERIFIED;
     if (options->before)
         costs_align(&basis, &before->cost, &after->cost);
@@ -150,6 +157,8 @@ static ExitStatus cost_file(const CostOptions *options)
     Arena *arena = arena_new();
     Side before = {0}, after = {0};
     ExitStatus status = cost(options, arena, &before, &after);
+    kernel_patterns_free(&before.patterns);
+    kernel_patterns_free(&after.patterns);
     buf_free(&before.listing);
     buf_free(&after.listing);
     run_close(&before.run);

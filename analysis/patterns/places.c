@@ -120,7 +120,8 @@ static bool find_points(const Patterns *patterns, const AccessPattern *access, c
     const uint64_t rounds = !places->loop ? 1 : is_split ? divide_up(places->rounds, members) : places->rounds;
     const unsigned *block = patterns->launch.block;
     Taken taken;
-    if (!block[0] || access->unknown & ~PATTERN_BLOCKS ||
+    const PatternMask together = PATTERN_THREADS | (places->loop ? pattern_loop_bit(places->loop) : 0);
+    if (!block[0] || access->unknown & together ||
         !take(patterns, first, places->is_group, scratch, &taken))
         return false;
     const uint32_t loop_count = patterns->loops->loop_count;
@@ -227,7 +228,7 @@ static unsigned block_threads(const Patterns *patterns)
 static const Loop *moving_loop(const AccessPattern *access)
 {
     const Loop *loop = access->loop;
-    while (loop && !(access->depends & pattern_loop_bit(loop)))
+    while (loop && !(access->depends & ~access->unknown & pattern_loop_bit(loop)))
         loop = loop->parent;
     return loop;
 }

@@ -1,6 +1,7 @@
 #include "engine/report/accesses.h"
 
 #include "engine/report/json.h"
+#include "engine/report/pattern_words.h"
 
 static bool is_access(const InstProfile *inst)
 {
@@ -30,7 +31,7 @@ void accesses_print_text(const Module *module, const Profile *profile, Buf *out)
     arena_free(scratch);
 }
 
-json_t *accesses_json(const Module *module, const Profile *profile)
+json_t *accesses_json(const Module *module, const Profile *profile, const KernelPatterns *patterns)
 {
     json_t *array = json_array();
     Arena *scratch = arena_new();
@@ -47,6 +48,8 @@ json_t *accesses_json(const Module *module, const Profile *profile)
         json_object_set_new(value, "sectors", json_real(each(inst, inst->sectors)));
         json_object_set_new(value, "lines", json_real(each(inst, inst->lines)));
         json_object_set_new(value, "bank_conflicts", json_real(each(inst, inst->bank_conflicts)));
+        if (inst->unit.pipe == PIPE_GLOBAL)
+            json_object_set_new(value, "pattern", pattern_json(scratch, patterns, inst->span));
         json_array_append_new(array, value);
     }
     arena_free(scratch);

@@ -5,6 +5,7 @@
 #include "engine/report/cost_report.h"
 #include "engine/report/refusal_words.h"
 #include "engine/report/report.h"
+#include "engine/report/pattern_words.h"
 #include "engine/report/report_memory.h"
 #include "engine/report/report_trials.h"
 #include "engine/report/summary.h"
@@ -417,6 +418,8 @@ static void print_kernel(Buf *out, const Report *report, const KernelReport *ker
     print_coarsening(out, report, kernel, explained);
     print_jams(out, report, kernel);
     staging_print(report, kernel, out);
+    if (report->is_full)
+        patterns_print_input(kernel->result.kernel, &kernel->result.block_before, 2, out);
     counted_print(report, kernel, out);
     vectors_print(report, kernel, out);
     defects_print(report, kernel, out);
