@@ -119,7 +119,8 @@ static Patterns *find_patterns(Analyses *analyses, Arena *arena)
                                     .dominance = analyses_dominance(analyses),
                                     .loops = analyses_loops(analyses),
                                     .values = analyses_values(analyses),
-                                    .affine = analyses_affine(analyses)};
+                                    .affine = analyses_affine(analyses),
+                                    .only_sums = true};
     return patterns_compute(arena, &request);
 }
 

@@ -107,14 +107,16 @@ static PatternMask join_mask(const Finder *finder, const Block *block)
     const Body *body = finder->request->body;
     const uint32_t above = dominance->parent[block->id];
     const Loop *loop = loop_headed(finder->request->loops, block);
+    const bool is_left_out = !loop || loop->latch_count < 2; /* what the block dominates */
     PatternMask mask = 0;
     if (above == BLOCK_NONE)
         return mask;
-    for (uint32_t i = dominance->enter[above]; i < dominance->leave[above]; i++) {
+    for (uint32_t i = dominance->enter[above]; i < dominance->leave[above];) {
         const Block *other = body->blocks.data[dominance->order[i]];
-        const bool is_inside = dominance_has(dominance, block, other);
-        if (block_decides(other) && (!is_inside || (loop && loop->latch_count > 1)))
+        const bool is_passed = other == block && is_left_out;
+        if (block_decides(other) && !is_passed)
             mask |= reads_of(finder, other->last, block);
+        i = is_passed ? dominance->leave[block->id] : i + 1;
     }
     return mask;
 }

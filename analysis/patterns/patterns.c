@@ -118,9 +118,11 @@ Patterns *patterns_compute(Arena *arena, const PatternRequest *request)
     VEC_PUSH(arena, patterns->bases, ((PatternBase){.kind = PATTERN_BASE_VALUE, .reg = REG_NONE}));
     patterns_find_depends(&finder);
     patterns_find_sums(&finder);
-    find_accesses(&finder);
-    patterns_find_groups(arena, patterns);
-    patterns_find_rests(patterns);
+    if (!request->only_sums) {
+        find_accesses(&finder);
+        patterns_find_groups(arena, patterns);
+        patterns_find_rests(patterns);
+    }
     arena_free(scratch);
     return patterns;
 }

@@ -31,7 +31,7 @@ typedef enum PatternBaseKind {
     PATTERN_BASE_WINDOW, /* offset: a Space, as AFFINE_WINDOW */
     PATTERN_BASE_ROUND,  /* object: the Loop; from 0 */
     PATTERN_BASE_VALUE,  /* reg: anything else that the register holds */
-    PATTERN_BASE_JOIN,   /* reg: the part of a phi in which its arguments differ */
+    PATTERN_BASE_JOIN,   /* reg: the part of a phi in which its arguments differ; offset: 0: that is all of it */
 } PatternBaseKind;
 
 typedef struct PatternBase {
@@ -124,6 +124,7 @@ typedef struct PatternRequest {
     const Values *values;
     const Affine *affine;
     PatternLaunch launch;
+    bool only_sums; /* Patterns.accesses are not wanted */
 } PatternRequest;
 
 /* Computes the patterns of all accesses to global memory whose address is an operand. O(I + R) for each of a few

@@ -149,7 +149,10 @@ static void print_base(const Patterns *patterns, const PatternBase *base, Buf *o
                    head ? source_position(patterns->body->module->source, head->span.begin).line : 0);
         return;
     case PATTERN_BASE_VALUE:
-    case PATTERN_BASE_JOIN: buf_puts(out, body_reg_name(patterns->body, base->reg)); return;
+    case PATTERN_BASE_JOIN:
+        buf_printf(out, base->kind == PATTERN_BASE_JOIN && base->offset ? "part(%s)" : "%s",
+                   body_reg_name(patterns->body, base->reg));
+        return;
     }
 }
 

@@ -22,6 +22,16 @@ static PatternSum base_sum(const Finder *finder, const PatternBase *base)
     return terms_store(finder->arena, &sum);
 }
 
+/* A base that is known to be new. */
+static Terms base_new(const Finder *finder, const PatternBase *base)
+{
+    const size_t number = finder->patterns->bases.count;
+    if (number > UINT16_MAX)
+        return (Terms){.known = false};
+    VEC_PUSH(finder->arena, finder->patterns->bases, *base);
+    return terms_of_base((uint16_t)number);
+}
+
 /* The register itself, as the base that it is. */
 static PatternSum value_sum(const Finder *finder, RegId reg)
 {
@@ -30,12 +40,9 @@ static PatternSum value_sum(const Finder *finder, RegId reg)
     uint16_t *base = &finder->value_bases[reg];
     if ((bits != 32 && bits != 64) || r->vector > 1)
         return (PatternSum){0};
-    if (!*base && finder->patterns->bases.count <= UINT16_MAX) {
-        *base = (uint16_t)finder->patterns->bases.count;
-        VEC_PUSH(finder->arena, finder->patterns->bases,
-                 ((PatternBase){.kind = PATTERN_BASE_VALUE, .reg = reg, .depends = finder->depends[reg],
-                                .block = finder->request->values->defs[reg].block}));
-    }
+    if (!*base)
+        *base = base_new(finder, &(PatternBase){.kind = PATTERN_BASE_VALUE, .reg = reg, .depends = finder->depends[reg],
+                                                .block = finder->request->values->defs[reg].block}).terms[0].factors[0];
     const Terms sum = terms_of_base(*base);
     return terms_store(finder->arena, &sum);
 }
@@ -222,7 +229,10 @@ static PatternSum joined(const Finder *finder, const Block *block, const Phi *ph
         return first ? *first : value_sum(finder, phi->dst);
     if (finder->is_first || header)
         return value_sum(finder, phi->dst);
-    Terms common = terms_of_constant(first->constant);
+    bool same_constant = true;
+    for (size_t a = 0; a < phi->args.count; a++)
+        same_constant &= sums[phi->args.data[a].reg].constant == first->constant;
+    Terms common = terms_of_constant(same_constant ? first->constant : 0);
     PatternBase base = {
         .kind = PATTERN_BASE_JOIN, .reg = phi->dst, .block = block, .depends = finder->joins[block->id]};
     for (unsigned t = 0; t < first->term_count; t++) {
@@ -247,8 +257,10 @@ static PatternSum joined(const Finder *finder, const Block *block, const Phi *ph
         base.depends |= pattern_depends(finder->patterns, &apart, block, &unknown);
         base.after = base.after ? base.after : counted_loop(finder->patterns, &rest, block, &base.each);
     }
-    const PatternSum own = base_sum(finder, &base);
-    terms_add(&common, &own, 1);
+    base.offset = shared.term_count || shared.constant;
+    const Terms own = base_new(finder, &base);
+    terms_add_term(&common, &own.terms[0], own.known);
+    common.known &= own.known;
     return terms_store(finder->arena, &common);
 }
 

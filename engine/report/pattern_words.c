@@ -177,7 +177,7 @@ static void print_unresolved(const Writer *w, const AccessPattern *access)
         for (unsigned f = 0; f < PATTERN_FACTORS && access->address.terms[t].factors[f]; f++) {
             const PatternBase *base = &w->patterns->bases.data[access->address.terms[t].factors[f]];
             const bool is_value = base->kind == PATTERN_BASE_VALUE || base->kind == PATTERN_BASE_JOIN;
-            if (!is_value || !(base->depends & access->unknown))
+            if (!is_value || !(base->depends & access->unknown & ~PATTERN_BLOCKS))
                 continue;
             const Inst *inst = value_inst(analyses_values(w->kernel->analyses), base->reg);
             buf_printf(w->out, ": by %s", body_reg_name(w->patterns->body, base->reg));
@@ -205,8 +205,9 @@ static bool staged_group(const Writer *w, const AccessPattern *access, StagedGro
         return false;
     for (size_t i = 0; i < w->patterns->access_count; i++) {
         const AccessPattern *member = &w->patterns->accesses[i];
-        const StagedLoad *load = kernel_patterns_load(w->kernel, member->inst);
-        if (member->group.first != access->group.first || !load)
+        const bool is_member = member->group.first == access->group.first;
+        const StagedLoad *load = is_member ? kernel_patterns_load(w->kernel, member->inst) : NULL;
+        if (!load)
             continue;
         /* The loads of a nest have one array in common. */
         out->bytes = load->sectors_before || load->bytes > out->bytes

@@ -39,6 +39,22 @@ words="resolved grouped remainders distances sectors shared extents overlaps"
 result "all of it at work there" "$(for word in $words; do
     grep -qE "^$word [0-9]{2,}$" <<<"$sums" || echo "few $word"
 done)"
+# $1: the kernel; $2: the number that it is given.
+shape() {
+    printf '%s' '{"kernel": "'"$1"'", "grid": [3, 2, 1], "block": [16, 3, 1], "args": [' \
+        '{"buffer": "in", "type": "u32", "count": 4096, "init": "zero"},' \
+        '{"buffer": "out", "type": "u32", "count": 4096, "init": "zero"}, {"scalar": "s32", "value": '"$2"'}]}' \
+        >"$TEST_TMP/shape.json"
+    "$BUILD/tests/pattern-check" tests/patterns/kernels.ptx "$TEST_TMP/shape.json" 2>&1 || echo "$1: failed"
+}
+
+for one in products:3 rounds:3 counted:3 shared_index:3 joins:3 narrow:3 left:3 cycle:2 cycle:5 ends:3 backwards:-2 \
+    straddling:3 halo:3; do
+    said="$(shape "${one%:*}" "${one#*:}")"
+    grep -q '^1 kernels' <<<"$said" || said="failed: $said"
+    result "${one%:*}" "$(grep -E 'WRONG|failed|internal error' <<<"$said" | head -n 5)"
+done
+
 # $@: the program's arguments.
 run() {
     "$program" "$@" >"$TEST_TMP/out" 2>"$TEST_TMP/errors" </dev/null
