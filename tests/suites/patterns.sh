@@ -39,6 +39,11 @@ words="resolved grouped remainders distances sectors shared extents overlaps"
 result "all of it at work there" "$(for word in $words; do
     grep -qE "^$word [0-9]{2,}$" <<<"$sums" || echo "few $word"
 done)"
+# $@: the program's arguments.
+run() {
+    "$program" "$@" >"$TEST_TMP/out" 2>"$TEST_TMP/errors" </dev/null
+}
+
 # $1: the kernel; $2: the number that it is given.
 shape() {
     printf '%s' '{"kernel": "'"$1"'", "grid": [3, 2, 1], "block": [16, 3, 1], "args": [' \
@@ -49,17 +54,17 @@ shape() {
 }
 
 for one in products:3 rounds:3 counted:3 shared_index:3 joins:3 narrow:3 left:3 cycle:2 cycle:5 ends:3 backwards:-2 \
-    straddling:3 halo:3; do
+    straddling:3 halo:3 thirds:3; do
     said="$(shape "${one%:*}" "${one#*:}")"
     grep -q '^1 kernels' <<<"$said" || said="failed: $said"
     result "${one%:*}" "$(grep -E 'WRONG|failed|internal error' <<<"$said" | head -n 5)"
 done
 
-# $@: the program's arguments.
-run() {
-    "$program" "$@" >"$TEST_TMP/out" 2>"$TEST_TMP/errors" </dev/null
-}
-
+# The last launch was of the kernel whose loop does three rounds at a time.
+run cost -accesses -assembler none tests/patterns/kernels.ptx "$TEST_TMP/shape.json"
+wanted=', 3 rounds unrolled: the same for all threads of the block; 1 sector a warp, coalesced; 64 bytes a block'
+result "rounds that are no multiple" "$(grep -qF "$wanted in 16 rounds; the same in all blocks" "$TEST_TMP/out" ||
+    tail -n 3 "$TEST_TMP/out")"
 matmul="corpus/matmul_naive/matmul_naive"
 run cost -accesses -assembler none "$matmul.sm_90.ptx" "$matmul.launch.json"
 wrong=""

@@ -91,9 +91,14 @@ static Slopes find_slopes(Check *check, const AccessPattern *access)
     Slopes slopes = {.known = {false}};
     for (unsigned i = 0; i < PATTERN_LOOPS + check->patterns->loops->loop_count; i++) {
         PatternSum slope;
-        slopes.known[i] = pattern_slope(check->arena, check->patterns, &access->address, access->inst->block, i,
-                                        &slope) &&
-                          pattern_is_number(&slope);
+        PatternMask unknown;
+        const Block *at = access->inst->block;
+        if (!access->address.known || !pattern_slope(check->arena, check->patterns, &access->address, at, i, &slope))
+            continue;
+        const PatternMask depends = pattern_depends(check->patterns, &slope, at, &unknown) & ~PATTERN_BLOCKS;
+        if (depends)
+            complain(check, access, "what a slope differs with", 0, (int64_t)depends);
+        slopes.known[i] = pattern_is_number(&slope);
         slopes.each[i] = slopes.known[i] ? slope.constant : 0;
     }
     return slopes;
