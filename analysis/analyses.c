@@ -120,7 +120,8 @@ static Patterns *find_patterns(Analyses *analyses, Arena *arena)
                                     .loops = analyses_loops(analyses),
                                     .values = analyses_values(analyses),
                                     .affine = analyses_affine(analyses),
-                                    .only_sums = true};
+                                    .only_sums = true,
+                                    .through_selects = true};
     return patterns_compute(arena, &request);
 }
 

@@ -49,7 +49,7 @@ const LoopForest *analyses_loops(Analyses *analyses);
 const Values *analyses_values(Analyses *analyses); /* SSA only */
 const Liveness *analyses_liveness(Analyses *analyses);
 const Affine *analyses_affine(Analyses *analyses);      /* SSA only */
-const Patterns *analyses_patterns(Analyses *analyses); /* SSA only; the sums, for any launch */
+const Patterns *analyses_patterns(Analyses *analyses); /* SSA only; the sums, for any launch, through selects */
 const MemoryModel *analyses_memory(Analyses *analyses); /* with affine addresses if the body is in SSA form */
 /* One result is kept for each dimension; it is computed again if the options differ from last time. */
 const Variance *analyses_variance(Analyses *analyses, unsigned dimension, const VarianceOptions *options);

@@ -124,7 +124,10 @@ typedef struct PatternRequest {
     const Values *values;
     const Affine *affine;
     PatternLaunch launch;
-    bool only_sums; /* Patterns.accesses are not wanted */
+    bool only_sums;       /* Patterns.accesses are not wanted */
+    bool through_selects; /* a select is taken to be the first of its two values, unless all threads select alike: those
+                           * beyond the edge take another one's place (opt/edges/edges.c), and the others' slope
+                           * counts */
 } PatternRequest;
 
 /* Computes the patterns of all accesses to global memory whose address is an operand. O(I + R) for each of a few

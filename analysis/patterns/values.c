@@ -54,6 +54,13 @@ static const PatternSum *source_sum(const Finder *finder, const ComputeSource *s
     return source->reg != REG_NONE && is_whole ? &sums_of(finder)[source->reg] : NULL;
 }
 
+/* Whether it selects one of two values in each thread or round anew. */
+static bool selects_own(const Finder *finder, const Computation *c)
+{
+    return c->op == COMPUTE_SELECT && c->sources[0].reg != REG_NONE &&
+           finder->depends[c->result] & ~PATTERN_BLOCKS;
+}
+
 /* The sum that the instruction computes; false if it does not compute one. */
 static bool computed_sum(const Finder *finder, const Inst *inst, Terms *out)
 {
@@ -62,6 +69,10 @@ static bool computed_sum(const Finder *finder, const Inst *inst, Terms *out)
     ComputedSum sum;
     if (!computation_of(finder->request->body, inst, &c) || (c.bits != 32 && c.bits != 64))
         return false;
+    if (finder->request->through_selects && selects_own(finder, &c)) {
+        *out = terms_of(&sums_of(finder)[c.sources[0].reg]);
+        return out->known;
+    }
     for (unsigned i = 0; i < c.source_count; i++)
         bounds[i] = c.sources[i].is_constant        ? bounds_point(c.sources[i].bits, c.sources[i].constant)
                     : c.sources[i].reg == REG_NONE ? bounds_any(c.sources[i].bits)
