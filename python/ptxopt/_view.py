@@ -58,7 +58,8 @@ def view(
     assembler       "ptxas", "nvjitlink", "driver" or "auto"
     name            for messages
 
-    Needs one of NVIDIA's assemblers and nvdisasm. Raises Error, with the reason, if there is no picture.
+    Without one of NVIDIA's assemblers, or nvdisasm, the picture is that of the PTX, and the diagnostics say what is missing.
+    Raises Error, with the reason, if there is no picture.
     """
     library = load()
     texts = [text_of(ptx)]
