@@ -1,8 +1,6 @@
 /* The axes of the thread's place in the grid that a value depends on, if it depends on nothing else. */
 #include "opt/edges/internal.h"
 
-#include "opt/memory/early.h"
-
 bool edges_refuse(Edges *e, const Inst *inst, RefusalReason reason)
 {
     refusal_set(&e->result->refusal, e->body, inst, reason, NULL);

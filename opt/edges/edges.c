@@ -30,7 +30,7 @@
  * condition like the others. */
 #include "opt/edges/internal.h"
 
-#include "opt/memory/early.h"
+#include "opt/common/early.h"
 #include "opt/passes.h"
 
 /* The parts of "the predicate has this value". False if one is not known before the first guard. */

@@ -2,7 +2,7 @@
 #include "opt/edges/internal.h"
 
 #include "opt/common/version.h"
-#include "opt/memory/early.h"
+#include "opt/common/early.h"
 
 /* Whose index the reads of an axis become. */
 typedef enum Place {

@@ -5,7 +5,7 @@
 #include "opt/block_size.h"
 #include "opt/memory/atomics.h"
 #include "opt/memory/counters.h"
-#include "opt/memory/early.h"
+#include "opt/common/early.h"
 
 enum { PARTS_MOST = 4, LEAVES_MOST = 8 };
 

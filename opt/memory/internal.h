@@ -5,7 +5,7 @@
 #include "analysis/analysis.h"
 #include "opt/block_size.h"
 #include "opt/common/trips.h"
-#include "opt/memory/early.h"
+#include "opt/common/early.h"
 #include "opt/memory/stage.h"
 #include "target/target.h"
 

@@ -1,6 +1,6 @@
 /* Values at a place before the one that computes them. */
-#ifndef PTXOPT_OPT_MEMORY_EARLY_H
-#define PTXOPT_OPT_MEMORY_EARLY_H
+#ifndef PTXOPT_OPT_COMMON_EARLY_H
+#define PTXOPT_OPT_COMMON_EARLY_H
 
 #include "analysis/analysis.h"
 

@@ -1,4 +1,4 @@
-#include "opt/memory/early.h"
+#include "opt/common/early.h"
 
 /* Loads of the kernel's parameters give the same anywhere. */
 static bool can_move(const Inst *inst)
