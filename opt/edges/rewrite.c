@@ -1,8 +1,8 @@
 /* The code that lets threads beyond the edge go along: see edges.c. */
 #include "opt/edges/internal.h"
 
-#include "opt/common/version.h"
 #include "opt/common/early.h"
+#include "opt/common/version.h"
 
 /* Whose index the reads of an axis become. */
 typedef enum Place {
@@ -17,9 +17,9 @@ typedef struct Remake {
     Block *at;
     Inst *before;  /* an instruction of the block; NULL: at its end, before a branch */
     RegId *known;  /* by RegId: the value made of it; REG_NONE: not yet */
-    const struct Remake *origin; /* NULL: all values that depend on an axis are made of PLACE's indices; else those that
-                                  * depend on axes with a condition are chosen between the thread's and these */
-    const RegId *within;         /* by axis: whether the thread keeps its indices */
+    struct Remake *origin; /* NULL: all values that depend on an axis are made of the place's indices; else those that
+                            * depend on axes with a condition are chosen between the thread's and the origin's */
+    const RegId *within;   /* by axis: whether the thread keeps its indices */
 } Remake;
 
 static Remake remake_new(Edges *e, Place place, Block *at)
@@ -60,17 +60,20 @@ static RegId index_there(const Remake *m, const Inst *read)
     put(m, inst_build(body, "mov.u32", "ds", index, sreg->name));
     if (blocks < 2)
         return index;
-    RegId past = new_reg(m, TYPE_B32, "%past"), first = new_reg(m, TYPE_B32, "%first");
+    RegId first = new_reg(m, TYPE_B32, "%first");
     if (m->e->request->are_neighbours) {
+        RegId past = new_reg(m, TYPE_B32, "%past");
         put(m, inst_build(body, "rem.u32", "dri", past, index, (int64_t)blocks));
         put(m, inst_build(body, "sub.u32", "drr", first, index, past));
         return first;
     }
+    /* Those that become one are a part of the grid apart, rounded up. */
     RegId size = new_reg(m, TYPE_B32, "%nctaid"), more = new_reg(m, TYPE_B32, "%nctaid");
+    RegId apart = new_reg(m, TYPE_B32, "%apart");
     put(m, inst_build(body, "mov.u32", "ds", size, sreg_component(sreg_find("%nctaid"), edges_axis(read))->name));
     put(m, inst_build(body, "add.u32", "dri", more, size, (int64_t)blocks - 1));
-    put(m, inst_build(body, "div.u32", "dri", past, more, (int64_t)blocks));
-    put(m, inst_build(body, "rem.u32", "drr", first, index, past));
+    put(m, inst_build(body, "div.u32", "dri", apart, more, (int64_t)blocks));
+    put(m, inst_build(body, "rem.u32", "drr", first, index, apart));
     return first;
 }
 
@@ -113,7 +116,7 @@ static RegId choose(Remake *m, RegId reg)
     const char *spelling = bits == 16 ? "selp.b16" : bits == 32 ? "selp.b32" : bits == 64 ? "selp.b64" : NULL;
     if (!spelling)
         return REG_NONE;
-    RegId other = remade((Remake *)m->origin, reg), own = body_clone_reg(e->body, reg);
+    RegId other = remade(m->origin, reg), own = body_clone_reg(e->body, reg);
     put(m, inst_build(e->body, spelling, "drrr", own, reg, other, m->within[axis]));
     return own;
 }
