@@ -71,8 +71,9 @@ static const char *random_loop(Arena *arena, Random *random, const char *ptx)
     unsigned count = 0;
     for (const char *at = ptx; at; at = strchr(at + 1, '\n')) {
         const char *line = at + (*at == '\n');
-        size_t length = 1 + strspn(line + 1, "0123456789");
-        if ((*line == 'H' || *line == 'L') && length > 1 && line[length] == ':' && random_below(random, ++count) == 0)
+        const bool is_label = *line == 'H' || *line == 'L';
+        size_t length = is_label ? 1 + strspn(line + 1, "0123456789") : 0;
+        if (length > 1 && line[length] == ':' && random_below(random, ++count) == 0)
             found = arena_printf(arena, "%.*s:%u", (int)length, line, 2 + random_below(random, 3));
     }
     return found;
