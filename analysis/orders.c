@@ -120,9 +120,8 @@ static RegId latch_argument(const LoweredBlock *block, RegId phi)
 {
     for (size_t p = 0; p < block->block->phis.count; p++) {
         const Phi *found = &block->block->phis.data[p];
-        for (size_t a = 0; a < found->args.count && found->dst == phi; a++)
-            if (found->args.data[a].pred == block->latch)
-                return found->args.data[a].reg;
+        if (found->dst == phi)
+            return phi_argument(found, block->latch);
     }
     return REG_NONE;
 }

@@ -24,6 +24,9 @@ void inst_insert_after(Inst *position, Inst *inst);
 void inst_remove(Inst *inst); /* takes it out of its block */
 /* A copy with refs and targets of its own, not in any block; operand trees are shared. */
 Inst *inst_clone(Body *body, const Inst *inst);
+/* A copy that reads names[r] in place of each register r, and writes new registers, which become the names of those
+ * that the instruction writes; not in any block. 'names' is indexed by RegId. */
+Inst *inst_clone_renamed(Body *body, const Inst *inst, RegId *names);
 /* A new instruction, bound; not in any block. 'operands' has one letter for each: d REG written, r REG read, !
  * predicate REG read inverted, i constant (int64_t), s special register (const char *), v variable's address
  * (Variable *), a address [REG+offset] (RegId, int64_t), f the bits of a 0f literal (uint32_t), e those of a 0d literal
@@ -37,6 +40,9 @@ Inst *inst_build_vector(Body *body, const char *spelling, bool is_store, const R
 Inst *inst_build_call(Body *body, Function *callee, const RegId *arguments, unsigned count);
 /* A branch to the block, guarded unless the predicate is REG_NONE; not in any block. */
 Inst *inst_build_branch(Body *body, Block *target, RegId predicate, bool inverted);
+/* result = condition && predicate, or && !predicate if it is inverted; the condition REG_NONE always holds. Not in any
+ * block. */
+Inst *inst_build_conjunction(Body *body, RegId result, RegId condition, RegId predicate, bool inverted);
 /* Guards an unguarded instruction in non-SSA form or one without definitions. */
 void inst_set_guard(Body *body, Inst *inst, RegId predicate, bool inverted);
 /* Guards an unguarded instruction in SSA form. If the guard is false, its result is 'old'; with REG_NONE, and with

@@ -76,6 +76,13 @@ const Sreg *inst_sreg(const Inst *inst);
 /* The function that a call names; NULL if it is an indirect call, or no call. */
 Function *inst_callee(const Inst *inst);
 
+/* The axis (0 to 2) of which the instruction, a mov or cvt, reads the component of the special register in this role
+ * (SREG_ROLE_TID ...), and nothing else; 3: none. */
+unsigned inst_index_axis(const Inst *inst, unsigned role);
+
+/* The phi's argument from the predecessor; REG_NONE: it has none. */
+RegId phi_argument(const Phi *phi, const Block *pred);
+
 /* The branch in which the block ends, if that is a two-way branch: guarded, to one target, which differs from the block
  * that follows (fall).  NULL otherwise: also for a guarded return. */
 Inst *block_two_way_branch(const Block *block);

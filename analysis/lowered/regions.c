@@ -111,15 +111,6 @@ static bool region_extend(Lowering *lowering, LoweredBlock *region)
     return true;
 }
 
-/* The argument of a phi that comes from 'pred'. */
-static RegId phi_argument(const Phi *phi, const Block *pred)
-{
-    for (size_t a = 0; a < phi->args.count; a++)
-        if (phi->args.data[a].pred == pred)
-            return phi->args.data[a].reg;
-    return REG_NONE;
-}
-
 static bool operand_constant(const Lowering *lowering, const Inst *inst, const Operand *operand, int64_t *value)
 {
     RegId reg = operand_reg(inst, operand);

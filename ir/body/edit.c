@@ -226,6 +226,20 @@ Inst *inst_clone(Body *body, const Inst *inst)
     return inst_copy(body->arena, inst);
 }
 
+Inst *inst_clone_renamed(Body *body, const Inst *inst, RegId *names)
+{
+    Inst *own = inst_clone(body, inst);
+    for (unsigned r = 0; r < own->ref_count; r++)
+        if (ref_reads(&own->refs[r]) && !ref_writes(&own->refs[r]))
+            own->refs[r].reg = names[own->refs[r].reg];
+    for (unsigned r = 0; r < own->ref_count; r++)
+        if (ref_writes(&own->refs[r])) {
+            const RegId old = own->refs[r].reg;
+            own->refs[r].reg = names[old] = body_clone_reg(body, old);
+        }
+    return own;
+}
+
 bool inst_uses(const Inst *inst, RegId reg)
 {
     for (unsigned i = 0; i < inst->ref_count; i++)

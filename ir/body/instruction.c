@@ -220,3 +220,10 @@ Inst *inst_build_branch(Body *body, Block *target, RegId predicate, bool inverte
         inst_set_guard(body, inst, predicate, inverted);
     return inst;
 }
+
+Inst *inst_build_conjunction(Body *body, RegId result, RegId condition, RegId predicate, bool inverted)
+{
+    if (condition == REG_NONE)
+        return inst_build(body, inverted ? "not.pred" : "mov.pred", "dr", result, predicate);
+    return inst_build(body, "and.pred", inverted ? "dr!" : "drr", result, condition, predicate);
+}

@@ -45,6 +45,22 @@ Function *inst_callee(const Inst *inst)
     return NULL;
 }
 
+unsigned inst_index_axis(const Inst *inst, unsigned role)
+{
+    const Sreg *sreg = inst_sreg(inst);
+    const bool is_read = sreg && sreg->role == role && sreg->vector == 1 && inst->operand_count == 2 &&
+                         inst->operands[1].kind == OPERAND_SREG;
+    return is_read && sreg->axis <= SREG_AXIS_Z ? sreg->axis : 3;
+}
+
+RegId phi_argument(const Phi *phi, const Block *pred)
+{
+    for (size_t a = 0; a < phi->args.count; a++)
+        if (phi->args.data[a].pred == pred)
+            return phi->args.data[a].reg;
+    return REG_NONE;
+}
+
 Inst *block_two_way_branch(const Block *block)
 {
     Inst *last = block->last;

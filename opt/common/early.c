@@ -1,7 +1,6 @@
 #include "opt/common/early.h"
 
-/* Loads of the kernel's parameters give the same anywhere. */
-static bool can_move(const Inst *inst)
+bool inst_can_move(const Inst *inst)
 {
     Access access;
     return inst_is_computation(inst) ||
@@ -39,13 +38,13 @@ static bool comes_from(Arena *scratch, const Values *values, const EarlyPlace *p
 
 bool value_is_early(const EarlyPlace *place, RegId reg)
 {
-    return comes_from(place->scratch, place->values, place, reg, can_move);
+    return comes_from(place->scratch, place->values, place, reg, inst_can_move);
 }
 
 static bool is_common(const Inst *inst)
 {
     const Sreg *sreg = inst_sreg(inst);
-    return can_move(inst) && !(inst->effects & EFFECT_THREAD) && (!sreg || sreg_is_common(sreg));
+    return inst_can_move(inst) && !(inst->effects & EFFECT_THREAD) && (!sreg || sreg_is_common(sreg));
 }
 
 bool value_is_common(Arena *scratch, const Values *values, RegId reg)
@@ -55,14 +54,7 @@ bool value_is_common(Arena *scratch, const Values *values, RegId reg)
 
 static void clone(const EarlyPlace *place, const Inst *inst, RegId *names)
 {
-    Inst *own = inst_clone(place->body, inst);
-    for (unsigned r = 0; r < own->ref_count; r++) {
-        RegRef *ref = &own->refs[r];
-        if (ref_writes(ref))
-            ref->reg = names[ref->reg] = body_clone_reg(place->body, ref->reg);
-        else if (ref->reg != REG_NONE)
-            ref->reg = names[ref->reg];
-    }
+    Inst *own = inst_clone_renamed(place->body, inst, names);
     Inst *last = place->at->last;
     if (last && inst_is_terminator(last))
         inst_insert_before(last, own);

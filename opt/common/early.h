@@ -13,6 +13,8 @@ typedef struct EarlyPlace {
     const Dominance *dominance; /* NULL: nothing has been computed at the place */
 } EarlyPlace;
 
+/* True if the instruction gives the same anywhere: it only computes, or loads a parameter of the kernel. */
+bool inst_can_move(const Inst *inst);
 /* Whether instructions that do not depend on the path to the place can compute the register's value there. */
 bool value_is_early(const EarlyPlace *place, RegId reg);
 /* Whether the threads of a block have the value in common, and can compute it where the kernel begins. */

@@ -3,10 +3,7 @@
 
 RegId loop_start(const Loop *loop, const Phi *phi)
 {
-    for (size_t a = 0; a < phi->args.count; a++)
-        if (phi->args.data[a].pred == loop->preheader)
-            return phi->args.data[a].reg;
-    return REG_NONE;
+    return phi_argument(phi, loop->preheader);
 }
 
 bool loop_step(const Loop *loop, const Phi *phi, const Affine *affine, AffineTerm terms[AFFINE_TERMS],

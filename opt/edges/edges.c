@@ -97,7 +97,7 @@ static bool is_only_way(const Block *block, const Block *from)
 static bool is_computed(const Block *block)
 {
     for (const Inst *inst = block->first; inst; inst = inst->next)
-        if (!inst_is_branch(inst) && !edges_inst_is_harmless(inst))
+        if (!inst_is_branch(inst) && !inst_can_move(inst))
             return false;
     return true;
 }
@@ -379,7 +379,7 @@ static bool is_rest_harmless(const Edges *e)
         if (loop_of(e->loops, block))
             return false;
         for (const Inst *inst = block->first; inst; inst = inst->next)
-            if (!inst_is_terminator(inst) && !edges_inst_is_harmless(inst))
+            if (!inst_is_terminator(inst) && !inst_can_move(inst))
                 return false;
     }
     return true;

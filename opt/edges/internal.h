@@ -46,10 +46,8 @@ typedef struct Edges {
 bool edges_refuse(Edges *e, const Inst *inst, RefusalReason reason);
 /* The axis whose index of thread or block the instruction reads, as the only thing that it does; 3: none. */
 unsigned edges_axis(const Inst *inst);
-/* True if it only computes, or loads a parameter. */
-bool edges_inst_is_harmless(const Inst *inst);
+/* Sets e->axes. */
 void edges_find_axes(Edges *e);
-
 
 /* conditions.c */
 /* Takes tests of branches apart that compare with the greater or lesser of two values. */

@@ -83,13 +83,7 @@ static RegId remade(Remake *m, RegId reg);
 static RegId remake_inst(Remake *m, RegId reg)
 {
     const Inst *inst = value_inst(m->e->values, reg);
-    Inst *own = inst_clone(m->e->body, inst);
-    for (unsigned r = 0; r < own->ref_count; r++) {
-        RegRef *ref = &own->refs[r];
-        if (ref_writes(ref))
-            m->known[ref->reg] = body_clone_reg(m->e->body, ref->reg);
-        ref->reg = ref->reg == REG_NONE ? REG_NONE : m->known[ref->reg];
-    }
+    Inst *own = inst_clone_renamed(m->e->body, inst, m->known);
     if (edges_axis(inst) < 3)
         inst_replace_special(m->e->body, own, inst_sreg(inst), index_there(m, inst));
     put(m, own);
@@ -169,9 +163,7 @@ static RegId remade(Remake *m, RegId reg)
 static RegId both(const Remake *m, RegId condition, RegId predicate, bool value)
 {
     RegId result = new_reg(m, TYPE_PRED, "%within");
-    put(m, condition == REG_NONE
-               ? inst_build(m->e->body, value ? "mov.pred" : "not.pred", "dr", result, predicate)
-               : inst_build(m->e->body, "and.pred", value ? "drr" : "dr!", result, condition, predicate));
+    put(m, inst_build_conjunction(m->e->body, result, condition, predicate, !value));
     return result;
 }
 

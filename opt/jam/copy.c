@@ -112,10 +112,7 @@ static void make_ready(Copier *copier, RegId holds, bool inverted)
         return;
     }
     both = body_add_reg(body, TYPE_PRED, intern(body->module->names, "%jam"));
-    if (copier->ready == REG_NONE)
-        inst_append(copier->test, inst_build(body, "not.pred", "dr", both, holds));
-    else
-        inst_append(copier->test, inst_build(body, "and.pred", inverted ? "dr!" : "drr", both, copier->ready, holds));
+    inst_append(copier->test, inst_build_conjunction(body, both, copier->ready, holds, inverted));
     copier->ready = both;
 }
 

@@ -18,8 +18,7 @@ bool jam_is_inside(const Jam *jam, RegId reg)
 
 RegId jam_next(const Jam *jam, const Phi *phi)
 {
-    for (size_t a = 0; a < phi->args.count; a++)
-        if (phi->args.data[a].pred == jam->latch)
-            return phi->args.data[a].reg;
-    bug("a phi of a loop's header has no argument for the latch");
+    const RegId next = phi_argument(phi, jam->latch);
+    require(next != REG_NONE);
+    return next;
 }

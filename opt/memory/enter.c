@@ -12,10 +12,7 @@ static RegId build_vote(Rewrite *w)
     for (unsigned g = 0; g < s->guard_count; g++) {
         const bool passes_if = s->guards[g].passes_if;
         RegId passes = value_hoist(&place, s->guards[g].predicate), both = rewrite_reg(w, TYPE_PRED, "%passes");
-        Inst *inst = all == REG_NONE
-                         ? inst_build(w->body, passes_if ? "mov.pred" : "not.pred", "dr", both, passes)
-                         : inst_build(w->body, "and.pred", passes_if ? "drr" : "dr!", both, all, passes);
-        inst_insert_before(s->vote->last, inst);
+        inst_insert_before(s->vote->last, inst_build_conjunction(w->body, both, all, passes, !passes_if));
         all = both;
     }
     RegId result = rewrite_reg(w, TYPE_PRED, "%together");

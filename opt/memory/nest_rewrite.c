@@ -110,7 +110,7 @@ static RegId verify_guard(Rewrite *w, Slices *slices, const Guard *guard, RegId 
 {
     const Elsewhere own = {{REG_NONE, REG_NONE, REG_NONE, REG_NONE}};
     RegId passes = slices_value(slices, &own, guard->predicate), both = rewrite_reg(w, TYPE_PRED, "%lines");
-    put(w, w->verify, inst_build(w->body, "and.pred", guard->passes_if ? "drr" : "dr!", both, holds, passes));
+    put(w, w->verify, inst_build_conjunction(w->body, both, holds, passes, !guard->passes_if));
     return both;
 }
 

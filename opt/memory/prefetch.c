@@ -16,21 +16,16 @@ typedef struct Ahead {
     RegId *now;   /* by RegId: the value for that tile */
 } Ahead;
 
-static RegId arg_from(const Phi *phi, const Block *pred)
-{
-    for (size_t a = 0; a < phi->args.count; a++)
-        if (phi->args.data[a].pred == pred)
-            return phi->args.data[a].reg;
-    bug("a phi of the first block of a tile has no value from one of the two before it");
-}
-
 static Ahead ahead_new(Rewrite *w, Inst **insts, size_t count, const Block *pred)
 {
     Ahead ahead = {w, insts, count, ARENA_ARRAY(w->s->scratch, RegId, w->body->regs.count)};
     for (RegId r = 0; r < w->body->regs.count; r++)
         ahead.now[r] = r;
-    for (size_t p = 0; p < w->top->phis.count; p++)
-        ahead.now[w->top->phis.data[p].dst] = arg_from(&w->top->phis.data[p], pred);
+    for (size_t p = 0; p < w->top->phis.count; p++) {
+        const Phi *phi = &w->top->phis.data[p];
+        ahead.now[phi->dst] = phi_argument(phi, pred);
+        require(ahead.now[phi->dst] != REG_NONE);
+    }
     return ahead;
 }
 
@@ -43,8 +38,7 @@ static void guard_also(Rewrite *w, Inst *load, RegId predicate)
     }
     RegRef *guard = &load->refs[load->guard];
     RegId both = rewrite_reg(w, TYPE_PRED, "%inside");
-    const char *operands = load->guard_inverted ? "dr!" : "drr";
-    inst_insert_before(load, inst_build(w->body, "and.pred", operands, both, predicate, guard->reg));
+    inst_insert_before(load, inst_build_conjunction(w->body, both, predicate, guard->reg, load->guard_inverted));
     guard->reg = both;
     load->guard_inverted = false;
 }
@@ -52,18 +46,9 @@ static void guard_also(Rewrite *w, Inst *load, RegId predicate)
 /* At the end of the block; 'predicate' (REG_NONE: always): whether there is such a tile. */
 static void copy_loads(Ahead *ahead, Block *block, RegId predicate)
 {
-    Body *body = ahead->w->body;
     for (size_t i = 0; i < ahead->count; i++) {
-        Inst *own = inst_clone(body, ahead->insts[i]);
+        Inst *own = inst_clone_renamed(ahead->w->body, ahead->insts[i], ahead->now);
         Access access;
-        for (unsigned r = 0; r < own->ref_count; r++)
-            if (ref_reads(&own->refs[r]) && !ref_writes(&own->refs[r]))
-                own->refs[r].reg = ahead->now[own->refs[r].reg];
-        for (unsigned r = 0; r < own->ref_count; r++)
-            if (ref_writes(&own->refs[r])) {
-                const RegId old = own->refs[r].reg;
-                own->refs[r].reg = ahead->now[old] = body_clone_reg(body, old);
-            }
         inst_append(block, own);
         if (predicate != REG_NONE && inst_access(own, &access))
             guard_also(ahead->w, own, predicate);
@@ -75,7 +60,7 @@ static void move_steps(Rewrite *w, Inst *const *insts, size_t count)
 {
     for (size_t p = 0; p < w->top->phis.count; p++) {
         const Phi *phi = &w->top->phis.data[p];
-        const RegId next = arg_from(phi, w->tail);
+        const RegId next = phi_argument(phi, w->tail);
         bool is_used = false;
         for (size_t i = 0; i < count; i++)
             is_used |= inst_uses(insts[i], phi->dst);
@@ -94,7 +79,7 @@ static RegId build_more(Rewrite *w)
 {
     RegId more = rewrite_reg(w, TYPE_PRED, "%another");
     for (size_t p = 0; p < w->top->phis.count; p++)
-        if (arg_from(&w->top->phis.data[p], w->gate) == w->tiles)
+        if (phi_argument(&w->top->phis.data[p], w->gate) == w->tiles)
             inst_append(w->top, inst_build(w->body, "setp.ne.u32", "dri", more, w->top->phis.data[p].dst, (int64_t)1));
     return more;
 }

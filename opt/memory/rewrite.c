@@ -100,15 +100,6 @@ static void read_tiles(Rewrite *w)
     }
 }
 
-/* The value that the phi gets from the end of the loop. */
-static RegId next_value(const Staging *s, const Phi *phi)
-{
-    for (size_t a = 0; a < phi->args.count; a++)
-        if (phi->args.data[a].pred == s->latch)
-            return phi->args.data[a].reg;
-    return REG_NONE;
-}
-
 /* The phi after all tiles: start + rounds * step, so that pointers which only staged loads read need not advance
  * from round to round. REG_NONE: it has no such step. */
 static RegId closed_value(Rewrite *w, size_t p, RegId start)
@@ -145,7 +136,7 @@ static void lead_phis(Rewrite *w)
     for (size_t p = 0; p < header->phis.count; p++) {
         Phi *old = &header->phis.data[p], *own = &copy->phis.data[p];
         Phi phi = {.dst = body_clone_reg(w->body, old->dst)};
-        RegId last = versions_reg(&w->versions, next_value(s, old));
+        RegId last = versions_reg(&w->versions, phi_argument(old, s->latch));
         VEC_PUSH(arena, phi.args, ((PhiArg){w->gate, loop_start(s->loop, old)}));
         VEC_PUSH(arena, phi.args, ((PhiArg){w->tail, last}));
         VEC_PUSH(arena, w->top->phis, phi);

@@ -46,21 +46,8 @@ static unsigned factor_of(const Rewrite *w, const Block *block)
 
 static void copy_round(Unrolling *u)
 {
-    Body *body = u->w->body;
-    for (const Inst *inst = u->first; inst != u->block->last; inst = inst->next) {
-        Inst *own = inst_clone(body, inst);
-        for (unsigned r = 0; r < own->ref_count; r++) {
-            RegRef *ref = &own->refs[r];
-            if (ref_reads(ref) && !ref_writes(ref) && ref->reg != REG_NONE)
-                ref->reg = u->now[ref->reg];
-        }
-        for (unsigned r = 0; r < own->ref_count; r++)
-            if (ref_writes(&own->refs[r])) {
-                RegId old = own->refs[r].reg;
-                own->refs[r].reg = u->now[old] = body_clone_reg(body, old);
-            }
-        inst_insert_before(u->first, own);
-    }
+    for (const Inst *inst = u->first; inst != u->block->last; inst = inst->next)
+        inst_insert_before(u->first, inst_clone_renamed(u->w->body, inst, u->now));
 }
 
 /* The phis get the values that the next round has. */
@@ -68,12 +55,8 @@ static void advance_phis(Unrolling *u)
 {
     const size_t count = u->block->phis.count;
     RegId *next = ARENA_ARRAY(u->w->s->scratch, RegId, count + 1);
-    for (size_t p = 0; p < count; p++) {
-        const Phi *phi = &u->block->phis.data[p];
-        for (size_t a = 0; a < phi->args.count; a++)
-            if (phi->args.data[a].pred == u->block)
-                next[p] = u->now[phi->args.data[a].reg];
-    }
+    for (size_t p = 0; p < count; p++)
+        next[p] = u->now[phi_argument(&u->block->phis.data[p], u->block)];
     for (size_t p = 0; p < count; p++)
         u->now[u->block->phis.data[p].dst] = next[p];
 }
