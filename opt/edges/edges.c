@@ -105,26 +105,27 @@ static bool is_computed(const Block *block)
 /* Whether the blocks that 'inside' dominates lead nowhere but to 'outside', and have a loop. */
 static bool find_region(Edges *e)
 {
+    const Dominance *dominance = e->dominance;
+    const uint32_t begin = dominance->enter[e->inside->id], end = dominance->leave[e->inside->id];
     bool has_loop = false;
-    e->region = bitset_new(e->scratch, e->body->blocks.count);
-    for (size_t b = 0; b < e->body->blocks.count; b++)
-        if (dominance_has(e->dominance, e->inside, e->body->blocks.data[b]))
-            bitset_add(&e->region, (uint32_t)b);
-    for (size_t b = 0; b < e->body->blocks.count; b++) {
-        const Block *block = e->body->blocks.data[b];
+    for (uint32_t i = begin; i < end; i++) {
+        const Block *block = e->body->blocks.data[dominance->order[i]];
         bool leads_on = false;
-        if (!bitset_has(&e->region, block->id))
-            continue;
         has_loop |= loop_headed(e->loops, block) != NULL;
         FOR_EACH_SUCC(block, succ) {
             leads_on = true;
-            if (succ != e->outside && !bitset_has(&e->region, succ->id))
+            if (succ != e->outside && !dominance_has(dominance, e->inside, succ))
                 return false;
         }
         if (!leads_on || (block->last && inst_is_terminator(block->last) && !inst_is_branch(block->last)))
             return false;
     }
-    return has_loop;
+    if (!has_loop)
+        return false;
+    e->region = bitset_new(e->scratch, e->body->blocks.count);
+    for (uint32_t i = begin; i < end; i++)
+        bitset_add(&e->region, dominance->order[i]);
+    return true;
 }
 
 /* The guards from the block on, all of which lead to 'outside' or on. */
@@ -186,26 +187,28 @@ static bool is_reached_by_all(const Edges *e, Block *guard)
     return true;
 }
 
-static const Inst *find_call(const Body *body)
+/* An instruction that may end threads, other than at the end of a block; NULL: there is none. */
+static const Inst *find_end(const Body *body)
 {
     for (size_t b = 0; b < body->blocks.count; b++)
         for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
-            if (inst_is_call(inst))
+            if (inst_is_opaque(inst) || inst_is_call(inst))
                 return inst;
     return NULL;
 }
 
 static bool find_first_guard(Edges *e)
 {
-    const Inst *call = find_call(e->body);
-    if (call)
-        return edges_refuse(e, call, REFUSAL_STAGE_CALL);
-    for (uint32_t i = 0; i < e->dominance->order_count; i++) {
+    const Inst *end = find_end(e->body);
+    if (end)
+        return edges_refuse(e, end, REFUSAL_STAGE_CALL);
+    for (uint32_t i = 0; e->loops->loop_count && i < e->dominance->order_count; i++) {
         Block *block = e->body->blocks.data[e->dominance->order[i]];
         const Inst *branch = block_two_way_branch(block);
-        if (!branch || loop_of(e->loops, block) || !is_reached_by_all(e, block))
+        if (!branch || loop_of(e->loops, block))
             continue;
-        if (find_guards(e, block, branch->targets[0]) || find_guards(e, block, block->fall))
+        if ((find_guards(e, block, branch->targets[0]) || find_guards(e, block, block->fall)) &&
+            is_reached_by_all(e, block))
             return true;
     }
     return edges_refuse(e, NULL, REFUSAL_EDGES_NONE);
