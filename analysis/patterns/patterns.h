@@ -174,7 +174,7 @@ enum { PATTERN_SECTOR = 32, PATTERN_ROUNDS = 16 /* after which patterns repeat, 
 /* The sectors of one execution by the first warp of a block: the mean over the first rounds of the innermost loop in
  * which they change; below 0: unknown. */
 double pattern_warp_sectors(const Patterns *patterns, const AccessPattern *access);
-/* Whether that is no more than the bytes of the warp fill. */
+/* True if the bytes that the warp accesses would not fit in fewer sectors. */
 bool pattern_is_coalesced(const Patterns *patterns, const AccessPattern *access);
 /* The threads of a block along x, y or z that access the same address at the same time. */
 unsigned pattern_same(const Patterns *patterns, const AccessPattern *access, unsigned axis);

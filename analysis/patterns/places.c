@@ -151,6 +151,13 @@ static int64_t sector_of(int64_t at)
     return at >= 0 ? at / PATTERN_SECTOR : -((-at + PATTERN_SECTOR - 1) / PATTERN_SECTOR);
 }
 
+/* Ends a piece of this many bytes. */
+static void end_piece(PatternExtent *extent, int64_t bytes)
+{
+    extent->piece = !extent->pieces || extent->piece == (uint64_t)bytes ? (uint64_t)bytes : 0;
+    extent->pieces++;
+}
+
 PatternExtent pattern_extent(const Patterns *patterns, const AccessPattern *access, const PatternPlaces *places)
 {
     Arena *scratch = arena_new();
@@ -163,15 +170,10 @@ PatternExtent pattern_extent(const Patterns *patterns, const AccessPattern *acce
         const bool is_apart = i && compare_units(point, point - 1);
         const int64_t last = sector_of(point->at + size - 1) + 1;
         if (!i || is_apart || point->at > end) {
-            if (i && extent.pieces == 1)
-                extent.piece = (uint64_t)(end - begin);
-            else if (i && extent.piece != (uint64_t)(end - begin))
-                extent.piece = 0;
-            extent.pieces++;
-            begin = point->at;
+            if (i)
+                end_piece(&extent, end - begin);
+            begin = end = point->at;
         }
-        if (!i || is_apart || point->at > end)
-            end = point->at;
         if (!i || is_apart || sector < sector_of(point->at))
             sector = sector_of(point->at);
         extent.bytes += point->at + size > end ? (uint64_t)(point->at + size - end) : 0;
@@ -179,8 +181,8 @@ PatternExtent pattern_extent(const Patterns *patterns, const AccessPattern *acce
         end = point->at + size > end ? point->at + size : end;
         sector = last > sector ? last : sector;
     }
-    if (extent.pieces == 1 || (extent.pieces && extent.piece != (uint64_t)(end - begin)))
-        extent.piece = extent.pieces == 1 ? (uint64_t)(end - begin) : 0;
+    if (points.count)
+        end_piece(&extent, end - begin);
     arena_free(scratch);
     return extent;
 }
