@@ -14,9 +14,7 @@ case "$BUILD" in
 */asan) seeds=300 ;;
 esac
 
-said="$("$BUILD/tests/count-check" "1,$seeds" 2>&1)" || said="$said
-failed"
-result "random" "$(grep -E 'WRONG|failed|internal error' <<<"$said" | head -n 20)"
+random_check "random" count-check "1,$seeds"
 result "every rule at work" "$(grep -oE '(tested|copies|watched|coarse) [0-9]\b' <<<"$said")"
 
 cat >"$folder/histogram.json" <<'END'

@@ -14,9 +14,7 @@ case "$BUILD" in
 esac
 every='accesses|resolved|grouped|distances|sectors|shared|extents|of groups|overlaps'
 
-said="$("$BUILD/tests/pattern-check" "1,$seeds" 2>&1)" || said="$said
-failed"
-result "random kernels" "$(grep -E 'WRONG|failed|internal error' <<<"$said" | head -n 20)"
+random_check "random kernels" pattern-check "1,$seeds"
 result "every comparison at work" "$(grep -oE "($every) $few\b" <<<"$said")"
 
 # All launches of a folder's kernels but those that only differ in their sizes.
@@ -32,7 +30,7 @@ folder() {
 }
 
 said="$(for one in corpus/*/; do folder "${one%/}"; done)"
-result "corpus" "$(grep -E 'WRONG|failed|internal error' <<<"$said" | head -n 20)"
+result "corpus" "$(wrong)"
 sums="$(awk '{ for (i = 2; i < NF; i++) if ($i ~ /^[a-z]+$/ && $(i + 1) + 0 > 0) sum[$i] += $(i + 1) }
     END { for (word in sum) print word, sum[word] }' <<<"$said")"
 words="resolved grouped remainders distances sectors shared extents overlaps"
@@ -57,7 +55,7 @@ for one in products:3 rounds:3 counted:3 shared_index:3 joins:3 narrow:3 left:3 
     straddling:3 halo:3 thirds:3; do
     said="$(shape "${one%:*}" "${one#*:}")"
     grep -q '^1 kernels' <<<"$said" || said="failed: $said"
-    result "${one%:*}" "$(grep -E 'WRONG|failed|internal error' <<<"$said" | head -n 5)"
+    result "${one%:*}" "$(wrong)"
 done
 
 # The last launch was of the kernel whose loop does three rounds at a time.

@@ -12,3 +12,15 @@ result() {
         failed=1
     fi
 }
+
+# The first lines of 'said' in which a tool for random kernels says that something is wrong.
+wrong() {
+    grep -E 'WRONG|failed|internal error' <<<"$said" | head -n 20
+}
+
+# Runs such a tool, and checks that nothing is wrong. $1: the name of the check; $2: the tool; the rest: its arguments. Sets
+# 'said' to what it says.
+random_check() {
+    said="$("$BUILD/tests/$2" "${@:3}" 2>&1)" || said+=$'\nfailed'
+    result "$1" "$(wrong)"
+}

@@ -16,12 +16,8 @@ case "$BUILD" in
     ;;
 esac
 
-said="$("$BUILD/tests/reuse-check" "1,$seeds" 2>&1)" || said="$said
-failed"
-loops_said="$("$BUILD/tests/reuse-check" -l "1,$loops" 2>&1)" || loops_said="$loops_said
-failed"
-result "loops equal to the originals" "$(grep -E 'WRONG|failed|internal error' <<<"$loops_said" | head -n 20)"
-result "equal to the originals" "$(grep -E 'WRONG|failed|internal error' <<<"$said" | head -n 20)"
+random_check "loops equal to the originals" reuse-check -l "1,$loops"
+random_check "equal to the originals" reuse-check "1,$seeds"
 idle='(decide|load_reuse|addresses|forward|induction|accumulator|vectorize|bases|pointers|group|stored) 0\b'
 result "every pass at work" "$(grep -oE "$idle" <<<"$said")"
 exit "$failed"

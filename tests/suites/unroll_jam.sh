@@ -15,9 +15,7 @@ case "$BUILD" in
 */asan) seeds=300 factors=3 ;;
 esac
 
-said="$("$BUILD/tests/jam-check" "1,$seeds" 2>&1)" || said="$said
-failed"
-result "random" "$(grep -E 'WRONG|failed|internal error' <<<"$said" | head -n 20)"
+random_check "random" jam-check "1,$seeds"
 result "every rule at work" "$(grep -oE '(compared|whole|carried) [0-9]\b' <<<"$said")"
 
 # name:kernel:launch, whose loops have others in them, sums, addresses that are compared, or one iteration at times
