@@ -32,11 +32,17 @@ static const Loop *next_moving(const AccessPattern *access, const Loop *loop)
     return loop;
 }
 
-static PatternExtent block_extent(const Writer *w, const AccessPattern *access, const Loop *loop)
+/* All executions by the first block in the first rounds of the loop. */
+static PatternPlaces block_places(const Writer *w, const AccessPattern *access, const Loop *loop)
 {
     const unsigned *block = w->kernel->block;
-    const PatternPlaces places = {.count = block[0] * block[1] * block[2], .loop = loop, .rounds = PATTERN_ROUNDS,
-                                  .is_group = loop == access->loop};
+    return (PatternPlaces){.count = block[0] * block[1] * block[2], .loop = loop, .rounds = PATTERN_ROUNDS,
+                           .is_group = loop == access->loop};
+}
+
+static PatternExtent block_extent(const Writer *w, const AccessPattern *access, const Loop *loop)
+{
+    const PatternPlaces places = block_places(w, access, loop);
     return pattern_extent(w->patterns, access, &places);
 }
 
@@ -50,12 +56,10 @@ typedef struct Overlap {
 /* False if it is unknown. */
 static bool block_overlap(const Writer *w, const AccessPattern *access, unsigned axis, Overlap *out)
 {
-    const unsigned *block = w->kernel->block;
     const Loop *loop = next_moving(access, access->loop);
     *out = (Overlap){0, loop};
     do {
-        PatternPlaces here = {.count = block[0] * block[1] * block[2], .loop = loop, .rounds = PATTERN_ROUNDS,
-                              .is_group = loop == access->loop};
+        const PatternPlaces here = block_places(w, access, loop);
         PatternPlaces there = here;
         uint64_t bytes;
         there.block[axis] = 1;

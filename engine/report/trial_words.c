@@ -246,7 +246,8 @@ void memory_form_print(const MemoryTrial *trial, Buf *out)
     if (trial->coarsens && coarsening->guards != GUARDS_AUTO)
         buf_printf(out, "%s guards, ", guard_form_name(coarsening->guards));
     if (trial->edges)
-        buf_printf(out, "threads beyond the edge going along%s", trial->stages ? ", " : "");
+        buf_printf(out, "threads beyond the edge going along%s",
+                   trial->stages || trial->counts || trial->vectors ? ", " : "");
     if (trial->stages)
         buf_printf(out, "rows of %u bytes staged%s%s", trial->depth ? trial->depth : STAGE_DEPTH,
                    trial->prefetches ? " ahead" : "", trial->unrolls ? " and unrolled" : "");
