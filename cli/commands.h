@@ -76,6 +76,7 @@ typedef struct CostOptions {
     bool assembler_given, assembler_none;
     AssemblerKind assembler;
     unsigned registers; /* 0: the assembler's figure */
+    bool sample;   /* run a part of the launch */
     bool estimate; /* do not run the launch */
     bool listing;  /* print the machine code */
     bool accesses; /* print each memory access */

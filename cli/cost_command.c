@@ -55,6 +55,7 @@ static bool make_basis(const Side *side, Arena *arena, const CostOptions *option
     if (!read_device(&side->run, options->machine, &device))
         return false;
     *basis = cost_basis(arena, side->run.sm, &device, launch, NULL, 0);
+    basis->samples = options->sample;
     if (options->estimate)
         basis->launch = NULL;
     return true;

@@ -100,6 +100,8 @@ typedef struct Profile {
     bool uneven;             /* estimated, and warps differ in length by an unknown amount */
     bool assumes_trips;      /* estimated, and the trip count of a loop is assumed */
     double blocks;           /* of the grid */
+    double sampled_blocks;   /* counted: how many of them ran; 0: all */
+    double sample_error;     /* counted: the standard error of the counts, relative; 0: all blocks ran */
     double working_blocks;   /* an estimate of those that are not left without work after blocks were merged */
     double block_threads;    /* of the form, that is, after coarsening */
     double original_threads; /* of the grid, before coarsening */
@@ -128,11 +130,18 @@ static inline double profile_executed(const Profile *profile)
     return profile->sm ? profile->sm->instructions : profile->warp_instructions;
 }
 
-/* Counts a run of a form of the kernel (a NULL body: as written) in the emulator, on 'jobs' cores. The launch is the
- * original's, which 'change' adapts to the form (NULL: no change). 'poll' may end the run (NULL: it does not).
+/* How a run is counted. */
+typedef struct CountOptions {
+    unsigned jobs;            /* cores */
+    bool samples;             /* a part of the blocks of a large grid suffices */
+    const EmulatorPoll *poll; /* may end the run; NULL: it does not */
+} CountOptions;
+
+/* Counts a run of a form of the kernel (a NULL body: as written) in the emulator. The launch is the original's, which
+ * 'change' adapts to the form (NULL: no change).
  * NULL, with *error set to a message in the arena, if the kernel cannot be run to its end. */
 Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *launch, const LaunchChange *change,
-                       unsigned jobs, const EmulatorPoll *poll, const char **error);
+                       const CountOptions *options, const char **error);
 
 /* The profile of a run that was made with all counts (EmulatorOptions) and with this form, which has a body.
  * 'original_threads': of the original's grid. */

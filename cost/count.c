@@ -47,6 +47,8 @@ static void set_totals(Arena *arena, Profile *profile, const EmulatorResult *res
     const EmulatorCounters *counters = &result->counters;
     double warps = 0, work = 0;
     profile->counted = true;
+    profile->sampled_blocks = (double)result->sampled_blocks;
+    profile->sample_error = result->sample_error;
     profile->branches = (double)counters->branches;
     profile->divergent_branches = (double)counters->divergent_branches;
     profile->block_load_sectors = (double)counters->block_load_sectors;
@@ -90,8 +92,17 @@ Profile *profile_of_run(Arena *arena, const FunctionForm *form, const Launch *la
     return profile;
 }
 
+/* The blocks along x of a changed grid that a sample's boxes have: those with the work of some original ones. */
+static unsigned sample_box(const Launch *launch, const Launch *changed)
+{
+    enum { ORIGINAL_BLOCKS = 16 };
+    const unsigned grid = launch->grid[0] ? launch->grid[0] : 1;
+    const unsigned blocks = (unsigned)((uint64_t)ORIGINAL_BLOCKS * changed->grid[0] / grid);
+    return blocks > 1 ? blocks : 1;
+}
+
 Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *launch, const LaunchChange *change,
-                       unsigned jobs, const EmulatorPoll *poll, const char **error)
+                       const CountOptions *count, const char **error)
 {
     Body *own = NULL;
     FunctionForm whole = *form;
@@ -107,8 +118,10 @@ Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *lau
         .count_reuse = true,
         .count_blocks = true,
         .count_instructions = true,
-        .jobs = jobs,
-        .poll = poll,
+        .drops_buffers = true,
+        .jobs = count->jobs,
+        .poll = count->poll,
+        .sample_box = count->samples ? sample_box(launch, changed) : 0,
         .forms = &whole,
         .form_count = 1,
     };

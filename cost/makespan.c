@@ -23,6 +23,14 @@ static void heap_sink(double *heap, size_t count)
     }
 }
 
+static bool are_alike(const Profile *profile)
+{
+    for (size_t i = 1; i < (size_t)profile->blocks; i++)
+        if (profile->block_lengths[i] != profile->block_lengths[0])
+            return false;
+    return true;
+}
+
 double busiest_share(const Profile *profile, const Device *device)
 {
     double total = 0;
@@ -41,6 +49,8 @@ double blocks_makespan(const Profile *profile, double slots, double start)
             longest = profile->block_lengths[i] > longest ? profile->block_lengths[i] : longest;
         return (longest + start) * (slots >= profile->blocks ? 1 : ceil(profile->blocks / slots));
     }
+    if (are_alike(profile))
+        return (profile->block_lengths[0] + start) * ceil(profile->blocks / slots);
     Arena *scratch = arena_new();
     size_t count = (size_t)slots;
     double *heap = ARENA_ARRAY(scratch, double, count), last = 0;

@@ -276,6 +276,8 @@ static bool cluster_stuck(Emulator *emulator, Cluster *cluster)
 /* Takes the next cluster that has not started; false if there is none. */
 static bool cluster_take(Emulator *emulator, uint64_t *next, uint64_t total, uint64_t *index)
 {
+    if (emulator->sample)
+        return sample_take(emulator, index);
     *index = emulator->next_block ? __atomic_fetch_add(emulator->next_block, 1, __ATOMIC_RELAXED) : (*next)++;
     emulator->begun = *index;
     emulator->blocks = total;

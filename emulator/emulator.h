@@ -115,6 +115,8 @@ typedef struct LaunchPlaces {
     Position kernel, grid, block, cluster, args;
 } LaunchPlaces;
 
+typedef struct LaunchContents LaunchContents;
+
 typedef struct Launch {
     const char *path; /* of its file; NULL: it has none */
     LaunchPlaces places;
@@ -134,6 +136,7 @@ typedef struct Launch {
     Tolerance tolerance;           /* a kernel and its transformed form */
     Tolerance reference_tolerance; /* a kernel and a reference program */
     const EmulatorDevice *device;  /* NULL: the launch has only the memory that its arguments create */
+    LaunchContents *contents;      /* of these arguments; NULL: each run makes its own */
 } Launch;
 
 /* Reads a launch file (docs/formats.md). Paths in it are relative to the file. NULL, with *error set to a message in
@@ -153,6 +156,13 @@ Launch *launch_read(Arena *arena, const char *path, const char **error);
  * and gives low + u * (high - low) for floats (rounded to the type), floor(low + u * (high - low + 1)) for
  * integers. */
 void *launch_fill(Arena *arena, const LaunchArgument *argument);
+/* The same to memory that is zero. */
+void launch_fill_into(uint8_t *bytes, const LaunchArgument *argument);
+
+/* Keeps the contents of large buffers for further runs of a launch (Launch.contents), from any thread. To be freed when
+ * no run is in progress. */
+LaunchContents *launch_contents_new(const Launch *launch);
+void launch_contents_free(LaunchContents *contents); /* NULL is allowed */
 
 /* The same launch with blocks of another size, none of whose dimensions is 0, and as many as its threads need. It must
  * say how many these are. */
@@ -179,6 +189,10 @@ typedef struct EmulatorOptions {
     bool count_blocks;        /* fills EmulatorResult.blocks */
     bool count_lines;         /* fills EmulatorResult.lines */
     bool count_instructions;  /* fills EmulatorResult.instructions */
+    bool drops_buffers;       /* leaves the buffers out of the result */
+    unsigned sample_box;      /* runs boxes of neighbouring blocks of a large grid, at most this many along x, if the
+                               * order of blocks cannot be observed, and scales the counts; then the buffers are not
+                               * the launch's results. 0: runs all blocks */
     uint64_t hang_steps;      /* a warp hangs after this many instructions without a visible effect; 0: 2^24 */
     uint64_t max_steps;       /* limit of warp instructions for the launch; 0: 2^36 */
     unsigned jobs;            /* cores to use if that cannot change the results (parallel.c); 0: 1 */
@@ -316,6 +330,8 @@ typedef struct EmulatorResult {
     EmulatorBlock *blocks; /* with count_blocks: all of the grid, x first */
     uint64_t block_count;
     EmulatorWriter writer; /* with EmulatorOptions.watch */
+    uint64_t sampled_blocks; /* with EmulatorOptions.sample_box: how many ran; 0: all */
+    double sample_error;     /* the standard error of the counts, relative; 0: all ran */
 } EmulatorResult;
 
 /* Runs the kernel that the launch names. A function with a body, which must not be in SSA form, runs from it, any

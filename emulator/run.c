@@ -2,8 +2,10 @@
 #include "emulator/run.h"
 
 /* Copies the results that the caller keeps to its arena. */
-static void result_keep(Arena *arena, EmulatorResult *result)
+static void result_keep(Arena *arena, EmulatorResult *result, bool drops_buffers)
 {
+    if (drops_buffers)
+        result->buffer_count = 0;
     EmulatorBuffer *buffers = ARENA_ARRAY(arena, EmulatorBuffer, result->buffer_count);
     for (unsigned i = 0; i < result->buffer_count; i++) {
         buffers[i] = result->buffers[i];
@@ -23,27 +25,51 @@ static void result_keep(Arena *arena, EmulatorResult *result)
         fault->source = arena_strndup(arena, fault->source, strlen(fault->source));
 }
 
-EmulatorResult *emulator_run(Arena *arena, const Module *module, const Launch *launch, const EmulatorOptions *options)
+/* An Emulator for the same launch and result, after a run that cannot be used. */
+static Emulator *emulator_again(Emulator *emulator, const EmulatorOptions *options)
 {
-    EmulatorResult *result = ARENA_NEW(arena, EmulatorResult);
-    Emulator *emulator = emulator_new(module, launch, result, options);
+    EmulatorResult *result = emulator->result;
+    const Module *module = emulator->module;
+    const Launch *launch = emulator->launch;
+    emulator_end(emulator);
+    *result = (EmulatorResult){0};
+    return emulator_new(module, launch, result, options);
+}
+
+/* Runs the launch, or a part that stands for it. Returns the Emulator that did so. */
+static Emulator *run_best(Emulator *emulator, const EmulatorOptions *options)
+{
+    EmulatorOptions rest = *options;
     bool is_ready = emulator_prepare(emulator);
+    for (unsigned more = 0; more < 2 && is_ready && sample_prepare(emulator, more); more++) {
+        if (!emulator_run_launch(emulator) || sample_end(emulator))
+            return emulator;
+        emulator = emulator_again(emulator, &rest);
+        is_ready = emulator_prepare(emulator);
+    }
     if (is_ready && parallel_possible(emulator) && !parallel_run(emulator)) {
-        emulator_end(emulator);
-        *result = (EmulatorResult){0};
-        emulator = emulator_new(module, launch, result, options);
-        emulator->options.jobs = 1;
+        rest.jobs = 1;
+        emulator = emulator_again(emulator, &rest);
         is_ready = emulator_prepare(emulator);
     }
     if (is_ready && !emulator->ran)
         emulator_run_launch(emulator);
+    return emulator;
+}
+
+EmulatorResult *emulator_run(Arena *arena, const Module *module, const Launch *launch, const EmulatorOptions *options)
+{
+    const EmulatorOptions none = {0};
+    EmulatorResult *result = ARENA_NEW(arena, EmulatorResult);
+    Emulator *emulator = run_best(emulator_new(module, launch, result, options), options ? options : &none);
     counters_collect(emulator);
-    reuse_collect(emulator);
+    if (!emulator->sample)
+        reuse_collect(emulator);
     if (emulator->options.count_lines)
         lines_collect(arena, emulator);
     if (emulator->options.count_instructions)
         instructions_collect(arena, emulator);
-    result_keep(arena, result);
+    result_keep(arena, result, emulator->options.drops_buffers);
     emulator_end(emulator);
     return result;
 }

@@ -15,6 +15,18 @@ bool emulator_run_launch(Emulator *emulator);
 /* waits.c: reports that no running thread can change anything any more; returns false. */
 bool launch_stuck(Emulator *emulator, Cluster **clusters, unsigned count, uint64_t blocks_left);
 
+/* sample.c */
+/* Chooses blocks that stand for the whole grid (EmulatorOptions.sample_box), few or more. False if it is not worth
+ * while, or not possible. */
+bool sample_prepare(Emulator *emulator, bool more);
+/* Takes the next block of the sample; false if all have run. */
+bool sample_take(Emulator *emulator, uint64_t *index);
+/* Scales the counts to the grid; false if the blocks differ so much that more have to run. */
+bool sample_end(Emulator *emulator);
+
+/* unordered.c: true if nothing depends on the order in which blocks run */
+bool blocks_are_unordered(const Emulator *emulator);
+
 /* parallel.c */
 bool parallel_possible(const Emulator *emulator);
 /* False, with nothing reported, if the launch must run again on one core. */

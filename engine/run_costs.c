@@ -12,6 +12,7 @@ bool find_basis(const Run *run, const KernelReport *kernel, CostBasis *basis)
     const BlockSize block = block_size_resolve(&function->tuning, kernel->request.block);
     *basis = cost_basis(run->arena, run->sm, &run->choice.device, launch, block.threads,
                         kernel->request.dynamic_shared);
+    basis->samples = !run->choice.counts_all;
     return launch || (run->sm && block_size_total(&block) > 0);
 }
 

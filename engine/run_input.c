@@ -245,6 +245,9 @@ void run_prepare(Run *run, Options *options, Arena *arena, const RunSetting *set
 
 void run_close(Run *run)
 {
+    for (size_t i = 0; i < run->choice.launch_count; i++)
+        if (run->choice.launches[i])
+            launch_contents_free(run->choice.launches[i]->contents);
     assembler_judge_close(&run->judge);
     assembler_close(run->assembler);
 }
@@ -272,6 +275,7 @@ bool read_launches(Run *run)
                                   .progress = &run->progress,
                                   .judge = run->assembler ? &run->judge : NULL,
                                   .risk = options->risk,
+                                  .counts_all = options->counts_all,
                                   .launch_decides = options->keep_original,
                                   .ranked = options->tuned_forms ? options->tuned_forms - 1 : 0,
                                   .stride_given = option_given(options, OPTION_STRIDE),
@@ -281,11 +285,13 @@ bool read_launches(Run *run)
     if (!read_device(run, options->machine, &run->choice.device))
         return false;
     for (size_t i = 0; i < options->launches.count; i++) {
-        launches[i] = launch_read(run->arena, options->launches.data[i], &error);
-        if (!launches[i]) {
+        Launch *launch = launch_read(run->arena, options->launches.data[i], &error);
+        if (!launch) {
             fprintf(run->messages, "ptxopt: error: %s\n", error);
             return false;
         }
+        launch->contents = launch_contents_new(launch);
+        launches[i] = launch;
         error = options->missing_ok ? NULL : launch_kernel_missing(run->arena, run->module, launches[i]);
         if (error) {
             fprintf(run->messages, "ptxopt: error: -launch: %s\n", error);

@@ -106,6 +106,7 @@ typedef struct Options {
     bool does_what_pays; /* -auto: options_check turns it into the options that it stands for */
     unsigned ptx_version; /* times 10, that the output may have at most; 0: that of the input */
     bool fixes_defects;  /* code that the assembler gets wrong is rewritten (opt/defects/) */
+    bool counts_all;    /* the blocks of a launch, not a sample of them */
     bool keep_original; /* of a coarsened kernel, as NAME__ptxopt_original */
     const char *tune_from; /* -tune-from: a file of the store; or NULL */
     unsigned tuned_forms; /* -tune: of each kernel, with the original; 0: not given */

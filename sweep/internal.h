@@ -164,8 +164,8 @@ typedef struct TuneForm {
 
 /* Makes the form by its options and predicts its time; false if it is not what they ask for. */
 bool tune_form_predict(Sweep *sweep, TuneForm *form);
-/* The form with more options, which it takes if it is faster. */
-void tune_form_add(Sweep *sweep, TuneForm *form, const char *option, const char *value);
+/* Gives the form one more option (with no value if that is NULL) if it is faster with it; true if so. */
+bool tune_form_add(Sweep *sweep, TuneForm *form, const char *option, const char *value);
 /* Adds the loops that are faster interleaved, as -uj auto finds them. */
 void tune_form_add_loops(Sweep *sweep, TuneForm *form);
 /* True if its options make a form that computes the same as the original. */

@@ -43,8 +43,9 @@ static Counted count(const Measurement *measurement, const Launch *launch)
         return (Counted){.status = SWEEP_UNMET, .reason = unmet_text(measurement->arena, &unmet)};
     const FunctionForm form = {.function = measurement->placed};
     Counted counted = {.status = SWEEP_OK};
+    const CountOptions options = {.jobs = 1, .samples = true};
     counted.profile =
-        profile_count(measurement->arena, &form, launch, &measurement->made.change, 1, NULL, &counted.reason);
+        profile_count(measurement->arena, &form, launch, &measurement->made.change, &options, &counted.reason);
     if (!counted.profile)
         counted.status = SWEEP_FAULT;
     return counted;

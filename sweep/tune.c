@@ -97,6 +97,12 @@ static void add_word(Sweep *sweep, TuneForm *form, const char *option, const cha
     VEC_PUSH(sweep->arena, form->words, value);
 }
 
+static const char *shape_word(Arena *arena, const SweepRow *row)
+{
+    return arena_printf(arena, "%s:%s%c%u", row->kernel, row->dimension.of_blocks ? "b" : "",
+                        "xyz"[row->dimension.axis], row->factor);
+}
+
 /* The options of a row: "-arch sm_90 -block k:64,8,1 -coarsen k:by16 -coarsen-grid shrink". */
 static void set_words(Sweep *sweep, const SweepRow *row, TuneForm *form)
 {
@@ -111,20 +117,53 @@ static void set_words(Sweep *sweep, const SweepRow *row, TuneForm *form)
                  arena_printf(arena, "%s:%llu", name, (unsigned long long)form->launch->dynamic_shared));
     if (row->factor == 1)
         return;
-    add_word(sweep, form, "-coarsen", arena_printf(arena, "%s:%s%c%u", name, row->dimension.of_blocks ? "b" : "",
-                                                   "xyz"[row->dimension.axis], row->factor));
+    add_word(sweep, form, "-coarsen", shape_word(arena, row));
     if (row->dimension.of_blocks)
         add_word(sweep, form, "-coarsen-grid", "shrink");
     else
         add_word(sweep, form, "-stride", arena_printf(arena, "%s", stride_text(&row->stride, stride)));
 }
 
-/* Adds what helps; the registers that let one more block run come last, twice. */
-static void improve(Sweep *sweep, TuneForm *form)
+/* True if the launch has something to merge along the axis. */
+static bool can_merge(const Launch *launch, bool of_blocks, unsigned axis, unsigned factor)
+{
+    const unsigned grid = launch->grid[axis], block = launch->block[axis];
+    return of_blocks ? grid >= factor : block >= factor && block % factor == 0;
+}
+
+/* Merges along further axes, and blocks as well as threads, as far as that helps; then tries other forms of guards. An
+ * option that is given again prevails. */
+static void improve_shape(Sweep *sweep, const SweepRow *row, TuneForm *form)
+{
+    enum { MOST = 4 };
+    static const char *const guards[] = {"sequential", "fast", "predicated"};
+    const char *shape = shape_word(sweep->arena, row), *merged = shape;
+    for (unsigned i = 0; i < 6; i++, shape = merged) {
+        const bool of_blocks = row->dimension.of_blocks ^ (i / 3);
+        const unsigned axis = i % 3;
+        if (i < 3 && axis == row->dimension.axis)
+            continue;
+        for (unsigned factor = 2; factor <= MOST && can_merge(form->launch, of_blocks, axis, factor); factor *= 2) {
+            const char *more =
+                arena_printf(sweep->arena, "%s,%s%c%u", shape, of_blocks ? "b" : "", "xyz"[axis], factor);
+            if (!tune_form_add(sweep, form, "-coarsen", more))
+                break;
+            merged = more;
+        }
+    }
+    for (size_t i = 0; i < COUNT_OF(guards); i++)
+        tune_form_add(sweep, form, "-coarsen-guards", guards[i]);
+}
+
+/* Adds what helps; the registers that let one more block run come last, twice, and options of ptxas with them. */
+static void improve(Sweep *sweep, const SweepRow *row, TuneForm *form)
 {
     const char *name = form->kernel->kernel->name;
     static const char *const memory[] = {"edges",   "stage",       "prefetch",     "counters",
                                          "vectors", "stage,edges", "stage,vectors"};
+    bool has_target = false;
+    if (row->factor > 1)
+        improve_shape(sweep, row, form);
     for (size_t i = 0; i < COUNT_OF(memory); i++)
         tune_form_add(sweep, form, "-memory", arena_printf(sweep->arena, "%s:%s", name, memory[i]));
     tune_form_add_loops(sweep, form);
@@ -135,8 +174,10 @@ static void improve(Sweep *sweep, TuneForm *form)
         const unsigned below = sm_boundary_below(sm, threads, form->figures.shared + launch->dynamic_shared,
                                                  form->figures.registers);
         if (below)
-            tune_form_add(sweep, form, "-target-regs", arena_printf(sweep->arena, "%s:%u", name, below));
+            has_target |= tune_form_add(sweep, form, "-target-regs", arena_printf(sweep->arena, "%s:%u", name, below));
     }
+    if (has_target)
+        tune_form_add(sweep, form, "-knobs", NULL);
 }
 
 /* Makes a row's form by options; false if that is impossible, or the results would differ. */
@@ -195,7 +236,7 @@ static bool find_best(Sweep *sweep, const SweepKernel *kernel, const Ranking *ra
         bool is_better = make(sweep, kernel, ranking, ranking->rows.data[i], &form);
         if (is_better) {
             made++;
-            improve(sweep, &form);
+            improve(sweep, ranking->rows.data[i], &form);
             is_better = (!found || time_is_longer(best->cycles, form.cycles)) && tune_form_verify(sweep, &form);
         }
         if (is_better && found)

@@ -109,11 +109,14 @@ static TuneForm form_with(Sweep *sweep, const TuneForm *form, const char *option
     return more;
 }
 
-void tune_form_add(Sweep *sweep, TuneForm *form, const char *option, const char *value)
+bool tune_form_add(Sweep *sweep, TuneForm *form, const char *option, const char *value)
 {
     TuneForm more = form_with(sweep, form, option, value);
-    if (!sweep_is_over(sweep) && tune_form_predict(sweep, &more) && time_is_longer(form->cycles, more.cycles))
+    const bool helps =
+        !sweep_is_over(sweep) && tune_form_predict(sweep, &more) && time_is_longer(form->cycles, more.cycles);
+    if (helps)
         *form = more;
+    return helps;
 }
 
 void tune_form_add_loops(Sweep *sweep, TuneForm *form)

@@ -310,7 +310,8 @@ static bool count_launch(ViewSide *side, Arena *arena)
         return fail(side, path, error);
     if (!side->run.sm || !read_device(&side->run, NULL, &device))
         return fail(side, path, "the limits of the architecture are unknown");
-    const CostBasis basis = cost_basis(arena, side->run.sm, &device, own, NULL, 0);
+    CostBasis basis = cost_basis(arena, side->run.sm, &device, own, NULL, 0);
+    basis.samples = false; /* each instruction's executions are shown */
     const FunctionForm form = {.function = module_find_function(side->run.module, side->source.kernel)};
     const FormCost cost = form_cost(&basis, &form, &(Figures){0}, NULL);
     if (!cost.known)

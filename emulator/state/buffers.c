@@ -14,7 +14,9 @@ static bool symbol_fill(Emulator *emulator, const LaunchArgument *argument)
                             (unsigned long long)bytes, plural(bytes));
     uint8_t *to = variable->space == SPACE_GLOBAL ? emulator->slots[(address - GLOBAL_BASE) >> SLOT_SHIFT]->bytes
                                                   : emulator->constants.bytes + address;
-    memcpy(to, launch_fill(emulator->arena, argument), (size_t)bytes);
+    if (argument->fill == FILL_ZERO)
+        memset(to, 0, (size_t)bytes); /* instead of the variable's own value */
+    launch_fill_into(to, argument);
     return true;
 }
 
@@ -24,13 +26,14 @@ static Region *buffer_make(Emulator *emulator, const LaunchArgument *argument)
     EmulatorResult *result = emulator->result;
     uint64_t bytes = argument->count * ((type_bits(argument->type) + 7) / 8);
     const bool all_written = argument->fill != FILL_POISON && !argument->written;
-    Region *region = region_global(emulator, argument->name, bytes, all_written);
+    uint8_t *filled = contents_map(emulator, argument, bytes);
+    Region *region = region_global(emulator, argument->name, bytes, all_written, filled);
     if (!region)
         return NULL;
     if (!emulator->primary && region->written && argument->written)
         memcpy(region->written, argument->written, (size_t)bytes);
-    if (!emulator->primary)
-        memcpy(region->bytes, launch_fill(emulator->arena, argument), (size_t)bytes);
+    if (!emulator->primary && !filled)
+        launch_fill_into(region->bytes, argument);
     result->buffers[result->buffer_count++] = (EmulatorBuffer){
         .name = argument->name,
         .type = argument->type,

@@ -73,6 +73,7 @@ void emulator_end(Emulator *emulator)
     for (size_t i = 0; i < emulator->code_list.count; i++)
         if (emulator->code_list.data[i]->own_body)
             body_free(emulator->code_list.data[i]->body);
+    contents_unmap(emulator);
     memory_collect(emulator);
     arena_free(emulator->arena);
 }

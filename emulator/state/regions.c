@@ -2,7 +2,7 @@
 #include "emulator/state/state.h"
 
 void region_init(Emulator *emulator, Region *region, const char *name, Space space, uint64_t base, uint64_t size,
-                        bool written)
+                 bool written)
 {
     region->name = name;
     region->space = space;
@@ -10,7 +10,10 @@ void region_init(Emulator *emulator, Region *region, const char *name, Space spa
     region->size = size;
     const Region *same =
         emulator->primary && space == SPACE_GLOBAL ? emulator->primary->slots[emulator->slot_count] : NULL;
-    region->bytes = same ? same->bytes : emulator_alloc(emulator, (size_t)size, 1);
+    if (same)
+        region->bytes = same->bytes;
+    else if (!region->bytes)
+        region->bytes = emulator_alloc(emulator, (size_t)size, 1);
     if (same) {
         region->written = same->written;
     } else if (emulator->options.check_unwritten && !written) {
@@ -22,13 +25,14 @@ void region_init(Emulator *emulator, Region *region, const char *name, Space spa
     region->watched = emulator->options.watch && strcmp(emulator->options.watch, name) == 0 && space == SPACE_GLOBAL;
 }
 
-Region *region_global(Emulator *emulator, const char *name, uint64_t size, bool written)
+Region *region_global(Emulator *emulator, const char *name, uint64_t size, bool written, uint8_t *bytes)
 {
     if (emulator->slot_count == MAX_SLOTS || size > MAX_REGION) {
         fault_static(emulator, FAULT_LAUNCH, NULL, NULL, "too many buffers, or one that is too large");
         return NULL;
     }
     Region *region = ARENA_NEW(emulator->arena, Region);
+    region->bytes = bytes;
     uint64_t base = GLOBAL_BASE + ((uint64_t)emulator->slot_count << SLOT_SHIFT) + SLOT_GUARD;
     region_init(emulator, region, name, SPACE_GLOBAL, base, size, written);
     emulator->slots[emulator->slot_count++] = region;

@@ -20,6 +20,7 @@ void reuse_prepare(Emulator *emulator, Region *region)
         region->toucher[i] = emulator_alloc(emulator, sector_count(region) + 1, sizeof *region->toucher[i]);
     region->load_times = emulator_alloc(emulator, sector_count(region) + 1, sizeof *region->load_times);
     region->updates = emulator_alloc(emulator, sector_count(region) + 1, sizeof *region->updates);
+    footprint_prepare(emulator, region, sector_count(region));
 }
 
 /* A load's time: its warp in the high bits, the sectors that the warp had loaded in the low ones, modulo 2^27. */
@@ -47,10 +48,12 @@ static bool count_load(Exec *x, const Region *region, uint64_t sector, uint32_t 
     EmulatorCounters *counters = &x->emulator->result->counters;
     uint32_t time = x->warp->index << TIME_BITS | (x->warp->loaded & TIME_MASK);
     bool is_new = true;
-    if (region->toucher[0][sector] != block)
+    if (region->toucher[0][sector] != block) {
         counters->block_load_sectors++;
-    else
+        footprint_touch(x->emulator, region, false, sector);
+    } else {
         is_new = count_repeat(counters, region->load_times[sector], time);
+    }
     region->toucher[0][sector] = block;
     region->load_times[sector] = time;
     return is_new;
@@ -58,7 +61,10 @@ static bool count_load(Exec *x, const Region *region, uint64_t sector, uint32_t 
 
 static void count_store(Exec *x, const Region *region, uint64_t sector, uint32_t block)
 {
-    x->emulator->result->counters.block_store_sectors += region->toucher[1][sector] != block;
+    if (region->toucher[1][sector] == block)
+        return;
+    x->emulator->result->counters.block_store_sectors++;
+    footprint_touch(x->emulator, region, true, sector);
     region->toucher[1][sector] = block;
 }
 
@@ -101,6 +107,7 @@ void updates_count(uint32_t mask, const Translation *at)
                           (at->address[other] - region->base) / SECTOR_BYTES == sector &&
                           lanes_alike(mask, other, at) >= alike;
         region->updates[sector] += !is_counted;
+        footprint_update(region);
     }
 }
 

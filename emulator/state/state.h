@@ -31,6 +31,8 @@ typedef struct IdleProbe IdleProbe;
 typedef struct RaceCells RaceCells;
 typedef struct EpochTable EpochTable;
 
+typedef struct Footprint Footprint;
+
 typedef struct Region {
     const char *name;
     Space space;
@@ -45,7 +47,15 @@ typedef struct Region {
                            * 1; NULL: not tracked */
     uint32_t *load_times; /* reuse.c: for each sector, its last load: the warp and the time */
     uint32_t *updates;    /* reuse.c: for each sector, how often an atomic operation updates it */
+    Footprint *footprint; /* footprint.c; NULL: not tracked */
 } Region;
+
+/* A sector that a block of the present box has touched. */
+typedef struct TouchedSector {
+    Footprint *footprint;
+    uint64_t sector;
+    bool is_store;
+} TouchedSector;
 
 #define SECTOR_BYTES 32
 #define LINE_BYTES 128
@@ -173,6 +183,11 @@ struct Cluster {
     bool active;
 };
 
+typedef struct MappedBytes {
+    void *bytes;
+    size_t size;
+} MappedBytes;
+
 struct Emulator {
     Arena *arena;
     const Module *module;
@@ -212,6 +227,9 @@ struct Emulator {
     bool is_stopped;        /* the caller has ended the run: atomic, read by other cores in their 'primary' */
     bool ran;               /* parallel_run has run the whole launch */
     void *atomics;          /* the pthread_mutex_t that atomics lock; NULL: one core */
+    struct Sample *sample;  /* sample.c: the blocks to run; NULL: all */
+    uint8_t octant;         /* footprint.c: the set with the block's octant of its box; 0: it is in no box */
+    VEC(TouchedSector) touched; /* footprint.c */
     const LaneLoops *loops;
     bool tracks_memory;     /* written or race bytes exist */
     EpochTable *epochs;     /* race check */
@@ -221,6 +239,7 @@ struct Emulator {
     uint32_t *block_fences; /* the tick of each block's last device-wide fence */
     SyncTable syncs;        /* in global memory */
     VEC(void *) owned;      /* from calloc; freed by emulator_end */
+    VEC(MappedBytes) mapped; /* contents.c */
 };
 
 /* The context in which an op executes. */
@@ -325,7 +344,8 @@ ScalarFunction scalar_mapa, scalar_rank, scalar_in_window;
 
 void region_init(Emulator *emulator, Region *region, const char *name, Space space, uint64_t base, uint64_t size,
                  bool written);
-Region *region_global(Emulator *emulator, const char *name, uint64_t size, bool written);
+/* 'bytes': its memory, which outlives the Emulator; NULL: it is made, and zero. */
+Region *region_global(Emulator *emulator, const char *name, uint64_t size, bool written, uint8_t *bytes);
 uint64_t variable_align(const Variable *variable);
 void device_prepare(Emulator *emulator); /* the regions and images of the launch's device */
 bool variables_prepare(Emulator *emulator); /* places and fills the variables in global and constant memory */
@@ -391,6 +411,27 @@ void updates_count(uint32_t mask, const Translation *at); /* of an atomic operat
 void reuse_merge(Region *region, const Region *other); /* adds the sectors that another Emulator touched in the same
                                                         * memory */
 void reuse_collect(Emulator *emulator);                  /* fills in the footprints */
+
+/* contents.c: a buffer's initial contents in memory of the Emulator's own; NULL: to be filled */
+uint8_t *contents_map(Emulator *emulator, const LaunchArgument *argument, uint64_t size);
+void contents_unmap(Emulator *emulator);
+
+/* footprint.c: EmulatorOptions.sample_box */
+
+/* Boxes of neighbouring blocks. */
+typedef struct BoxShape {
+    unsigned size[3]; /* in blocks: powers of two */
+    unsigned count;   /* of boxes */
+} BoxShape;
+
+void footprint_prepare(Emulator *emulator, Region *region, size_t sectors);
+void footprint_touch(Emulator *emulator, const Region *region, bool is_store, uint64_t sector); /* a block's first */
+void footprint_end_box(Emulator *emulator);
+void footprint_update(const Region *region); /* notes an atomic operation */
+/* How often the most updated sector is, where those that several boxes update are updated 'scale' times as often. */
+double footprint_updates(const Region *region, double scale);
+/* The sectors that all blocks touch, at least those of one box and at most those of the region. */
+double footprint_of_grid(const Region *region, bool is_store, const unsigned grid[3], const BoxShape *box);
 
 /* order.c: the ordering of accesses, besides barriers */
 

@@ -108,7 +108,7 @@ static bool variable_place(Emulator *emulator, const Variable *variable, uint64_
     if (placed && variable->space == SPACE_GLOBAL) {
         map_put(&emulator->variables, pointer_key(variable), placed->address);
     } else if (variable->space == SPACE_GLOBAL && type_class(variable->type) != CLASS_OPAQUE) {
-        Region *region = region_global(emulator, variable->name, size, true);
+        Region *region = region_global(emulator, variable->name, size, true, NULL);
         if (!region)
             return false;
         map_put(&emulator->variables, pointer_key(variable), region->base);

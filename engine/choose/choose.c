@@ -22,6 +22,12 @@ const Launch *choice_launch(const ChoiceContext *context, const char *kernel)
     return NULL;
 }
 
+void basis_follow(CostBasis *basis, const ChoiceContext *context)
+{
+    basis->poll = context->judge ? &context->judge->poll : NULL;
+    basis->samples = !context->counts_all;
+}
+
 static void set_bases(Choice *choice, const ChoiceContext *context, const BlockSize *block)
 {
     const Launch *launch = choice_launch(context, choice->kernel->name);
@@ -32,7 +38,7 @@ static void set_bases(Choice *choice, const ChoiceContext *context, const BlockS
                               choice->has_trips ? DECIDES_BY_TRIPS
                               : choice->launch_decides ? DECIDES_BY_GRID : DECIDES_NOTHING);
     for (unsigned i = 0; i < choice->bases.count; i++)
-        choice->bases.of[i].basis.poll = context->judge ? &context->judge->poll : NULL;
+        basis_follow(&choice->bases.of[i].basis, context);
 }
 
 /* The fastest form by machine code, among those that PTX instructions rank first of the forms that merge threads,
@@ -83,7 +89,7 @@ static FactorChoice stay(const Choice *choice, FactorOutcome outcome)
 {
     return (FactorChoice){.request = *choice->request,
                           .outcome = outcome,
-                          .is_counted = launch_of(choice) != NULL,
+                          .counted = counted_part(&choice->bases.of[0].basis, &choice->bases.of[0].before),
                           .plain_speedup = choice->plain_speedup,
                           .risk = choice->risk,
                           .trials = choice->trials,

@@ -18,10 +18,14 @@ typedef struct ChoiceContext {
     bool threads_only, blocks_only; /* nothing else is merged; neither: both are tried, and products of both */
     bool stride_given; /* only the request's stride is tried */
     bool guards_given; /* only the request's form of guards is tried */
+    bool counts_all; /* all blocks of a launch are counted, not a sample of them */
 } ChoiceContext;
 
 /* The launch of the kernel, or NULL. */
 const Launch *choice_launch(const ChoiceContext *context, const char *kernel);
+
+/* Sets how launches are counted for a choice. */
+void basis_follow(CostBasis *basis, const ChoiceContext *context);
 
 /* Predicts the time of every form that merging 2 to 16 threads, or as many blocks, along x, y, z or their products
  * gives, with the strides block and unit, with guards as GUARDS_AUTO makes them and, where these are fast paths, as

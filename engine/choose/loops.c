@@ -149,7 +149,7 @@ static LoopsChoice decide(const JamChoice *choice, bool has_loops, const FormCos
                                    : is_any_chosen ? LOOPS_CHOSEN
                                                    : LOOPS_NO_GAIN,
                         .is_unsure = choice->is_unsure,
-                        .is_counted = choice->basis.launch != NULL,
+                        .counted = counted_part(&choice->basis, before),
                         .cycles = choice->best.time.cycles,
                         .trials = choice->trials,
                         .trial_count = choice->trial_count};
@@ -197,6 +197,6 @@ LoopsChoice choose_jams(Arena *arena, Function *kernel, const KernelRequest *req
                         .basis = cost_basis(arena, options->sm, &context->device, launch, block.threads,
                                             request->dynamic_shared),
                         .risk = context->risk};
-    choice.basis.poll = context->judge ? &context->judge->poll : NULL;
+    basis_follow(&choice.basis, context);
     return choose(&choice, labels, count < MOST_LOOPS ? count : MOST_LOOPS);
 }

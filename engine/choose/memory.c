@@ -317,7 +317,7 @@ static MemoryChoice decide(const MemorySearch *search)
     const MemoryTrial *best = best_trial(search, false);
     MemoryChoice choice = decline(search->request, is_any_done(search) ? MEMORY_NO_GAIN : MEMORY_NONE);
     choice.best = best;
-    choice.is_counted = search->bases.of[0].basis.launch != NULL;
+    choice.counted = counted_part(&search->bases.of[0].basis, &search->bases.of[0].before);
     choice.refused = search->refused;
     choice.trials = search->trials.data;
     choice.trial_count = (unsigned)search->trials.count;
@@ -380,7 +380,7 @@ MemoryChoice choose_memory(Arena *arena, Function *kernel, const KernelRequest *
                                               request->dynamic_shared,
                                               context->launch_decides ? DECIDES_BY_GRID : DECIDES_NOTHING)};
     for (unsigned i = 0; i < search.bases.count; i++)
-        search.bases.of[i].basis.poll = context->judge ? &context->judge->poll : NULL;
+        basis_follow(&search.bases.of[i].basis, context);
     MemoryChoice declined = decline(request, MEMORY_UNKNOWN);
     if (!weigh_without(&search, &declined.without))
         return declined;

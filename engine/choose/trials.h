@@ -100,7 +100,7 @@ typedef struct FactorChoice {
     KernelRequest request; /* the kernel's, with the chosen coarsening, or with none, or refused with the reason */
     FactorOutcome outcome;
     const CoarsenTrial *best; /* NULL: none is in the running */
-    bool is_counted;          /* times are of a launch that was counted, not estimated */
+    CountedPart counted;      /* what times rest on */
     Promise promise;          /* of 'best' */
     double plain_speedup;     /* of another number of registers alone; 1: none */
     double loops_alone;       /* FACTOR_LOOPS_ALONE: how many times as fast these are */
@@ -142,7 +142,7 @@ typedef struct LoopsChoice {
     bool is_unsure;   /* LOOPS_NO_GAIN: a form is predicted to gain, but too likely to lose */
     TrialVerdict without;
     CostVerdict gain; /* LOOPS_CHOSEN */
-    bool is_counted;  /* times are of a launch that was counted, not estimated */
+    CountedPart counted; /* what times rest on */
     double cycles;    /* predicted, with these; 0: unknown */
     JamTrial *trials;
     unsigned trial_count;
@@ -176,7 +176,7 @@ typedef struct MemoryChoice {
     MemoryOutcome outcome;
     TrialVerdict without;
     const MemoryTrial *best; /* NULL: none was compared */
-    bool is_counted;         /* times are of a launch that was counted, not estimated */
+    CountedPart counted;     /* what times rest on */
     bool coarsens_otherwise; /* chosen: with another coarsening than was chosen without */
     StageResult refused;     /* MEMORY_NONE: why nothing can be staged */
     MemoryTrial *trials;

@@ -143,7 +143,9 @@ static void take_first(Choice *choice, unsigned most)
 /* How many forms of either kind can be assembled and counted: fewer where the launch executes much. */
 static unsigned most_weighed(const Choice *choice)
 {
-    const double each = choice->bases.of[0].before.profile->warp_instructions;
+    const Profile *profile = choice->bases.of[0].before.profile;
+    const double share = profile->sampled_blocks > 0 ? profile->sampled_blocks / profile->blocks : 1;
+    const double each = profile->warp_instructions * share;
     if (choice->options->level >= 3)
         return choice->candidate_count;
     if (choice->weighed_count) /* products */

@@ -17,6 +17,7 @@ CostBasis cost_basis(Arena *arena, const SmLimits *sm, const Device *device, con
         basis.blocks = (double)launch->grid[0] * launch->grid[1] * launch->grid[2];
         basis.dynamic_shared = launch->dynamic_shared;
         basis.jobs = launch_jobs(launch, 0);
+        basis.samples = true;
     }
     return basis;
 }
@@ -30,8 +31,10 @@ void basis_set_jobs(CostBasis *basis, const FormCost *input)
 static Profile *make_profile(const CostBasis *basis, const FunctionForm *form, const LaunchChange *change,
                              const char **error)
 {
-    if (basis->launch)
-        return profile_count(basis->arena, form, basis->launch, change, basis->jobs, basis->poll, error);
+    if (basis->launch) {
+        const CountOptions count = {.jobs = basis->jobs, .samples = basis->samples, .poll = basis->poll};
+        return profile_count(basis->arena, form, basis->launch, change, &count, error);
+    }
     unsigned threads = basis->block[0] * basis->block[1] * basis->block[2];
     double places = basis->device.multiprocessors * sm_occupancy(basis->sm, threads, 0, 0).blocks;
     const AssumedLaunch launch = {
@@ -63,6 +66,18 @@ FormCost form_cost(const CostBasis *basis, const FunctionForm *form, const Figur
     if (!cost.known)
         cost.error = "an SM cannot hold one of its blocks";
     return cost;
+}
+
+CountedPart counted_part(const CostBasis *basis, const FormCost *input)
+{
+    const Profile *profile = input->profile;
+    CountedPart part = {.is_counted = basis->launch != NULL};
+    if (part.is_counted && profile) {
+        part.blocks = profile->blocks;
+        part.ran = profile->sampled_blocks > 0 ? profile->sampled_blocks : profile->blocks;
+        part.error = profile->sample_error;
+    }
+    return part;
 }
 
 double cost_speedup(const FormCost *before, const FormCost *after)

@@ -17,6 +17,7 @@ typedef struct CostBasis {
     bool at_edge;         /* for estimates: the time of the blocks at the edge of the data, which end a small grid */
     uint64_t dynamic_shared; /* bytes of each block of the original */
     unsigned jobs;        /* cores for the emulator */
+    bool samples;         /* a part of the blocks of a large launch is counted */
     const EmulatorPoll *poll; /* may end the emulator's count; then costs are unknown. NULL: nothing does */
 } CostBasis;
 
@@ -45,6 +46,16 @@ FormCost form_cost(const CostBasis *basis, const FunctionForm *form, const Figur
 
 /* The time predicted from the cost's profile and figures. */
 Time form_time(const CostBasis *basis, const FormCost *cost);
+
+/* The counts that predicted times rest on. */
+typedef struct CountedPart {
+    bool is_counted;    /* a launch ran in the emulator; else they are estimated */
+    double ran, blocks; /* of a launch: the blocks that ran, of those of the grid */
+    double error;       /* the standard error of the counts, relative; 0 if all blocks ran */
+} CountedPart;
+
+/* 'input': the cost of the input on the basis. */
+CountedPart counted_part(const CostBasis *basis, const FormCost *input);
 
 /* The cause that a verdict on two costs names for their difference. */
 typedef enum CostCause {

@@ -171,6 +171,8 @@ json_t *cost_json(const FormCost *cost)
     }
     const Profile *profile = cost->profile;
     json_object_set_new(root, "counted", json_boolean(profile->counted));
+    json_object_set_new(root, "sampled_blocks", json_integer((json_int_t)profile->sampled_blocks));
+    set(root, "sample_error", profile->sample_error);
     json_object_set_new(root, "uneven", json_boolean(profile->uneven));
     set(root, "cycles", cost->time.cycles);
     set(root, "microseconds", cost->time.microseconds);

@@ -57,6 +57,14 @@ json_t *json_line(unsigned line)
     return line ? json_integer(line) : json_null();
 }
 
+json_t *json_counted(const CountedPart *part)
+{
+    if (!part->is_counted)
+        return json_null();
+    return json_pack("{s: I, s: I, s: f}", "ran", (json_int_t)part->ran, "blocks", (json_int_t)part->blocks, "error",
+                     part->error);
+}
+
 json_t *json_triple(const unsigned values[3])
 {
     return json_pack("[i,i,i]", (int)values[0], (int)values[1], (int)values[2]);

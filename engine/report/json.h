@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "emulator/emulator.h"
+#include "engine/judge/form_cost.h"
 #include "opt/opt.h"
 
 /* A string, or null for NULL. Each byte above 127 of a text that is not UTF-8 becomes '?'. */
@@ -27,6 +28,8 @@ json_t *json_stride(const Stride *stride);
 json_t *json_conditions(const LaunchCondition *conditions, unsigned count);
 /* The fault that stopped the emulator, with its place and reason, or null for NULL or FAULT_NONE. */
 json_t *json_fault(const EmulatorFault *fault);
+/* {"ran": 148, "blocks": 4096, "error": 0.001}, or null if nothing was counted. */
+json_t *json_counted(const CountedPart *part);
 /* Sets a member of an object. */
 void json_set_number(json_t *object, const char *key, uint64_t number);
 /* {"warp_instructions": ...}; docs/formats.md, "Counters". */

@@ -221,6 +221,7 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
         for (unsigned i = 0; i < kernel->choice.trial_count; i++)
             json_array_append_new(trials, coarsen_trial_json(&kernel->choice.trials[i]));
         json_object_set_new(value, "auto", factor_choice_json(&kernel->choice));
+        json_object_set_new(value, "counted", json_counted(&kernel->choice.counted));
         if (kernel->choice.pays_from)
             json_object_set_new(value, "pays_from_threads_per_sm", json_integer(kernel->choice.pays_from));
         if (kernel->choice.pays_from && kernel->choice.pays.count)
@@ -263,6 +264,7 @@ static json_t *jams_json(const Report *report, const KernelReport *kernel)
     for (unsigned i = 0; i < kernel->loops_choice.trial_count; i++)
         json_array_append_new(trials, jam_trial_json(&kernel->loops_choice.trials[i]));
     json_object_set_new(value, "auto", loops_choice_json(&kernel->loops_choice));
+    json_object_set_new(value, "counted", json_counted(&kernel->loops_choice.counted));
     json_object_set_new(value, "trials", trials);
     return value;
 }

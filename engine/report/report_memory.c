@@ -204,6 +204,7 @@ static void set_choice(json_t *value, const MemoryChoice *choice)
     for (unsigned i = 0; i < choice->trial_count; i++)
         json_array_append_new(trials, trial_json(&choice->trials[i]));
     json_object_set_new(value, "auto", json_words(&words));
+    json_object_set_new(value, "counted", json_counted(&choice->counted));
     json_object_set_new(value, "left_out", json_integer(choice->left_out));
     json_object_set_new(value, "trials", trials);
 }

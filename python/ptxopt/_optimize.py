@@ -70,6 +70,7 @@ def optimize(
     p: Union[str, Sequence[str], None] = None,
     stop_after: Union[str, int, None] = None,
     launch: Union[_Path, Sequence[_Path], None] = None,
+    count_all: bool = False,
     machine: Optional[_Path] = None,
     verify: Union[_Path, Sequence[_Path], None] = None,
     canonical: bool = False,
@@ -121,6 +122,7 @@ def optimize(
     block           threads per block at launch, 256 or (16, 16), unless the PTX fixes them; by kernel
     dynamic_shared  bytes of dynamic shared memory of a block at launch; by kernel
     launch          launch files (JSON): what they execute is counted, and decisions rest on it
+    count_all       True: all blocks of a launch are counted, not a sample of a large grid's
     verify          launch files: input and output are run in the emulator, and all memory is compared
     machine         a file with figures of the device that times are predicted for
 
@@ -158,7 +160,8 @@ def optimize(
         ("arch", _one(arch)),
         ("assembler", _one(assembler)), ("Xptxas", _several(Xptxas)), ("missing-ok", missing_ok), ("O0", O0), ("O1", O1),
         ("O2", O2), ("O3", O3), ("risk", _one(risk)), ("search", _one(search)), ("p", _joined(p)),
-        ("stop-after", _one(stop_after)), ("launch", _several(launch)), ("machine", _several(machine)),
+        ("stop-after", _one(stop_after)), ("launch", _several(launch)), ("count-all", count_all),
+        ("machine", _several(machine)),
         ("verify", _several(verify)), ("canonical", canonical), ("Werror", Werror), ("q", q), ("v", v)]
     result = _run(text, name, cubin, settings)
     for diagnostic in result.diagnostics if warn else ():

@@ -396,7 +396,7 @@ static void test_launch(void **state)
     choose(setup, &counted);
     check_choice(setup);
     assert_false(setup->report.request.coarsen);
-    assert_true(setup->report.choice.is_counted);
+    assert_true(setup->report.choice.counted.is_counted);
     expect_words(&setup->report.choice, "counted");
     setup_free(setup);
 }

@@ -128,7 +128,7 @@ static void rows_are_staged_or_joined(void **state)
     Setup *setup = setup_new("mv");
     const MemoryChoice choice = choose(setup, NULL);
     assert_int_equal(choice.outcome, MEMORY_CHOSEN);
-    assert_true(choice.is_counted && !choice.coarsens_otherwise);
+    assert_true(choice.counted.is_counted && !choice.coarsens_otherwise);
     assert_int_equal(choice.request.block[0], setup->launch->block[0]);
     expect_words(&choice, "predicted (counted)");
     arena_free(setup->arena);
@@ -186,7 +186,7 @@ static void small_grids_are_asked(void **state)
     setup->request.block[1] = setup->request.block[2] = 1;
     const MemoryChoice choice = choose(setup, NULL);
     unsigned forbidden = 0;
-    assert_false(choice.is_counted);
+    assert_false(choice.counted.is_counted);
     for (unsigned i = 0; i < choice.trial_count; i++)
         if (choice.trials[i].verdict.state == TRIAL_FORBIDDEN) {
             assert_true(choice.trials[i].verdict.elsewhere != ELSEWHERE_NONE && !choice.trials[i].chosen);

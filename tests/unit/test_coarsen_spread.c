@@ -19,7 +19,7 @@ static void find_working(const CoarsenRequest *request, const unsigned grid[3], 
     assert_true(it.done);
     body_from_ssa(it.body);
     const FunctionForm form = {.function = module_find_function(it.module, "k"), .body = it.body};
-    const Profile *profile = profile_count(arena, &form, &launch, NULL, 1, NULL, &error);
+    const Profile *profile = profile_count(arena, &form, &launch, NULL, &(CountOptions){.jobs = 1}, &error);
     if (!profile)
         fail_msg("%s", error);
     assert_true(profile->blocks <= MOST_BLOCKS);

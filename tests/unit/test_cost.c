@@ -49,7 +49,7 @@ static Profile *count(Test *test, unsigned blocks, unsigned threads)
         .kernel = "k", .grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .arguments = &argument, .argument_count = 1};
     const FunctionForm form = {.function = test->kernel};
     const char *error = NULL;
-    Profile *profile = profile_count(test->arena, &form, &launch, NULL, 1, NULL, &error);
+    Profile *profile = profile_count(test->arena, &form, &launch, NULL, &(CountOptions){.jobs = 1}, &error);
     if (!profile)
         fail_msg("%s", error);
     return profile;
