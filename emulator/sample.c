@@ -4,9 +4,9 @@
  * data. The blocks that are within the grid along all axes are sampled by boxes of neighbours, for what these share,
  * and by single blocks in more places, both spread evenly; those that are at an end along some axis by single blocks.
  * Each count is the sum over the kinds of blocks, scaled to as many as the grid has of the kind. Each block stands for
- * a whole number of blocks, so that counts of instructions that belong together stay equal. The work of boxes and single
- * blocks differs by some standard error; if that is too much, a larger sample has to run, and if it still is, the whole
- * grid. */
+ * a whole number of blocks, so that counts of instructions that belong together stay equal. The work of boxes and
+ * single blocks differs by some standard error; if that is too much, a larger sample has to run, and if it still is,
+ * the whole grid. */
 #include "emulator/run.h"
 
 #include <math.h>
