@@ -122,6 +122,7 @@ Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *lau
         .jobs = count->jobs,
         .poll = count->poll,
         .sample_box = count->samples ? sample_box(launch, changed) : 0,
+        .sample_cell = {change ? change->merged[0] : 1, change ? change->merged[1] : 1, change ? change->merged[2] : 1},
         .forms = &whole,
         .form_count = 1,
     };

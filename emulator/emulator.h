@@ -193,6 +193,7 @@ typedef struct EmulatorOptions {
     unsigned sample_box;      /* runs boxes of neighbouring blocks of a large grid, at most this many along x, if the
                                * order of blocks cannot be observed, and scales the counts; then the buffers are not
                                * the launch's results. 0: runs all blocks */
+    unsigned sample_cell[3];  /* blocks that belong together, as far as the work of each goes; 0 counts as 1 */
     uint64_t hang_steps;      /* a warp hangs after this many instructions without a visible effect; 0: 2^24 */
     uint64_t max_steps;       /* limit of warp instructions for the launch; 0: 2^36 */
     unsigned jobs;            /* cores to use if that cannot change the results (parallel.c); 0: 1 */

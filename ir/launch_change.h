@@ -8,6 +8,7 @@
 typedef struct LaunchChange {
     unsigned block[3], grid[3]; /* the block and the grid are divided by these, rounded up; 0 counts as 1 */
     unsigned shared_factor;     /* the dynamic shared memory of a block is multiplied by this ... */
+    unsigned merged[3];         /* where the grid stays: one of these neighbouring blocks has the work of all */
     unsigned shared_unit;       /* ... after it has been rounded up to a multiple of this; 0: it does not change */
 } LaunchChange;
 

@@ -20,6 +20,8 @@ LaunchChange contract_change(const LaunchContract *contract)
     for (unsigned d = 0; d < 3; d++) {
         change.block[d] = contract->shape.threads[d];
         change.grid[d] = contract->shrinks_grid ? contract->shape.blocks[d] : 1;
+        change.merged[d] =
+            !contract->shrinks_grid && contract->stride.kind == STRIDE_UNIT ? contract->shape.blocks[d] : 1;
     }
     return change;
 }

@@ -49,6 +49,16 @@ static const char *const slow_edge = BEGIN
     "mov.u32 %r11, 0;\nmov.u32 %r14, %nctaid.x;\nadd.u32 %r13, %r1, 1;\nsetp.ne.u32 %p1, %r13, %r14;\n@%p1 bra done;\n"
     "loop:\nadd.u32 %r11, %r11, 1;\nsetp.lt.u32 %p2, %r11, 1000;\n@%p2 bra loop;\ndone:\n" STORE;
 
+/* The first of three neighbours has all the work. */
+static const char *const merged = BEGIN
+    "rem.u32 %r12, %r1, 3;\nsetp.ne.u32 %p1, %r12, 0;\n@%p1 bra done;\nld.global.u32 %r11, [%rd4];\n"
+    "st.global.u32 [%rd5], %r11;\ndone:\nret;\n}\n";
+
+/* The first half of the blocks has all the work. */
+static const char *const half = BEGIN
+    "setp.ge.u32 %p1, %r1, 1500;\n@%p1 bra done;\nld.global.u32 %r11, [%rd4];\n"
+    "st.global.u32 [%rd5], %r11;\ndone:\nret;\n}\n";
+
 /* Runs of 16 blocks have loops of lengths that nothing foretells. */
 static const char *const uneven = BEGIN
     "shr.u32 %r12, %r1, 4;\nmad.lo.u32 %r12, %r12, 1640531535, 12345;\nshr.u32 %r12, %r12, 22;\nmov.u32 %r11, 0;\n"
@@ -59,9 +69,9 @@ static const char *const hot_spot = BEGIN
     "mov.u32 %r11, 0;\nsub.u32 %r12, %r1, 1000;\nsetp.ge.u32 %p1, %r12, 150;\n@%p1 bra done;\n"
     "loop:\nadd.u32 %r11, %r11, 1;\nsetp.lt.u32 %p2, %r11, 1000;\n@%p2 bra loop;\ndone:\n" STORE;
 
-/* Runs of 16 blocks have loops whose lengths differ by a fifth at most. */
+/* Runs of 16 blocks have loops whose lengths differ by a third at most. */
 static const char *const patchy = BEGIN
-    "shr.u32 %r12, %r1, 4;\nmad.lo.u32 %r12, %r12, 1640531535, 12345;\nshr.u32 %r12, %r12, 26;\n"
+    "shr.u32 %r12, %r1, 4;\nmad.lo.u32 %r12, %r12, 1640531535, 12345;\nshr.u32 %r12, %r12, 25;\n"
     "add.u32 %r12, %r12, 300;\nmov.u32 %r11, 0;\n"
     "loop:\nadd.u32 %r11, %r11, 1;\nsetp.lt.u32 %p2, %r11, %r12;\n@%p2 bra loop;\n" STORE;
 
@@ -83,12 +93,14 @@ typedef struct Grid {
     unsigned blocks[3], threads[3];
 } Grid;
 
-static const Grid wide = {{40, 60, 1}, {16, 4, 1}}, line = {{3000, 1, 1}, {64, 1, 1}}, deep = {{20, 16, 12}, {8, 4, 2}},
+static const Grid wide = {{40, 60, 1}, {16, 4, 1}}, line = {{3000, 1, 1}, {64, 1, 1}},
+                  long_line = {{6000, 1, 1}, {64, 1, 1}}, deep = {{20, 16, 12}, {8, 4, 2}},
                   small = {{10, 10, 1}, {16, 4, 1}};
 
 enum { BYTES = 4 << 20, BOX = 16 };
 
-static const EmulatorResult *run(Arena *arena, const char *text, const Grid *grid, unsigned box)
+/* Runs boxes of at most 'box' blocks along x (0: all blocks), where 'cell' blocks along x belong together. */
+static const EmulatorResult *run(Arena *arena, const char *text, const Grid *grid, unsigned box, unsigned cell)
 {
     Diag diag;
     Source *source = source_from_memory(arena, "test.ptx", text, strlen(text));
@@ -108,7 +120,8 @@ static const EmulatorResult *run(Arena *arena, const char *text, const Grid *gri
                                      .count_blocks = true,
                                      .count_instructions = true,
                                      .drops_buffers = box > 0,
-                                     .sample_box = box};
+                                     .sample_box = box,
+                                     .sample_cell = {cell}};
     const EmulatorResult *result = emulator_run(arena, module, &launch, &options);
     launch_contents_free(launch.contents);
     return result;
@@ -119,17 +132,22 @@ typedef struct Runs {
     const EmulatorResult *whole, *sample;
 } Runs;
 
-static Runs run_both(const char *text, const Grid *grid)
+static Runs run_cells(const char *text, const Grid *grid, unsigned cell)
 {
     Runs runs = {.arena = arena_new()};
-    runs.whole = run(runs.arena, text, grid, 0);
-    runs.sample = run(runs.arena, text, grid, BOX);
+    runs.whole = run(runs.arena, text, grid, 0, 1);
+    runs.sample = run(runs.arena, text, grid, BOX, cell);
     assert_int_equal(runs.whole->fault.kind, FAULT_NONE);
     assert_int_equal(runs.sample->fault.kind, FAULT_NONE);
     assert_int_equal(runs.whole->sampled_blocks, 0);
     assert_int_equal(runs.whole->buffer_count, 2);
     assert_int_equal(runs.sample->buffer_count, 0);
     return runs;
+}
+
+static Runs run_both(const char *text, const Grid *grid)
+{
+    return run_cells(text, grid, 1);
 }
 
 static void assert_near(uint64_t value, uint64_t expected, double tolerance)
@@ -207,6 +225,18 @@ static void test_footprint(void **state)
     arena_free(runs.arena);
 }
 
+/* Blocks that were merged, next to each other and apart. */
+static void test_merged(void **state)
+{
+    (void)state;
+    const Runs runs[] = {run_cells(merged, &line, 3), run_both(half, &line)};
+    for (unsigned i = 0; i < 2; i++) {
+        assert_true(runs[i].sample->sampled_blocks > 0);
+        check_alike(&runs[i], 0, 0.05);
+        arena_free(runs[i].arena);
+    }
+}
+
 static void test_updates(void **state)
 {
     (void)state;
@@ -221,8 +251,8 @@ static void test_updates(void **state)
 static void test_more(void **state)
 {
     (void)state;
-    const Runs runs = run_both(patchy, &line);
-    assert_true(runs.sample->sampled_blocks > 256);
+    const Runs runs = run_both(patchy, &long_line);
+    assert_in_range(runs.sample->sampled_blocks, 512, 2000);
     assert_true(runs.sample->sample_error > 0 && runs.sample->sample_error <= 0.01);
     check_alike(&runs, 0.02, 0.02);
     arena_free(runs.arena);
@@ -249,16 +279,16 @@ static void test_fault(void **state)
 {
     (void)state;
     Arena *arena = arena_new();
-    assert_int_equal(run(arena, wild, &line, BOX)->fault.kind, FAULT_BOUNDS);
+    assert_int_equal(run(arena, wild, &line, BOX, 1)->fault.kind, FAULT_BOUNDS);
     arena_free(arena);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_edges),     cmocka_unit_test(test_slow_edge), cmocka_unit_test(test_footprint),
-        cmocka_unit_test(test_updates),   cmocka_unit_test(test_more),      cmocka_unit_test(test_all),
-        cmocka_unit_test(test_fault),
+        cmocka_unit_test(test_edges),  cmocka_unit_test(test_slow_edge), cmocka_unit_test(test_footprint),
+        cmocka_unit_test(test_merged), cmocka_unit_test(test_updates),   cmocka_unit_test(test_more),
+        cmocka_unit_test(test_all),    cmocka_unit_test(test_fault),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
