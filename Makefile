@@ -43,8 +43,8 @@ step = $(if $(V),,$(info $()  $(1) $@))
 .SUFFIXES:
 .DELETE_ON_ERROR:
 
-FOLDERS := store support ir lexer parser analysis target images opt emit assembler sass emulator cost options engine \
-    view stats machine sweep library cli wrappers
+FOLDERS := store support ir lexer parser analysis target images opt emit assembler split sass emulator cost options \
+    engine view stats machine sweep library cli wrappers
 
 # Generated C is made once, in build/, and shared by all variants; objects and programs are in $(OUT).
 GEN := build

@@ -121,7 +121,7 @@ static AssemblyRequest output_request(const Run *run, const Products *products)
 static bool assemble_output_alone(Run *run, const Products *products)
 {
     const AssemblyRequest request = output_request(run, products);
-    assembler_run(run->assembler, run->arena, &request, &run->assembly);
+    run_assemble(run, &request, true, &run->assembly);
     return note_assembly(run, &run->assembly);
 }
 
@@ -132,6 +132,11 @@ static bool assemble_output_and_input(Run *run, Products *products)
     const Source *source = run->report.source;
     AssemblyRequest requests[BOTH] = {output_request(run, products), assembly_request(source->text, source->size)};
     requests[1].want_cubin = spills_need_counting(source->text, source->size);
+    if (run->options->split.wanted || run->options->split.seconds) {
+        run_assemble(run, &requests[1], false, &run->of_input);
+        note_assembly(run, &run->of_input);
+        return assemble_output_alone(run, products);
+    }
     Assembly results[BOTH];
     for (unsigned i = 0; i < BOTH; i++)
         products->assemblies[i] = arena_new();
@@ -154,7 +159,7 @@ static bool assemble_input(Run *run)
         return run->of_input.failure == ASSEMBLY_DONE;
     AssemblyRequest request = assembly_request(source->text, source->size);
     request.want_cubin = true;
-    assembler_run(run->assembler, run->arena, &request, &run->of_input);
+    run_assemble(run, &request, false, &run->of_input);
     return note_assembly(run, &run->of_input);
 }
 

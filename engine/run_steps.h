@@ -102,6 +102,9 @@ bool is_refused_by_name(const Run *run);
 /* Calls bug() if results, module and products disagree about what was done to a kernel. */
 void check_products(const Run *run, const Products *products);
 
+/* run_assemble.c: assembles the output, or the input, as assembler_run() does. */
+bool run_assemble(Run *run, const AssemblyRequest *request, bool is_output, Assembly *assembly);
+
 /* run_output.c */
 /* If the input is to be assembled anyway, for the report or because it is written, assembles it now and hands the
  * figures of its only kernel to the judge. */

@@ -55,7 +55,7 @@ struct Function {
     Module *module;
     Name name;
     Span span;
-    Span text;  /* in the source, from its linkage to its closing brace; empty for a declaration */
+    Span text;  /* in the source, from its linkage to its closing brace or, of a declaration, its ';' */
     Span braces; /* the body with its braces, the last part of 'span' */
     Linkage linkage;
     bool is_entry;

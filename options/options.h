@@ -69,6 +69,14 @@ typedef struct Interrupt {
     volatile sig_atomic_t seen;
 } Interrupt;
 
+/* -split-assemble, -assemble-limit */
+typedef struct SplitOption {
+    bool wanted;
+    unsigned parts;   /* at most; 0: as many as pay */
+    unsigned seconds; /* that a kernel may take; 0: no limit */
+    unsigned level;   /* of the kernels that take longer, 0 to 2 */
+} SplitOption;
+
 typedef struct Options {
     uint64_t given;         /* a bit for each OptionId that was read */
     const char *input;      /* "-": standard input */
@@ -76,6 +84,7 @@ typedef struct Options {
     const char *cubin;      /* NULL: do not write it */
     const char *launch_out; /* NULL: do not write it */
     const char *knobs_out;  /* the same */
+    SplitOption split;
     const char *arch;       /* NULL: the module's .target */
     bool report;
     bool report_json;

@@ -25,6 +25,8 @@ void options_read_number(Reader *reader, OptionId id, const char *text, unsigned
 void options_read_arch(Reader *reader, const char *text);
 void options_read_report_format(Reader *reader, const char *text);
 void options_read_risk(Reader *reader, const char *text);
+void options_read_split(Reader *reader, const char *text);
+void options_read_assemble_limit(Reader *reader, const char *text);
 void options_read_level(Reader *reader, const char *text);
 void options_read_memory(Reader *reader, const char *text);
 void options_read_ptx_version(Reader *reader, const char *text);

@@ -135,6 +135,7 @@ void function_header_end(Parser *parser, bool has_body, Span open)
         diag_error(parser->diag, function->span, "'%s' is .extern and cannot be defined here", function->name);
     enter_name(parser, function);
     directives_move_pragmas(&parser->directives, function, parser->arena);
+    function->text.end = open.end;
     if (!has_body)
         return;
     parser->decl.open = false;

@@ -76,6 +76,8 @@ typedef struct Report {
     const char *assembler_missing; /* the reason why there is none */
     unsigned assemblies;           /* runs of it, for candidates and for whole files */
     double assembler_seconds;      /* wall time of those runs */
+    unsigned parts;                /* in which the output was assembled; 0: it was not asked for */
+    const char *whole;             /* the reason why it was not assembled in parts; or NULL */
     KernelReport *kernels;         /* those that -entry selects, in the module's order */
     size_t kernel_count;
     bool device_is_assumed;        /* the user named none, so it is the architecture's usual product */
