@@ -239,6 +239,7 @@ static void set_figures(Standing *standing, const Assembly *assembly, const char
     if (!resources)
         return;
     standing->figures = figures_of_resources(resources);
+    standing->assembly_ms = resources->milliseconds;
     if (spills_need_counting(text, size))
         spills_count(assembly, kernel, &standing->figures);
 }

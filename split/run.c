@@ -214,10 +214,22 @@ static bool fail_with(Split *split, const Piece *piece)
     return false;
 }
 
-/* The logs of all parts; what all of them say of the module is said once. */
+/* True if the line is a warning that is in the map, which then has it: parts share functions. */
+static bool is_repeated(Map *seen, const char *line)
+{
+    if (!strstr(line, "warning"))
+        return false;
+    const uint64_t key = hash_fnv(line, strlen(line), HASH_START) | 1;
+    const bool repeated = map_get(seen, key);
+    map_put(seen, key, 1);
+    return repeated;
+}
+
+/* The logs of all parts; what several of them say of the module is said once. */
 static const char *join_logs(Split *split)
 {
     Buf text = {0};
+    Map seen = {.arena = split->arena};
     for (size_t i = 0; i < split->pieces.count; i++) {
         const Piece *piece = &split->pieces.data[i];
         const char *log = log_original(split->arena, &piece->text, piece->assembly.log);
@@ -228,7 +240,7 @@ static const char *join_logs(Split *split)
             if (strstr(line, "Compiling entry function '"))
                 in_anchor = strstr(line, "'" ANCHOR) != NULL;
             const bool is_of_module = strstr(line, " bytes gmem") != NULL;
-            if (!in_anchor && !(is_of_module && i > 0))
+            if (!in_anchor && !(is_of_module && i > 0) && !is_repeated(&seen, line))
                 buf_write(&text, log, whole);
             log += whole;
         }

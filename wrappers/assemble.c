@@ -206,11 +206,24 @@ static Words real_command(Call *call, bool originals)
     return command;
 }
 
-/* Runs the real ptxas. */
+/* Runs the real ptxas: in parts, if there is one input and its options say so. */
 static int run_real(Call *call, Words *command, Log *log)
 {
     buf_clear(&call->verbose);
-    const int status = run_command(call->arena, command, log);
+    const Input *input = &call->inputs[0];
+    const bool splits = call->line.inputs.count == 1 && splitting_wanted(&input->flags.split, &call->line);
+    const char *path = command->data[1 + input->word];
+    const Splitting splitting = {.option = &input->flags.split,
+                                 .line = &call->line,
+                                 .ptxas = call->assembling->ptxas,
+                                 .input = path,
+                                 .knobs = path == input->made || input->rewritten ? &input->knobs : &(Words){0}};
+    const int status = splits ? split_ptxas(&splitting, log) : run_command(call->arena, command, log);
+    if (splits && !build_stats_wanted() && !call->line.is_verbose) {
+        Buf dropped = {0};
+        build_stats_take(call->arena, log, &dropped);
+        buf_free(&dropped);
+    }
     if (build_stats_wanted() && !call->line.is_verbose)
         build_stats_take(call->arena, log, &call->verbose);
     else if (build_stats_wanted())

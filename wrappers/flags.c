@@ -155,6 +155,8 @@ void flags_check(Arena *arena, Flags *flags)
     flags->coarsens |= outcome == OPTIONS_RUN && options.tune_from;
     for (size_t i = 0; outcome == OPTIONS_RUN && i < options.coarsen.count; i++)
         flags->coarsens |= changes_launches(&options, &options.coarsen.data[i]);
+    if (outcome == OPTIONS_RUN)
+        flags->split = options.split;
     flags->tries_knobs = outcome == OPTIONS_RUN && options.knobs;
     /* The original kernel would give wrong results, silently, if launches have been adapted. */
     flags->is_strict |= flags->coarsens;

@@ -56,6 +56,8 @@ void ptxas_help(void)
              "                              set, those in ./ptxopt.json, or in ptxopt.json in the folder of the input\n"
              "                              -launches-adapted among them: the program launches coarsened kernels by\n"
              "                              their contracts; without it, -coarsen is an error\n"
+             "                              -split-assemble, -assemble-limit: the real ptxas works on parts of a\n"
+             "                              module at the same time, or with a limit of time for each kernel\n"
              "  PTXOPT_STRICT=1             where ptxopt fails, this is an error, instead of a warning\n"
              "  PTXOPT_STATS=FILE           add the figures of each kernel to this table (ptxopt stats)\n"
              "  PTXOPT_REAL_PTXAS           the real ptxas\n"

@@ -82,6 +82,12 @@ static const PtxasOption table[] = {
     {"warning-as-error", "Werror", false, USE_NOT},
 };
 
+/* Those that make other than plain whole-program code, or are about the module as it is. */
+static const char *const whole_names[] = {
+    "compile-as-tools-patch", "compile-only", "device-debug", "entry", "extensible-whole-program", "generate-line-info",
+    "g-tensor-memory-access-check", "position-independent-code", "preserve-relocs", "sanitize",
+};
+
 /* The option that the word names, or NULL; *value is what follows '=', or "". */
 static const PtxasOption *find_option(const char *word, const char **value)
 {
@@ -112,6 +118,12 @@ static bool is_option(const char *word)
     return word[0] == '-' && word[1];
 }
 
+static const char *option_word(Arena *arena, const PtxasOption *option, const char *value)
+{
+    return option->has_value ? arena_printf(arena, "--%s=%s", option->name, value)
+                             : arena_printf(arena, "--%s", option->name);
+}
+
 static void take_option(Arena *arena, PtxasLine *line, const PtxasOption *option, const char *value)
 {
     switch (option->use) {
@@ -124,10 +136,16 @@ static void take_option(Arena *arena, PtxasLine *line, const PtxasOption *option
     case USE_JUDGE:
     case USE_NOT: break;
     }
+    for (size_t i = 0; i < COUNT_OF(whole_names); i++)
+        if (strcmp(option->name, whole_names[i]) == 0)
+            line->whole = option->name;
+    if (option->use == USE_LEVEL)
+        line->level = value;
+    const bool is_own = option->use == USE_JUDGE || option->use == USE_NOT;
+    if (is_own && strcmp(option->name, "split-compile") != 0)
+        words_add(arena, &line->plain, option_word(arena, option, value));
     if (option->use == USE_LEVEL || option->use == USE_DEBUG || option->use == USE_JUDGE)
-        words_add(arena, &line->judge,
-                  option->has_value ? arena_printf(arena, "--%s=%s", option->name, value)
-                                    : arena_printf(arena, "--%s", option->name));
+        words_add(arena, &line->judge, option_word(arena, option, value));
 }
 
 const char *ptxas_line_parse(Arena *arena, const Words *words, PtxasLine *line)
@@ -155,9 +173,11 @@ const char *ptxas_line_parse(Arena *arena, const Words *words, PtxasLine *line)
             take_option(arena, line, option, value);
         } else if (word[1] == 'O' && is_digit(word[2])) {
             line->is_debug |= strcmp(word, "-O0") == 0;
+            line->level = word + 2;
             words_add(arena, &line->judge, word);
         } else if (word[1] != 'm' || !is_digit(word[2])) {
             words_add(arena, &line->judge, word);
+            line->whole = word; /* it may mean anything */
             was_unknown = !strchr(word, '=');
         }
     }

@@ -3,11 +3,12 @@
  * ptxopt-ptxas has the command line of ptxas; ptxopt-nvcc has that of nvcc, which calls it back in place of ptxas.
  *
  * The files in the order of their calls, each calling only those before it: words.c, find.c, process.c; flags.c,
- * help.c, ptxas_line.c; names.c, beside.c; transform.c; build_stats.c; assemble.c; nvcc_line.c, nvcc_adapt.c,
- * nvcc_dryrun.c; main_ptxas.c and main_nvcc.c. */
+ * help.c, ptxas_line.c; names.c, beside.c; transform.c; build_stats.c; split_ptxas.c; assemble.c; nvcc_line.c,
+ * nvcc_adapt.c, nvcc_dryrun.c; main_ptxas.c and main_nvcc.c. */
 #ifndef PTXOPT_WRAPPERS_H
 #define PTXOPT_WRAPPERS_H
 
+#include "options/options.h"
 #include "support/support.h"
 
 /* words.c: command lines as lists of words. */
@@ -89,6 +90,7 @@ typedef struct Flags {
     bool coarsens;       /* launches must be adapted */
     bool launches_adapted; /* and the user says that they are */
     bool keeps_names;    /* a coarsened kernel gets another name, and its original keeps the kernel's (beside.c) */
+    SplitOption split;   /* the real ptxas runs on parts, or with a time limit */
     bool tries_knobs;    /* ptxopt searches for ptxas options, which must then be given with the result */
     const char *problem; /* the error in the words; or NULL */
 } Flags;
@@ -122,6 +124,9 @@ typedef struct PtxasLine {
     const char *arch;     /* NULL: not given */
     const char *output;   /* what ptxas writes */
     Words judge;          /* options that affect the code */
+    Words plain;          /* options without those for inputs, output, architecture, level, and -v */
+    const char *level;    /* of optimization; NULL: not given */
+    const char *whole;    /* the option for which the module must be assembled whole; NULL: there is none */
 } PtxasLine;
 
 /* Returns NULL, or an error; ptxas then has its own message for it. */
@@ -168,6 +173,21 @@ bool build_stats_wanted(void);
 void build_stats_take(Arena *arena, Log *log, Buf *verbose);
 /* Adds the kernels of a cubin that was made of 'source', with what -v told about them. Warns if that fails. */
 void build_stats_add(Arena *arena, const char *source, const char *cubin, const Buf *verbose);
+
+/* split_ptxas.c: the real ptxas on parts of a module (split/), or with a time limit. */
+
+typedef struct Splitting {
+    const SplitOption *option;
+    const PtxasLine *line;
+    const char *ptxas; /* path */
+    const char *input; /* path */
+    const Words *knobs; /* more options */
+} Splitting;
+
+/* True if that is asked for, and options allow it. */
+bool splitting_wanted(const SplitOption *option, const PtxasLine *line);
+/* Runs it as run_command() would run ptxas, -v included. */
+int split_ptxas(const Splitting *splitting, Log *log);
 
 /* assemble.c: one call of ptxas, with ptxopt before it. */
 

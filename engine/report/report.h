@@ -7,9 +7,11 @@
 #include "engine/judge/form_cost.h"
 #include "engine/verify.h"
 #include "opt/opt.h"
+#include "split/split.h"
 
 /* A kernel's figures and occupancy, before or after. */
 typedef struct Standing {
+    double assembly_ms;    /* the assembler's time for the kernel; 0: unknown */
     Figures figures;       /* from the assembly of the whole file; known only with an assembler */
     BlockSize block;
     bool occupancy_known;  /* the figures and the block are known */
@@ -76,8 +78,8 @@ typedef struct Report {
     const char *assembler_missing; /* the reason why there is none */
     unsigned assemblies;           /* runs of it, for candidates and for whole files */
     double assembler_seconds;      /* wall time of those runs */
-    unsigned parts;                /* in which the output was assembled; 0: it was not asked for */
-    const char *whole;             /* the reason why it was not assembled in parts; or NULL */
+    const SplitReport *split;      /* how the output was assembled in parts, or with a limit; NULL: not asked for */
+    unsigned late_level;           /* the optimization level of what took too long */
     KernelReport *kernels;         /* those that -entry selects, in the module's order */
     size_t kernel_count;
     bool device_is_assumed;        /* the user named none, so it is the architecture's usual product */

@@ -7,6 +7,7 @@
 #include "engine/report/report.h"
 #include "engine/report/cost_report.h"
 #include "engine/report/refusal_words.h"
+#include "engine/report/assembling.h"
 #include "engine/report/trial_words.h"
 #include "engine/report/verdicts.h"
 #include "engine/report/defects.h"
@@ -55,6 +56,8 @@ static json_t *standing_json(const Standing *standing)
     json_t *value = json_object();
     json_object_set_new(value, "block", json_block(standing->block.threads));
     json_object_set_new(value, "figures", figures_json(&standing->figures));
+    if (standing->assembly_ms > 0)
+        json_object_set_new(value, "assembly_ms", json_real(standing->assembly_ms));
     json_set_number(value, "dynamic_shared", standing->dynamic_shared);
     json_object_set_new(value, "occupancy", occupancy_json(standing));
     return value;
@@ -453,6 +456,8 @@ void report_print_json(const Report *report, Buf *out)
         json_object_set_new(assembler, "path", json_text(report->assembler_path));
         json_object_set_new(assembler, "assemblies", json_integer(report->assemblies));
         json_object_set_new(assembler, "seconds", json_real(report->assembler_seconds));
+        if (report->split)
+            json_object_set_new(assembler, "output", assembling_json(report));
     }
     json_t *kernels = json_array();
     for (size_t i = 0; i < report->kernel_count; i++)

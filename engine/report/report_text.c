@@ -9,6 +9,7 @@
 #include "engine/report/report_memory.h"
 #include "engine/report/report_trials.h"
 #include "engine/report/summary.h"
+#include "engine/report/assembling.h"
 #include "engine/report/trial_words.h"
 #include "engine/report/verdicts.h"
 #include "engine/report/defects.h"
@@ -423,6 +424,7 @@ static void print_kernel(Buf *out, const Report *report, const KernelReport *ker
     counted_print(report, kernel, out);
     vectors_print(report, kernel, out);
     defects_print(report, kernel, out);
+    assembling_print(report, kernel, out);
     print_registers(out, report, kernel);
     print_costs(out, report, kernel, explained);
     print_figures(out, kernel);

@@ -156,6 +156,55 @@ rm -f "$work/interrupted"
     -cubin "$work/interrupted" "$work/slow.ptx") >"$work/out" 2>"$work/err"
 result "an interrupt leaves no cubin" "$([ ! -e "$work/interrupted" ] || echo there is one)"
 
+# In place of ptxas: the same cubin, messages, limit and exit status.
+shim="$(dirname "$PTXOPT")/ptxopt-ptxas"
+export PTXOPT_REAL_PTXAS="$ptxas" PTXOPT_FLAGS='-split-assemble=3 -assemble-limit 2:-O1'
+"$ptxas" -arch=sm_90 -v tests/ptx/warp.sm_90.ptx -o "$work/whole" >"$work/real" 2>&1
+"$shim" -arch=sm_90 -v tests/ptx/warp.sm_90.ptx -o "$work/split" >"$work/out" 2>"$work/err"
+result "the wrapper makes the same cubin" "$(tests/compare-cubins "$work/whole" "$work/split" | head -n 1)"
+result "and prints the same" "$(diff <(grep -v 'Compile time' "$work/real") <(grep -v 'Compile time' "$work/err"))"
+"$shim" -arch=sm_90 tests/ptx/warp.sm_90.ptx -o "$work/split" >"$work/out" 2>"$work/err"
+result "nothing without -v" "$(cat "$work/out" "$work/err")"
+rm -f "$work/none"
+"$shim" -arch=sm_90 "$work/rejected.ptx" -o "$work/none" >"$work/out" 2>"$work/err"
+status=$?
+result "a rejected kernel has the exit status of ptxas" \
+    "$([ "$status" -eq 255 ] && [ ! -e "$work/none" ] || echo "$status")"
+result "and its file and line" \
+    "$(grep -q "^ptxas $work/rejected.ptx, line $line; error *: .*frobnicate" "$work/err" || cat "$work/err")"
+PTXOPT_REAL_PTXAS="$work/slow" "$shim" -arch=sm_90 "$work/slow.ptx" -o "$work/limited4" >"$work/out" 2>"$work/err"
+result "the wrapper has a limit" \
+    "$(grep -q "^ptxopt-ptxas: note: kernel 'slow' was not assembled within 2 s" "$work/err" || cat "$work/err")"
+result "with the same cubin as ptxopt" "$(tests/compare-cubins "$work/limited" "$work/limited4" | head -n 1)"
+for option in -c -lineinfo; do
+    "$shim" -arch=sm_90 "$option" tests/ptx/warp.sm_90.ptx -o "$work/split" >"$work/out" 2>"$work/err"
+    result "$option is for whole modules" "$(grep -q 'the module is assembled whole' "$work/err" || cat "$work/err")"
+done
+PTXOPT_STATS="$work/stats.tsv" "$shim" -arch=sm_90 tests/ptx/warp.sm_90.ptx -o "$work/split" >"$work/out" 2>"$work/err"
+result "a build's table has the kernels" \
+    "$([ "$(grep -c warp.sm_90 "$work/stats.tsv")" -eq 3 ] || cat "$work/stats.tsv")"
+export PTXOPT_REAL_PTXAS="$work/no-ptxas"
+"$shim" -arch=sm_90 tests/ptx/warp.sm_90.ptx -o "$work/none" >"$work/out" 2>"$work/err"
+status=$?
+result "a ptxas that is not there is an error" "$([ "$status" -eq 127 ] || echo "status $status")"
+unset PTXOPT_FLAGS PTXOPT_REAL_PTXAS
+
+# The report.
+assemble tests/ptx/warp.sm_90.ptx "$work/split" -split-assemble=3 -report="$work/report.json" -report-format json
+result "the report has parts and times" "$(python3 - "$work/report.json" <<'END'
+import json, sys
+report = json.load(open(sys.argv[1]))
+output = report["assembler"]["output"]
+if output != {"parts": 3, "whole_because": None, "late": []}:
+    print(output)
+if not all(kernel["after"]["assembly_ms"] > 0 for kernel in report["kernels"]):
+    print("no times")
+END
+)"
+assemble tests/ptx/warp.sm_90.ptx "$work/split" -split-assemble=3 -report="$work/report"
+result "also as text" \
+    "$([ "$(grep -cE '^  assembled in [0-9]+ ms' "$work/report")" -eq 3 ] || head -n 20 "$work/report")"
+
 ends "a wrong limit is explained" 2 "expected SECONDS:-O0" -assemble-limit 60 "$work/slow.ptx"
 ends "a wrong number of parts is explained" 2 "-split-assemble" -split-assemble=0 "$work/slow.ptx"
 exit "$failed"
