@@ -9,6 +9,7 @@
 #include "split/internal.h"
 
 #define CUDA_MACHINE 190
+#define MOST_ALIGNMENT 4096 /* code has 128 */
 #define STO_CUDA_ENTRY 0x10
 #define SHT_CUDA_RELA_MERCURY 0x70000082u
 
@@ -112,6 +113,8 @@ static const char *read_sections(Reader *reader)
         *section = (PartSection){.to = NOWHERE};
         memcpy(&section->header, reader->bytes + header->e_shoff + i * sizeof section->header, sizeof section->header);
         const Elf64_Shdr *place = &section->header;
+        if (place->sh_addralign > MOST_ALIGNMENT)
+            return "a section of a cubin has an unusual alignment";
         if (place->sh_type == SHT_NOBITS || place->sh_size == 0)
             continue;
         if (place->sh_offset > reader->size || place->sh_size > reader->size - place->sh_offset)
