@@ -43,19 +43,23 @@ static unsigned read_version(const char *at)
     return minor < 10 && major < 100 ? (unsigned)major * 10 + minor : 0;
 }
 
-/* The newest architecture up to 'number' that the version has; 0: none. */
-static unsigned older_target(unsigned number, unsigned version)
+/* The newest architecture up to 'arch' whose target with this suffix the version has; for 'f', of the same family. 0:
+ * none. */
+static unsigned older_target(Arch arch, char suffix, unsigned version)
 {
     size_t count;
     unsigned found = 0;
     const Architecture *list = architecture_list(&count);
-    for (size_t i = 0; i < count && list[i].number <= number; i++)
-        if (list[i].version && list[i].version <= version)
+    for (size_t i = 0; i < count && list[i].number <= arch.number; i++) {
+        const unsigned since = architecture_version(&list[i], suffix);
+        if (since && since <= version && (suffix != 'f' || list[i].number / 10 == arch.number / 10))
             found = list[i].number;
+    }
     return found;
 }
 
-/* The target as the version has it: itself, or an older one. */
+/* The target as the version has it: itself; or else an older one of its family, if its suffix allows what only they
+ * have; or else any older one. */
 static const char *lower_target(Arena *arena, const char *word, size_t length, unsigned version)
 {
     const char *target = arena_strndup(arena, word, length);
@@ -64,8 +68,11 @@ static const char *lower_target(Arena *arena, const char *word, size_t length, u
         return target;
     const Architecture *architecture = architecture_find(arch.number);
     const unsigned needed = architecture ? architecture_version(architecture, arch.suffix) : 0;
-    const unsigned older = older_target(arch.number, version);
-    return (needed && needed <= version) || !older ? target : arena_printf(arena, "sm_%u", older);
+    if (needed && needed <= version)
+        return target;
+    const unsigned relative = arch.suffix ? older_target(arch, 'f', version) : 0;
+    const unsigned older = relative ? relative : older_target(arch, 0, version);
+    return older ? arena_printf(arena, "sm_%u%s", older, relative ? "f" : "") : target;
 }
 
 /* The text with one word of it replaced. */

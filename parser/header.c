@@ -1,4 +1,4 @@
-/* .version, .target and .address_size. Accepted are those of ptxas 13.0, newer versions (with a warning), and 32-bit
+/* .version, .target and .address_size. Accepted are those of ptxas 13.5, newer versions (with a warning), and 32-bit
  * addresses. */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 /* Times 10; PTX ISA, chapter "Release Notes". */
 static const unsigned char versions[] = {10, 11, 12, 13, 14, 15, 20, 21, 22, 23, 30, 31, 32, 40, 41,
                                          42, 43, 50, 51, 60, 61, 62, 63, 64, 65, 70, 71, 72, 73, 74,
-                                         75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88, 90};
+                                         75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88, 90, 91,
+                                         92, 93, 94, 95};
 
 void header_version(Parser *parser, Span number)
 {

@@ -53,7 +53,7 @@ const char *form_unavailable(Module *module, const Signature *signature, const F
     unsigned needed = form->version, targets = form->targets, target_count = form->target_count;
     Arch arch = {0};
     bool known = module->target_count && arch_parse(module->targets[0], &arch);
-    known &= module->version <= LATEST_VERSION; /* newer versions may have added targets */
+    known &= module->version <= COVERED_VERSION; /* newer versions may have added targets */
     bool refused = known && !targets_take(targets, target_count, arch);
     for (unsigned i = 0; i < form->element_count; i++) {
         if (choice[i] < 0)

@@ -228,7 +228,7 @@ static bool bind_newer(Module *module, Inst *inst, Diag *diag, const char *why)
 /* False unless the module may use instructions that the table does not have. */
 static bool refuse_operands(Module *module, const Binder *tried, Diag *diag)
 {
-    bool newer = module->version > LATEST_VERSION;
+    bool newer = module->version > COVERED_VERSION;
     Buf why = {0};
     if (diag || newer) {
         Span where = explain_operands(tried, &why);
@@ -276,7 +276,7 @@ bool inst_bind(Module *module, Function *function, Inst *inst, Diag *diag)
     if (!signature->match_count) {
         Buf why = {0};
         signature_explain(signature, true, &why);
-        bool newer = module->version > LATEST_VERSION && bind_newer(module, inst, diag, buf_text(&why));
+        bool newer = module->version > COVERED_VERSION && bind_newer(module, inst, diag, buf_text(&why));
         if (!newer)
             report(diag, inst->span, buf_text(&why));
         buf_free(&why);
