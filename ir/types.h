@@ -42,6 +42,8 @@ typedef enum TypeClass {
     X(F64, "f64", 64, FLOAT)                                                                                           \
     X(U16X2, "u16x2", 32, UNSIGNED)                                                                                    \
     X(S16X2, "s16x2", 32, SIGNED)                                                                                      \
+    X(U8X4, "u8x4", 32, UNSIGNED)                                                                                      \
+    X(S8X4, "s8x4", 32, SIGNED)                                                                                        \
     X(TEXREF, "texref", 64, OPAQUE)                                                                                    \
     X(SAMPLERREF, "samplerref", 64, OPAQUE)                                                                            \
     X(SURFREF, "surfref", 64, OPAQUE)

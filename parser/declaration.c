@@ -103,6 +103,8 @@ bool declaration_check_type(Parser *parser)
     case TYPE_BF16X2:
     case TYPE_U16X2:
     case TYPE_S16X2:
+    case TYPE_U8X4:
+    case TYPE_S8X4:
     case TYPE_TF32: instead = "b32"; break;
     case TYPE_F32X2: instead = "b64"; break;
     default: break;

@@ -51,14 +51,22 @@ static uint64_t scalar_mad_hi(const uint64_t *s, uint32_t control)
     return (high + s[2]) & width_mask(width);
 }
 
+static uint64_t clamp(__int128 value, uint32_t control)
+{
+    const __int128 top = width_mask(control_width(control));
+    if (control & CONTROL_SIGNED)
+        return clamp_signed(value, control_width(control));
+    return (uint64_t)(value < 0 ? 0 : value > top ? top : value);
+}
+
 uint64_t scalar_add_sat(const uint64_t *s, uint32_t control)
 {
-    return clamp_signed(widen(s[0], control) + widen(s[1], control), control_width(control));
+    return clamp(widen(s[0], control) + widen(s[1], control), control);
 }
 
 uint64_t scalar_sub_sat(const uint64_t *s, uint32_t control)
 {
-    return clamp_signed(widen(s[0], control) - widen(s[1], control), control_width(control));
+    return clamp(widen(s[0], control) - widen(s[1], control), control);
 }
 
 /* With CONTROL_RELU, negative results become 0. */
@@ -83,30 +91,48 @@ static uint64_t scalar_max(const uint64_t *s, uint32_t control)
 
 static uint64_t scalar_add(const uint64_t *s, uint32_t control)
 {
-    return (s[0] + s[1]) & width_mask(control_width(control));
+    return control & CONTROL_SAT ? scalar_add_sat(s, control) : (s[0] + s[1]) & width_mask(control_width(control));
 }
 
-/* Applies a function of 16 bits to both halves. */
-static uint64_t both_halves(ScalarFunction *function, const uint64_t *s, uint32_t control)
+static uint64_t scalar_sub(const uint64_t *s, uint32_t control)
 {
-    uint64_t low[2] = {s[0] & 0xffff, s[1] & 0xffff}, high[2] = {s[0] >> 16 & 0xffff, s[1] >> 16 & 0xffff};
-    control = (control & ~(uint32_t)CONTROL_WIDTH) | 16;
-    return function(high, control) << 16 | function(low, control);
+    return control & CONTROL_SAT ? scalar_sub_sat(s, control) : (s[0] - s[1]) & width_mask(control_width(control));
 }
 
-uint64_t scalar_add_x2(const uint64_t *s, uint32_t control)
+static uint64_t scalar_neg(const uint64_t *s, uint32_t control)
 {
-    return both_halves(scalar_add, s, control);
+    return -s[0] & width_mask(control_width(control));
 }
 
-uint64_t scalar_min_x2(const uint64_t *s, uint32_t control)
+/* Applies a function of one or two lanes of 'width' bits to all lanes of 32 bits. */
+static uint64_t each_lane(ScalarFunction *function, const uint64_t *s, unsigned count, uint32_t control, unsigned width)
 {
-    return both_halves(scalar_min, s, control);
+    uint64_t result = 0;
+    control = (control & ~(uint32_t)CONTROL_WIDTH) | width;
+    for (unsigned bit = 0; bit < 32; bit += width) {
+        const uint64_t lanes[2] = {s[0] >> bit & width_mask(width), count > 1 ? s[1] >> bit & width_mask(width) : 0};
+        result |= function(lanes, control) << bit;
+    }
+    return result;
 }
 
-uint64_t scalar_max_x2(const uint64_t *s, uint32_t control)
+uint64_t scalar_add_x2(const uint64_t *s, uint32_t control) { return each_lane(scalar_add, s, 2, control, 16); }
+uint64_t scalar_min_x2(const uint64_t *s, uint32_t control) { return each_lane(scalar_min, s, 2, control, 16); }
+uint64_t scalar_max_x2(const uint64_t *s, uint32_t control) { return each_lane(scalar_max, s, 2, control, 16); }
+uint64_t scalar_add_x4(const uint64_t *s, uint32_t control) { return each_lane(scalar_add, s, 2, control, 8); }
+uint64_t scalar_sub_x4(const uint64_t *s, uint32_t control) { return each_lane(scalar_sub, s, 2, control, 8); }
+uint64_t scalar_min_x4(const uint64_t *s, uint32_t control) { return each_lane(scalar_min, s, 2, control, 8); }
+uint64_t scalar_max_x4(const uint64_t *s, uint32_t control) { return each_lane(scalar_max, s, 2, control, 8); }
+uint64_t scalar_neg_x4(const uint64_t *s, uint32_t control) { return each_lane(scalar_neg, s, 1, control, 8); }
+
+/* A half of the product of polynomials over GF(2), and the sum with a third. */
+uint64_t scalar_clmad(const uint64_t *s, uint32_t control)
 {
-    return both_halves(scalar_max, s, control);
+    unsigned __int128 product = 0;
+    for (unsigned bit = 0; bit < 64; bit++)
+        if (s[1] >> bit & 1)
+            product ^= (unsigned __int128)s[0] << bit;
+    return (uint64_t)(control & CONTROL_HIGH ? product >> 64 : product) ^ s[2];
 }
 
 uint64_t scalar_abs(const uint64_t *s, uint32_t control)

@@ -3,6 +3,11 @@
 
 #include <string.h>
 
+static bool type_is_packed_integers(Type type)
+{
+    return type == TYPE_U16X2 || type == TYPE_S16X2 || type == TYPE_U8X4 || type == TYPE_S8X4;
+}
+
 static bool constant_fits(const Constant *constant, Type type)
 {
     switch (type_class(type)) {
@@ -11,7 +16,7 @@ static bool constant_fits(const Constant *constant, Type type)
         return constant->kind == CONSTANT_INT || (constant->kind == CONSTANT_F32 && type == TYPE_B32) ||
                (constant->kind != CONSTANT_F32 && type == TYPE_B64);
     case CLASS_UNSIGNED:
-    case CLASS_SIGNED: return constant->kind == CONSTANT_INT && type != TYPE_U16X2 && type != TYPE_S16X2;
+    case CLASS_SIGNED: return constant->kind == CONSTANT_INT && !type_is_packed_integers(type);
     case CLASS_FLOAT:
         /* ptxas accepts the bits of bfloat16 values. */
         if (type == TYPE_BF16 || type == TYPE_BF16X2)
@@ -26,7 +31,7 @@ bool binder_constant(Binder *binder, const Operand *operand, Type type)
     if (constant_fits(operand->constant, type))
         return true;
     bool half = type_class(type) == CLASS_FLOAT && type != TYPE_F32 && type != TYPE_F64;
-    if (half || type == TYPE_U16X2 || type == TYPE_S16X2)
+    if (half || type_is_packed_integers(type))
         return binder_refuse(binder, operand->span, "type .%s has no immediates; move the bits into a register first",
                              type_name(type));
     return binder_refuse(binder, operand->span, "%s where .%s is expected",

@@ -18,7 +18,9 @@ static bool type_fits(Type reg, Type want, const Slot *slot)
     case TYPE_TF32:
     case TYPE_F32X2: return class == CLASS_BITS && bits == type_bits(want);
     case TYPE_U16X2:
-    case TYPE_S16X2: return reg == TYPE_B32 || reg == TYPE_F16X2;
+    case TYPE_S16X2:
+    case TYPE_U8X4:
+    case TYPE_S8X4: return reg == TYPE_B32 || reg == TYPE_F16X2;
     default: break;
     }
     if (bits != type_bits(want) && !(wider && bits > type_bits(want)))

@@ -30,7 +30,8 @@ int64_t signed_bits(uint64_t value, unsigned bits)
 
 bool type_is_signed(Type type)
 {
-    return type == TYPE_S8 || type == TYPE_S16 || type == TYPE_S32 || type == TYPE_S64 || type == TYPE_S16X2;
+    return type == TYPE_S8 || type == TYPE_S16 || type == TYPE_S32 || type == TYPE_S64 ||
+           type == TYPE_S16X2 || type == TYPE_S8X4;
 }
 
 unsigned spec_bits(const Spec *spec)

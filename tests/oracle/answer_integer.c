@@ -176,18 +176,45 @@ static uint64_t with_carry(const Call *call, uint64_t *carry)
     return (uint64_t)sum;
 }
 
-static uint64_t halves(const Call *call, bool max)
+/* The bits of a lane of a packed type; 0 of another. */
+static unsigned lane_bits(Type type)
+{
+    return type == TYPE_U16X2 || type == TYPE_S16X2 ? 16 : type == TYPE_U8X4 || type == TYPE_S8X4 ? 8 : 0;
+}
+
+static Wide lane(const Call *call, Wide a, Wide b)
+{
+    switch (call->probe->op) {
+    case OP_ADD: return a + b;
+    case OP_SUB: return a - b;
+    case OP_NEG: return -a;
+    default: return (a < b) == (call->probe->op == OP_MIN) ? a : b;
+    }
+}
+
+static uint64_t lanes(const Call *call, unsigned bits)
 {
     uint64_t result = 0;
-    for (unsigned shift = 0; shift < 32; shift += 16) {
-        Wide a = value_of(call->in[0] >> shift, 16, call->is_signed),
-             b = value_of(call->in[1] >> shift, 16, call->is_signed);
-        Wide value = call->probe->op == OP_ADD ? a + b : (a < b) != max ? a : b;
+    for (unsigned shift = 0; shift < 32; shift += bits) {
+        Wide value = lane(call, value_of(call->in[0] >> shift, bits, call->is_signed),
+                          value_of(call->in[1] >> shift, bits, call->is_signed));
         if (probe_has(call->probe, ".relu") && value < 0)
             value = 0;
-        result |= low_bits((uint64_t)value, 16) << shift;
+        if (probe_has(call->probe, ".sat"))
+            value = clamp(value, bits, call->is_signed);
+        result |= low_bits((uint64_t)value, bits) << shift;
     }
     return result;
+}
+
+/* The product of two polynomials over GF(2): bit i + j is the sum of the products of bits i and j. */
+static uint64_t carryless(const Call *call)
+{
+    uint64_t half[2] = {0};
+    for (unsigned i = 0; i < 64; i++)
+        for (unsigned j = 0; j < 64; j++)
+            half[(i + j) / 64] ^= (call->in[0] >> i & call->in[1] >> j & 1) << (i + j) % 64;
+    return half[probe_has(call->probe, ".hi")] ^ call->in[2];
 }
 
 static uint64_t shift(const Call *call)
@@ -284,17 +311,18 @@ static uint64_t divide(const Call *call, uint64_t *care)
 static bool compute(const Call *call, uint64_t *result, uint64_t *care, uint64_t *carry)
 {
     const Probe *probe = call->probe;
-    bool saturates = probe_has(probe, ".sat"), packed = probe->types[0] == TYPE_U16X2 || probe->types[0] == TYPE_S16X2;
+    bool saturates = probe_has(probe, ".sat");
+    const unsigned packed = lane_bits(probe->types[0]);
     switch (probe->op) {
     case OP_ADD:
     case OP_SUB:
         if (packed)
-            *result = halves(call, false);
+            *result = lanes(call, packed);
         else if (probe->carry_out)
             *result = with_carry(call, carry);
         else {
             Wide sum = probe->op == OP_ADD ? call->a + call->b : call->a - call->b;
-            *result = (uint64_t)(saturates ? clamp(sum, 32, true) : sum);
+            *result = (uint64_t)(saturates ? clamp(sum, 32, call->is_signed) : sum);
         }
         return true;
     case OP_ADDC:
@@ -310,11 +338,12 @@ static bool compute(const Call *call, uint64_t *result, uint64_t *care, uint64_t
     case OP_DIV:
     case OP_REM: *result = divide(call, care); return true;
     case OP_ABS: *result = (uint64_t)(call->a < 0 ? -call->a : call->a); return true;
-    case OP_NEG: *result = (uint64_t)-call->a; return true;
+    case OP_NEG: *result = packed ? lanes(call, packed) : (uint64_t)-call->a; return true;
+    case OP_CLMAD: *result = carryless(call); return true;
     case OP_MIN:
     case OP_MAX:
         if (packed)
-            *result = halves(call, probe->op == OP_MAX);
+            *result = lanes(call, packed);
         else {
             Wide value = (call->a < call->b) == (probe->op == OP_MIN) ? call->a : call->b;
             *result = (uint64_t)(probe_has(probe, ".relu") && value < 0 ? 0 : value);

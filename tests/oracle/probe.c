@@ -9,7 +9,7 @@
 static const struct {
     const char *target;
     unsigned version;
-} targets[] = {{"sm_90", 90}, {"sm_100a", 90}, {"sm_103a", 90}, {"sm_120a", 90}, {"sm_50", 60}};
+} targets[] = {{"sm_90", 95}, {"sm_100a", 95}, {"sm_103a", 95}, {"sm_120a", 95}, {"sm_107a", 95}, {"sm_50", 60}};
 
 typedef struct Walk {
     const Form *form;
@@ -200,7 +200,7 @@ static Module *walk_module(Walk *walk, unsigned number)
 {
     if (!walk->modules[number]) {
         Module *module = module_new(walk->arena, interner_new(walk->arena, 0), NULL);
-        module->version = walk->target ? 90 : targets[number].version;
+        module->version = walk->target ? LATEST_VERSION : targets[number].version;
         module->targets = ARENA_ARRAY(walk->arena, Name, 1);
         module->targets[0] = intern(module->names, walk->target ? walk->target : targets[number].target);
         module->target_count = 1;

@@ -13,7 +13,7 @@ verdict() {
     local name line
     name="$(basename "$1" .ptx)"
     line="$(awk -F '\t' -v name="$name" '$1 == name { print $2 }' tests/cases/parse/verdicts.tsv)"
-    [ -n "$line" ] || line="$(sed -n 's|.*ptxas 13\.0: line \([0-9]*\):.*|\1|p' "$1" | head -n 1)"
+    [ -n "$line" ] || line="$(sed -n 's|.*ptxas 13\.[0-9]*: line \([0-9]*\):.*|\1|p' "$1" | head -n 1)"
     printf '%s\n' "$line"
 }
 

@@ -199,7 +199,8 @@ static void read_figures(Job *job, Object *object, const char *log)
 
 static const char *assembler_target(const Module *module)
 {
-    static const char *const known[] = {"75", "80", "86", "87", "88", "89", "90", "100", "103", "110", "120", "121"};
+    static const char *const known[] = {"75", "80", "86", "87", "88", "89", "90", "100", "103", "107", "110", "120",
+                                        "121"};
     static const char *const suffixes[] = {"", "a", "f"};
     const char *target = module->target_count ? module->targets[0] : "";
     const char *number = strchr(target, '_');
