@@ -2,6 +2,8 @@
 # tools/deps.sh                        installs what building and testing need and this machine lacks, and says so
 # tools/deps.sh --fuzz                 the same, and clang with libFuzzer, which only the fuzzers need
 # tools/deps.sh --missing build|test   installs nothing; prints the Debian packages that are missing
+# CUDA=VERSION tools/deps.sh           only fetches the ptxas of another CUDA into third_party/cuda-VERSION, for
+#                                      suite/isa and suite/assemblers: 12.0 (the oldest), 13.0 ..., or newest
 #
 # Debian packages are installed with apt-get. If there is no CUDA toolkit, NVIDIA's ptxas and nvJitLink are fetched as
 # Python wheels into third_party/cuda, which git ignores: bin/ptxas and lib/libnvJitLink.so.13; and so is nvdisasm,
@@ -138,6 +140,47 @@ install_packages() {
     rm -f "$log"
 }
 
+# The versions of CUDA whose ptxas can be fetched, with its package and the folder of the wheel that it is in.
+other_assemblers() {
+    cat <<END
+12.0 nvidia-cuda-nvcc-cu12==12.0.140 nvidia/cuda_nvcc
+13.0 nvidia-cuda-nvcc==13.0.88 nvidia/cu13
+13.1 nvidia-cuda-nvcc==13.1.115 nvidia/cu13
+13.2 nvidia-cuda-nvcc==13.2.86 nvidia/cu13
+13.3 nvidia-cuda-nvcc==13.3.73 nvidia/cu13
+13.4 nvidia-cuda-nvcc==13.4.92 nvidia/cu13
+13.5 nvidia-cuda-nvcc==13.5.37 nvidia/cu13
+END
+}
+
+# $1: folder to work in. Fetches the ptxas that $CUDA names.
+install_other_assembler() {
+    local work="$1" version package folder
+    read -r version package folder < <(other_assemblers |
+        if [ "$CUDA" = newest ]; then tail -n 1; else grep "^${CUDA//./\\.} "; fi) || true
+    if [ -z "$version" ]; then
+        say "CUDA=$CUDA is none of these: $(other_assemblers | cut -d ' ' -f 1 | paste -s -d ' '), newest"
+        return 1
+    fi
+    local target="third_party/cuda-$version/bin/ptxas"
+    if [ -x "$target" ]; then
+        say "$target is installed already"
+        return
+    fi
+    say "fetching $package from the Python package index"
+    if ! python3 -m pip download --quiet --disable-pip-version-check --no-input --retries 2 --no-deps \
+        --only-binary :all: --dest "$work" "$package" >"$work/log" 2>&1; then
+        grep -v '^WARNING: Retrying' "$work/log" | tail -n 5 >&2
+        say "could not fetch $package (no network, or no wheel for $(uname -sm))"
+        return 1
+    fi
+    python3 -m zipfile -e "$work"/*.whl "$work/content"
+    chmod 755 "$work/content/$folder/bin/ptxas"
+    mkdir -p "$(dirname "$target")"
+    mv "$work/content/$folder/bin/ptxas" "$target"
+    say "installed $target (under NVIDIA's licence)"
+}
+
 toolkit_present() {
     have ptxas || [ -x "${CUDA_HOME:-/usr/local/cuda}/bin/ptxas" ] || [ -x /usr/local/cuda/bin/ptxas ]
 }
@@ -206,6 +249,11 @@ fi
 pip_present() {
     python3 -m pip --version >/dev/null 2>&1
 }
+
+if [ -n "${CUDA:-}" ]; then
+    with_wheels install_other_assembler
+    exit
+fi
 
 done_something=no
 mapfile -t packages < <(missing_packages test)

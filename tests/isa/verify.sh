@@ -25,7 +25,9 @@ newest=0.0
 for version in 7.0 7.8 8.0 8.1 8.2 8.3 8.4 8.5 8.6 8.7 8.8 9.0 9.1 9.2 9.3 9.4 9.5 9.6 9.7 9.8 9.9; do
     if accepts "$version"; then newest=$version; fi
 done
-version_of() { sed -n 's/^\([^/"]*[ ;]\)*\.version[[:space:]]*\([0-9]*\.[0-9]*\).*/\2/p' "$1" | head -n 1; }
+version_of() {
+    grep -v '^//' "$1" | grep -o '\.version[[:space:]]*[0-9]*\.[0-9]*' | head -n 1 | sed 's/.version[[:space:]]*//'
+}
 target() {  # -arch value for the file's .target line (older targets assemble for the oldest)
     t=$(sed -n 's/^[[:space:]]*\.target[[:space:]]*\([a-z0-9_]*\).*/\1/p' "$1" | head -n 1)
     case $t in

@@ -47,3 +47,8 @@ copy_ptxas() {
     done < <(nvidia_programs PTXOPT_PTXAS ptxas)
     return 1
 }
+
+# Prints the release of a ptxas: 13.0. $1: its path.
+assembler_release() {
+    "$1" --version | sed -n 's/.*release \([0-9]*\.[0-9]*\).*/\1/p'
+}
