@@ -69,6 +69,8 @@ static uint64_t truth(Type type)
 
 static bool answer_comparison(const Probe *probe, const uint64_t *in, Answer *answer)
 {
+    if (probe->op == OP_SET && probe->type_count < 2) /* of packed integers */
+        return false;
     Type type = probe->types[probe->op == OP_SET ? 1 : 0];
     const Spec *spec = spec_of_type(type);
     unsigned bits = spec ? spec_bits(spec) : type_bits(type), parts = type_bits(type) / bits, found = 0;

@@ -196,11 +196,14 @@ static void name_variant(Probe *probe)
         snprintf(at, (size_t)(probe->name + sizeof probe->name - at), " d|p");
 }
 
+/* With a target, probes are for a driver: of CUDA 13.0 or newer. */
+enum { DRIVER_VERSION = 90 };
+
 static Module *walk_module(Walk *walk, unsigned number)
 {
     if (!walk->modules[number]) {
         Module *module = module_new(walk->arena, interner_new(walk->arena, 0), NULL);
-        module->version = walk->target ? LATEST_VERSION : targets[number].version;
+        module->version = walk->target ? DRIVER_VERSION : targets[number].version;
         module->targets = ARENA_ARRAY(walk->arena, Name, 1);
         module->targets[0] = intern(module->names, walk->target ? walk->target : targets[number].target);
         module->target_count = 1;
