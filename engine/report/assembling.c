@@ -17,7 +17,7 @@ static const SplitLate *late_of(const Report *report, const char *kernel)
 void assembling_print(const Report *report, const KernelReport *kernel, Buf *out)
 {
     const double before = kernel->before.assembly_ms, after = kernel->after.assembly_ms;
-    if (!(report->is_full || report->split) || !(after > 0))
+    if (!report->split || !(after > 0))
         return;
     buf_printf(out, "  assembled in %.0f ms", after);
     if (before > 0)

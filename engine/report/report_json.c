@@ -51,12 +51,13 @@ static json_t *occupancy_json(const Standing *standing)
     return value;
 }
 
-static json_t *standing_json(const Standing *standing)
+/* Times differ from run to run: only a report on assembling has them. */
+static json_t *standing_json(const Report *report, const Standing *standing)
 {
     json_t *value = json_object();
     json_object_set_new(value, "block", json_block(standing->block.threads));
     json_object_set_new(value, "figures", figures_json(&standing->figures));
-    if (standing->assembly_ms > 0)
+    if (report->split && standing->assembly_ms > 0)
         json_object_set_new(value, "assembly_ms", json_real(standing->assembly_ms));
     json_set_number(value, "dynamic_shared", standing->dynamic_shared);
     json_object_set_new(value, "occupancy", occupancy_json(standing));
@@ -380,8 +381,8 @@ static json_t *kernel_json(const Report *report, const KernelReport *kernel)
     json_object_set_new(value, "defects", defects_json(report, kernel));
     json_object_set_new(value, "registers", registers_json(report, kernel));
     json_object_set_new(value, "cost", cost_comparison_json(kernel));
-    json_object_set_new(value, "before", standing_json(&kernel->before));
-    json_object_set_new(value, "after", standing_json(&kernel->after));
+    json_object_set_new(value, "before", standing_json(report, &kernel->before));
+    json_object_set_new(value, "after", standing_json(report, &kernel->after));
     json_t *estimate = json_object();
     json_object_set_new(estimate, "before", estimate_json(&kernel->estimate_before, report->source));
     json_object_set_new(estimate, "after", estimate_json(&kernel->estimate_after, report->source));

@@ -108,7 +108,8 @@ program = subprocess.run([os.environ["PTXOPT"], "completion", "fish"], capture_o
                          check=True).stdout
 named = {line.split(" -o ")[-1].split(" -s ")[-1].split()[0] for line in program.splitlines()
          if "not __fish_seen" in line}
-for_files = {"o", "cubin", "launch-out", "knobs-out", "report", "report-format", "d", "version", "help", "summary", "input-name"}
+for_files = {"o", "cubin", "launch-out", "knobs-out", "report", "report-format", "d", "version", "help", "summary", "input-name",
+             "split-assemble", "assemble-limit"}
 parameters = inspect.signature(ptxopt.optimize).parameters
 own = {"ptx", "name", "cubin", "warn"}
 check("every option is a keyword", {name.replace("-", "_") for name in named - for_files} == set(parameters) - own,
