@@ -505,13 +505,13 @@ static int verdict(const char *path, const char *name, const Source *source)
     fclose(file);
     if (result != -2)
         return result;
-    static const char marker[] = "ptxas 13.0: line ";
-    const char *found = strstr(source->text, marker);
-    if (found == NULL) {
+    const char *found = strstr(source->text, "ptxas 13.");
+    int place;
+    if (!found || sscanf(found, "ptxas 13.%*u: line %d", &place) != 1) {
         complain(path, "names no line", "");
         return -1;
     }
-    return atoi(found + strlen(marker));
+    return place;
 }
 
 static int first_error_line(const Parse *parse)
