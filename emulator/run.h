@@ -16,8 +16,8 @@ bool emulator_run_launch(Emulator *emulator);
 bool launch_stuck(Emulator *emulator, Cluster **clusters, unsigned count, uint64_t blocks_left);
 
 /* sample.c */
-/* Chooses blocks that stand for the whole grid (EmulatorOptions.sample_box), few or more. False if it is not worth
- * while, or not possible. */
+/* Chooses blocks that stand for the whole grid (EmulatorOptions.sample_box); 'more': a larger sample. False if the grid
+ * is too small, or the order of its blocks can be observed. */
 bool sample_prepare(Emulator *emulator, bool more);
 /* Takes the next block of the sample; false if all have run. */
 bool sample_take(Emulator *emulator, uint64_t *index);

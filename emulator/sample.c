@@ -147,12 +147,10 @@ static int by_index(const void *a, const void *b)
 /* The number of a block's kind and place in its cell. */
 static size_t class_of(const Sample *sample, uint64_t index)
 {
-    const unsigned *grid = sample->emulator->grid, *cell = sample->cell;
-    unsigned at[3];
-    sample_cell_at(sample, index, at);
-    const unsigned x = (unsigned)(index % grid[0]) % cell[0], y = (unsigned)(index / grid[0] % grid[1]) % cell[1];
-    const unsigned z = (unsigned)(index / grid[0] / grid[1]) % cell[2];
-    return ((sample_kind_of(sample, at) * (size_t)cell[2] + z) * cell[1] + y) * cell[0] + x;
+    const unsigned *cell = sample->cell;
+    unsigned at[3], in[3];
+    sample_cell_at(sample, index, at, in);
+    return ((sample_kind_of(sample, at) * (size_t)cell[2] + in[2]) * cell[1] + in[1]) * cell[0] + in[0];
 }
 
 /* Gives each block the work of one of its class that ran, in the same order. */

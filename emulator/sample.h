@@ -45,22 +45,21 @@ typedef struct Sample {
     unsigned wanted_boxes;
     VEC(SampleUnit) units;
     VEC(SampleBlock) blocks;
-    size_t next;                          /* of 'blocks' */
-    uint64_t ran[SAMPLE_KINDS], scaled[SAMPLE_KINDS];   /* blocks of each kind: all that run, and those that have run */
+    size_t next;                                      /* of 'blocks' */
+    uint64_t ran[SAMPLE_KINDS], scaled[SAMPLE_KINDS]; /* blocks of each kind: all that run, and those that have run */
     KindWork works[SAMPLE_KINDS];
-    double steps_before, unit_sectors;    /* the steps until the present unit, and its sectors */
-    double box_sectors;                   /* loads and stores of the boxes, each sector once for a block */
-    uint64_t *sums; /* each count, scaled: those of the launch, then of each op */
+    double steps_before, unit_sectors; /* the steps until the present unit, and its sectors */
+    double box_sectors;                /* loads and stores of the boxes, each sector once for a block */
+    uint64_t *sums;                    /* each count, scaled: those of the launch, then of each op */
 } Sample;
-
 
 /* Chooses the blocks; false if the grid is too small. 'more': a larger sample. */
 bool sample_plan(Sample *sample, bool more);
 /* The blocks of the grid that are of a kind. */
 uint64_t sample_kind_blocks(const Sample *sample, uint32_t kind);
 uint32_t sample_kind_of(const Sample *sample, const unsigned at[3]);
-/* The cell of a block. */
-void sample_cell_at(const Sample *sample, uint64_t index, unsigned at[3]);
+/* The cell of a block, and its place within it. */
+void sample_cell_at(const Sample *sample, uint64_t index, unsigned at[3], unsigned within[3]);
 unsigned sample_box_blocks(const Sample *sample);
 
 #endif

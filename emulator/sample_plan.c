@@ -43,15 +43,19 @@ uint64_t sample_kind_blocks(const Sample *sample, uint32_t kind)
     return blocks;
 }
 
+static unsigned slab_of(const Axis *axis, unsigned place)
+{
+    unsigned slab = 0;
+    while (place >= axis->begin[slab + 1])
+        slab++;
+    return slab;
+}
+
 uint32_t sample_kind_of(const Sample *sample, const unsigned at[3])
 {
     uint32_t kind = 0;
-    for (unsigned i = 0; i < 3; i++) {
-        unsigned slab = 0;
-        while (at[i] >= sample->axes[i].begin[slab + 1])
-            slab++;
-        kind += powers[i] * slab;
-    }
+    for (unsigned i = 0; i < 3; i++)
+        kind += powers[i] * slab_of(&sample->axes[i], at[i]);
     return kind;
 }
 
@@ -96,21 +100,24 @@ static void add_block(Sample *sample, const unsigned at[3], uint8_t octant)
     sample->ran[sample->units.data[unit].kind]++;
 }
 
-void sample_cell_at(const Sample *sample, uint64_t index, unsigned at[3])
+void sample_cell_at(const Sample *sample, uint64_t index, unsigned at[3], unsigned within[3])
 {
-    const unsigned *grid = sample->emulator->grid, *cell = sample->cell;
-    at[0] = (unsigned)(index % grid[0]) / cell[0];
-    at[1] = (unsigned)(index / grid[0] % grid[1]) / cell[1];
-    at[2] = (unsigned)(index / grid[0] / grid[1]) / cell[2];
+    const unsigned *grid = sample->emulator->grid;
+    const unsigned place[3] = {(unsigned)(index % grid[0]), (unsigned)(index / grid[0] % grid[1]),
+                               (unsigned)(index / grid[0] / grid[1])};
+    for (unsigned i = 0; i < 3; i++) {
+        at[i] = place[i] / sample->cell[i];
+        within[i] = place[i] % sample->cell[i];
+    }
 }
 
 /* True if a block that was chosen already is in the box of this size at this place. */
 static bool is_taken(const Sample *sample, const unsigned at[3], const unsigned size[3])
 {
     for (size_t i = 0; i < sample->blocks.count; i++) {
-        unsigned place[3];
+        unsigned place[3], within[3];
         bool is_inside = true;
-        sample_cell_at(sample, sample->blocks.data[i].index, place);
+        sample_cell_at(sample, sample->blocks.data[i].index, place, within);
         for (unsigned axis = 0; axis < 3; axis++)
             is_inside &= place[axis] >= at[axis] && place[axis] - at[axis] < size[axis];
         if (is_inside)
@@ -126,9 +133,7 @@ static unsigned box_place(const Sample *sample, unsigned i, unsigned axis)
     const unsigned size = sample->box.size[axis], first = slabs->begin[slabs->inner_first];
     const unsigned end = slabs->begin[slabs->inner_first + slabs->inner_count];
     const unsigned place = first + even_place(i, axis, end - first);
-    unsigned slab = 0;
-    while (place >= slabs->begin[slab + 1])
-        slab++;
+    const unsigned slab = slab_of(slabs, place);
     const unsigned begin = slabs->begin[slab], last = slabs->begin[slab + 1] - size;
     const unsigned step = axis == 0 && last - begin >= size ? size : 1;
     const unsigned lowest = (begin + step - 1) / step * step, wanted = place / step * step;

@@ -116,15 +116,12 @@ void set_predicate(Thread *thread, const Place *place, bool value)
 Step stop(Thread *thread, MachineEndKind kind, const char *format, ...)
 {
     MachineEnd *end = thread->block->end;
-    Buf text = {0};
     va_list arguments;
     va_start(arguments, format);
-    buf_vprintf(&text, format, arguments);
+    end->message = arena_vprintf(thread->block->arena, format, arguments);
     va_end(arguments);
     end->kind = kind;
-    end->message = arena_strndup(thread->block->arena, buf_text(&text), text.length);
     end->instruction = thread->at;
-    buf_free(&text);
     return STEP_STOPPED;
 }
 

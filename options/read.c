@@ -22,13 +22,10 @@ void options_fail(Reader *reader, const char *format, ...)
 {
     if (reader->error)
         return;
-    Buf text = {0};
     va_list arguments;
     va_start(arguments, format);
-    buf_vprintf(&text, format, arguments);
+    reader->error = arena_vprintf(reader->arena, format, arguments);
     va_end(arguments);
-    reader->error = arena_strndup(reader->arena, buf_text(&text), text.length);
-    buf_free(&text);
 }
 
 /* Reads decimal digits and moves *at past them.  False if there are none or the number does not fit. */

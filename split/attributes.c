@@ -9,7 +9,7 @@
 
 enum { FORMAT_NONE = 1, FORMAT_BYTE, FORMAT_HALF, FORMAT_SIZED };
 
-/* Where an attribute has symbols. */
+/* The places of an attribute's symbols. */
 typedef enum SymbolPlace { SYMBOL_NOWHERE = 1, SYMBOL_FIRST, SYMBOL_ALL } SymbolPlace;
 
 enum { ATTRIBUTE_MIN_STACK_SIZE = 0x12 };

@@ -51,7 +51,7 @@ enum { SYMBOLS_PLAIN, SYMBOLS_MERCURY, SYMBOLS_COUNT };
 typedef struct PartSymbols {
     PartSymbol *symbols;
     size_t count;
-    uint32_t section; /* 0: there is no such table */
+    uint32_t section; /* 0: the part has no such table */
 } PartSymbols;
 
 typedef struct Part {
@@ -68,9 +68,14 @@ const char *part_read(Arena *arena, const void *bytes, size_t size, Part *part);
 const PartSection *part_section(const Part *part, const char *name);
 /* Those that a relocation or attribute section refers to; NULL if its link is not a table of symbols. */
 const PartSymbols *part_symbols_of(const Part *part, const PartSection *section);
-/* The new index of a symbol; NOWHERE if the merged cubin does not have it, or if there is no such symbol. */
+/* The new index of a symbol; NOWHERE if it is not in the merged cubin, or not in the part. */
 uint32_t symbol_to(const PartSymbols *symbols, uint64_t index);
 bool section_is_relocations(const PartSection *section);
+
+static inline bool begins(const char *text, const char *beginning)
+{
+    return strncmp(text, beginning, strlen(beginning)) == 0;
+}
 
 static inline uint32_t read_32(const unsigned char *bytes)
 {

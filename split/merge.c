@@ -19,7 +19,6 @@ enum { RANK_TABLES, RANK_CONSTANTS, RANK_CODE, RANK_DATA, RANK_SPACE, RANK_PARAM
 
 static int rank_of(const Part *part, const PartSection *section)
 {
-    static const char parameters[] = ".nv.constant0.";
     const uint64_t flags = section->header.sh_flags;
     if (flags & SHF_MERCURY)
         return RANK_MERCURY;
@@ -29,7 +28,7 @@ static int rank_of(const Part *part, const PartSection *section)
         return RANK_CODE;
     if (flags & SHF_WRITE)
         return section->header.sh_type == SHT_NOBITS ? RANK_SPACE : RANK_DATA;
-    return part->is_layered && strncmp(section->name, parameters, sizeof parameters - 1) == 0 ? RANK_PARAMETERS
+    return part->is_layered && begins(section->name, ".nv.constant0.") ? RANK_PARAMETERS
                                                                                                 : RANK_CONSTANTS;
 }
 
@@ -190,8 +189,6 @@ static void mercury_copy(Merge *merge, const Part *part, const PartSection *sect
     buf_write(to, &plain->to, sizeof plain->to);
     buf_write(to, section->bytes + 4, section->header.sh_size - 4);
 }
-
-static bool begins(const char *name, const char *beginning) { return strncmp(name, beginning, strlen(beginning)) == 0; }
 
 static void owned_copy(Merge *merge, MergedSection *merged)
 {

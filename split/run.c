@@ -104,7 +104,14 @@ static void make_pieces(Split *split)
     }
 }
 
-/* Assembles these pieces, the largest first. */
+static void piece_open(Split *split, Piece *piece)
+{
+    piece->arena = arena_new();
+    VEC_PUSH(split->arena, split->arenas, piece->arena);
+    part_text_make(piece->arena, &split->plan, piece->kernels, piece->count, &piece->text);
+}
+
+/* Assembles these pieces, in this order. */
 static void run_pieces(Split *split, Piece **pieces, size_t count)
 {
     AssemblyRequest *requests = ARENA_ARRAY(split->arena, AssemblyRequest, count);
@@ -112,11 +119,8 @@ static void run_pieces(Split *split, Piece **pieces, size_t count)
     Assembly *results = ARENA_ARRAY(split->arena, Assembly, count);
     for (size_t i = 0; i < count; i++) {
         Piece *piece = pieces[i];
-        if (!piece->arena) {
-            piece->arena = arena_new();
-            VEC_PUSH(split->arena, split->arenas, piece->arena);
-            part_text_make(piece->arena, &split->plan, piece->kernels, piece->count, &piece->text);
-        }
+        if (!piece->arena)
+            piece_open(split, piece);
         arenas[i] = piece->arena;
         requests[i] = request_for(split, buf_text(&piece->text.text), piece->text.text.length, piece->level);
         requests[i].many_cores = false;
@@ -132,15 +136,14 @@ static int larger_first(const void *one, const void *other)
     return a->text.text.length < b->text.text.length ? 1 : -(a->text.text.length > b->text.text.length);
 }
 
+/* Assembles all pieces, the largest first. */
 static void run_all(Split *split)
 {
     const size_t count = split->pieces.count;
     Piece **pieces = ARENA_ARRAY(split->arena, Piece *, count);
     for (size_t i = 0; i < count; i++) {
-        Piece *piece = pieces[i] = &split->pieces.data[i];
-        piece->arena = arena_new();
-        VEC_PUSH(split->arena, split->arenas, piece->arena);
-        part_text_make(piece->arena, &split->plan, piece->kernels, piece->count, &piece->text);
+        pieces[i] = &split->pieces.data[i];
+        piece_open(split, pieces[i]);
     }
     qsort(pieces, count, sizeof *pieces, larger_first);
     run_pieces(split, pieces, count);

@@ -6,8 +6,6 @@
 
 enum { ZONE_LOCAL, ZONE_MODULE, ZONE_GLOBAL, ZONE_PARAMETERS, ZONE_COUNT };
 
-static bool begins(const char *text, const char *beginning) { return strncmp(text, beginning, strlen(beginning)) == 0; }
-
 /* *zone is that of the string before it. */
 static int zone_of(const char *string, int zone)
 {

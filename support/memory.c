@@ -304,16 +304,23 @@ char *arena_strndup(Arena *arena, const char *text, size_t length)
     return copy;
 }
 
+char *arena_vprintf(Arena *arena, const char *format, va_list arguments)
+{
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    require(length >= 0);
+    char *text = arena_alloc(arena, (size_t)length + 1);
+    vsnprintf(text, (size_t)length + 1, format, arguments);
+    return text;
+}
+
 char *arena_printf(Arena *arena, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
-    require(length >= 0);
-    char *text = arena_alloc(arena, (size_t)length + 1);
-    va_start(arguments, format);
-    vsnprintf(text, (size_t)length + 1, format, arguments);
+    char *text = arena_vprintf(arena, format, arguments);
     va_end(arguments);
     return text;
 }

@@ -57,6 +57,7 @@ void *arena_alloc(Arena *arena, size_t size);
 void *arena_array(Arena *arena, size_t count, size_t size);
 char *arena_strndup(Arena *arena, const char *text, size_t length);
 char *arena_printf(Arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);
+char *arena_vprintf(Arena *arena, const char *format, va_list arguments) PRINTF_LIKE(2, 0);
 size_t arena_bytes(const Arena *arena); /* bytes taken from the system so far; tests bound them */
 
 /* Advises the system to back a large piece of memory with huge pages: a new piece then costs a fraction of the page

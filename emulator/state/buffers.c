@@ -14,8 +14,7 @@ static bool symbol_fill(Emulator *emulator, const LaunchArgument *argument)
                             (unsigned long long)bytes, plural(bytes));
     uint8_t *to = variable->space == SPACE_GLOBAL ? emulator->slots[(address - GLOBAL_BASE) >> SLOT_SHIFT]->bytes
                                                   : emulator->constants.bytes + address;
-    if (argument->fill == FILL_ZERO)
-        memset(to, 0, (size_t)bytes); /* instead of the variable's own value */
+    memset(to, 0, (size_t)bytes); /* in place of the variable's own value */
     launch_fill_into(to, argument);
     return true;
 }

@@ -13,6 +13,7 @@ enum { SMALLEST = 1 << 20 }; /* bytes of a buffer for which that pays */
 
 struct LaunchContents {
     pthread_mutex_t lock;
+    const LaunchArgument *arguments; /* that they are of */
     unsigned count;
     int files[]; /* of each argument of the launch; NO_FILE: not made yet, or it cannot be made */
 };
@@ -24,6 +25,7 @@ LaunchContents *launch_contents_new(const Launch *launch)
     if (!contents)
         out_of_memory();
     pthread_mutex_init(&contents->lock, NULL);
+    contents->arguments = launch->arguments;
     contents->count = launch->argument_count;
     for (unsigned i = 0; i < contents->count; i++)
         contents->files[i] = NO_FILE;
@@ -65,14 +67,11 @@ static int make_file(const LaunchArgument *argument, size_t size)
 
 uint8_t *contents_map(Emulator *emulator, const LaunchArgument *argument, uint64_t size)
 {
-    const Launch *launch = emulator->launch;
-    LaunchContents *contents = launch->contents;
-    if (!contents || emulator->primary || size < SMALLEST)
+    LaunchContents *contents = emulator->launch->contents;
+    if (!contents || contents->arguments != emulator->launch->arguments || emulator->primary || size < SMALLEST)
         return NULL;
-    const size_t index = (size_t)(argument - launch->arguments);
-    require(index < contents->count);
+    int *file = &contents->files[argument - contents->arguments];
     pthread_mutex_lock(&contents->lock);
-    int *file = &contents->files[index];
     if (*file == NO_FILE)
         *file = make_file(argument, (size_t)size);
     pthread_mutex_unlock(&contents->lock);

@@ -60,13 +60,6 @@ static void fault_begin(Emulator *emulator, FaultKind kind, const Function *func
     }
 }
 
-static const char *format_message(Arena *arena, const char *format, va_list arguments)
-{
-    Buf text = {0};
-    buf_vprintf(&text, format, arguments);
-    return buf_take(arena, &text);
-}
-
 Step fault_at(Exec *x, const Op *op, unsigned lane, FaultKind kind, const char *format, ...)
 {
     Emulator *emulator = x->emulator;
@@ -75,7 +68,7 @@ Step fault_at(Exec *x, const Op *op, unsigned lane, FaultKind kind, const char *
         return STEP_FAULT;
     va_list arguments;
     va_start(arguments, format);
-    const char *message = format_message(emulator->arena, format, arguments);
+    const char *message = arena_vprintf(emulator->arena, format, arguments);
     va_end(arguments);
     const Code *code = x->frame ? x->frame->code : NULL;
     const Inst *inst = code && op ? op_instruction(code, op) : NULL;
@@ -93,7 +86,7 @@ bool fault_static(Emulator *emulator, FaultKind kind, const Function *function, 
         return false;
     va_list arguments;
     va_start(arguments, format);
-    fault_begin(emulator, kind, function, inst, format_message(emulator->arena, format, arguments));
+    fault_begin(emulator, kind, function, inst, arena_vprintf(emulator->arena, format, arguments));
     va_end(arguments);
     return false;
 }
@@ -104,7 +97,7 @@ bool fault_launch(Emulator *emulator, Position place, const Function *function, 
         return false;
     va_list arguments;
     va_start(arguments, format);
-    fault_begin(emulator, FAULT_LAUNCH, function, NULL, format_message(emulator->arena, format, arguments));
+    fault_begin(emulator, FAULT_LAUNCH, function, NULL, arena_vprintf(emulator->arena, format, arguments));
     va_end(arguments);
     emulator->result->fault.launch_place = place;
     return false;

@@ -123,23 +123,21 @@ const char *memory_trial_text(Arena *arena, const MemoryTrial *trial)
     return buf_take(arena, &words);
 }
 
-/* "counted", "estimated", "counted in 148 of 4096 blocks to 0.3%", and why that may be wrong. */
-static void basis_print(const CountedPart *part, const char *doubt, Buf *out)
+/* ", predicted (counted in 148 of 4096 blocks to 0.3%) to be ", with the reason why that may be wrong. */
+static void predicted_print(const char *predicted, const CountedPart *part, const char *doubt, Buf *out)
 {
-    buf_puts(out, part->is_counted ? "(counted" : "(estimated");
+    buf_printf(out, ", %s (%s", predicted, part->is_counted ? "counted" : "estimated");
     if (part->ran < part->blocks)
         buf_printf(out, " in %.0f of %.0f blocks", part->ran, part->blocks);
     if (part->error >= 0.0005)
         buf_printf(out, " to %.1f%%", 100 * part->error);
-    buf_printf(out, "%s)", doubt);
+    buf_printf(out, "%s) to be ", doubt);
 }
 
 static void taken_print(const FactorChoice *choice, Buf *out)
 {
     trial_name_print(choice->best, out);
-    buf_puts(out, ", predicted ");
-    basis_print(&choice->counted, "", out);
-    buf_puts(out, " to be ");
+    predicted_print("predicted", &choice->counted, "", out);
     trial_verdict_print(&choice->best->verdict, out);
 }
 
@@ -158,9 +156,7 @@ static void no_gain_print(const FactorChoice *choice, Buf *out)
                         : choice->promise.is_narrow ? ", with blocks below a warp"
                                                     : "";
     trial_name_print(choice->best, out);
-    buf_puts(out, ", is predicted ");
-    basis_print(&choice->counted, doubt, out);
-    buf_puts(out, " to be ");
+    predicted_print("is predicted", &choice->counted, doubt, out);
     trial_verdict_print(&choice->best->verdict, out);
     if (promise_is_unsure(&choice->promise, choice->plain_speedup))
         unsure_print(choice, out);
@@ -221,9 +217,7 @@ static void loops_chosen_print(const LoopsChoice *choice, Buf *out)
 {
     for (unsigned i = choice->given; i < choice->jam_count; i++)
         buf_printf(out, "%s%s x%u", i > choice->given ? ", " : "", choice->jams[i].loop, choice->jams[i].factor);
-    buf_puts(out, ", predicted ");
-    basis_print(&choice->counted, "", out);
-    buf_puts(out, " to be ");
+    predicted_print("predicted", &choice->counted, "", out);
     cost_verdict_print(&choice->gain, out);
 }
 
@@ -271,9 +265,7 @@ void memory_form_print(const MemoryTrial *trial, Buf *out)
 static void memory_best_print(const MemoryChoice *choice, Buf *out)
 {
     memory_form_print(choice->best, out);
-    buf_puts(out, ", predicted ");
-    basis_print(&choice->counted, "", out);
-    buf_puts(out, " to be ");
+    predicted_print("predicted", &choice->counted, "", out);
     trial_verdict_print(&choice->best->verdict, out);
 }
 

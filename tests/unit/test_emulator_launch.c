@@ -84,6 +84,28 @@ static void all_kinds_of_arguments(void **state)
     arena_free(arena);
 }
 
+/* A launch's values of a variable are all of it: zeros follow those that are given. */
+static void values_replace_those_of_a_variable(void **state)
+{
+    (void)state;
+    static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+                              ".visible .global .align 4 .u32 c[4] = {1, 2, 3, 4};\n.visible .entry k()\n{\nret;\n}\n";
+    Arena *arena = arena_new();
+    const char *error = NULL;
+    Diag diag;
+    Launch *launch = read_text(arena, "{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": ["
+                                      "{\"symbol\": \"c\", \"type\": \"u32\", \"count\": 3, \"values\": [9]}]}",
+                               &error);
+    if (!launch)
+        fail_msg("%s", error);
+    Source *source = source_from_memory(arena, "k.ptx", ptx, strlen(ptx));
+    diag_init(&diag, source, stderr);
+    const EmulatorResult *result = emulator_run(arena, parse_module(arena, source, &diag), launch, NULL);
+    static const uint32_t expected[] = {9, 0, 0, 4};
+    assert_memory_equal(emulator_buffer(result, "c")->bytes, expected, sizeof expected);
+    arena_free(arena);
+}
+
 #define ARGUMENT(text) "{\"kernel\": \"k\", \"grid\": [1], \"block\": [1], \"args\": [" text "]}"
 
 static void mistakes_are_named(void **state)
@@ -238,6 +260,7 @@ int main(void)
         cmocka_unit_test(changed_launches_leave_nothing_out),
         cmocka_unit_test(contents_are_complete),
         cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(values_replace_those_of_a_variable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

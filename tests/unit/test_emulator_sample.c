@@ -21,6 +21,8 @@
     "mov.u32 %r5, %ctaid.y;\nmov.u32 %r7, %ntid.y;\nmov.u32 %r8, %tid.y;\nmad.lo.u32 %r6, %r5, %r7, %r8;\n"            \
     "mov.u32 %r9, %nctaid.x;\nmul.lo.u32 %r9, %r9, %r2;\nmad.lo.u32 %r10, %r6, %r9, %r3;\n"                            \
     "mul.wide.u32 %rd3, %r10, 4;\nadd.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd5, %rd2, %rd3;\n"
+#define COUNT_TO(limit)                                                                                                \
+    "loop:\nadd.u32 %r11, %r11, 1;\nsetp.lt.u32 %p2, %r11, " limit ";\n@%p2 bra loop;\n"
 #define STORE "st.global.u32 [%rd5], %r11;\nret;\n}\n"
 
 /* Each thread loads its word and its neighbours along both axes, but not beyond the first and the last. */
@@ -47,7 +49,7 @@ static const char *const sharing = BEGIN
 /* The last blocks along x have a long loop. */
 static const char *const slow_edge = BEGIN
     "mov.u32 %r11, 0;\nmov.u32 %r14, %nctaid.x;\nadd.u32 %r13, %r1, 1;\nsetp.ne.u32 %p1, %r13, %r14;\n@%p1 bra done;\n"
-    "loop:\nadd.u32 %r11, %r11, 1;\nsetp.lt.u32 %p2, %r11, 1000;\n@%p2 bra loop;\ndone:\n" STORE;
+    COUNT_TO("1000") "done:\n" STORE;
 
 /* The first of three neighbours has all the work. */
 static const char *const merged = BEGIN
@@ -62,18 +64,18 @@ static const char *const half = BEGIN
 /* Runs of 16 blocks have loops of lengths that nothing foretells. */
 static const char *const uneven = BEGIN
     "shr.u32 %r12, %r1, 4;\nmad.lo.u32 %r12, %r12, 1640531535, 12345;\nshr.u32 %r12, %r12, 22;\nmov.u32 %r11, 0;\n"
-    "loop:\nadd.u32 %r11, %r11, 1;\nsetp.lt.u32 %p2, %r11, %r12;\n@%p2 bra loop;\n" STORE;
+    COUNT_TO("%r12") STORE;
 
 /* Some of the blocks in the middle have long loops. */
 static const char *const hot_spot = BEGIN
     "mov.u32 %r11, 0;\nsub.u32 %r12, %r1, 1000;\nsetp.ge.u32 %p1, %r12, 150;\n@%p1 bra done;\n"
-    "loop:\nadd.u32 %r11, %r11, 1;\nsetp.lt.u32 %p2, %r11, 1000;\n@%p2 bra loop;\ndone:\n" STORE;
+    COUNT_TO("1000") "done:\n" STORE;
 
 /* Runs of 16 blocks have loops whose lengths differ by a third at most. */
 static const char *const patchy = BEGIN
     "shr.u32 %r12, %r1, 4;\nmad.lo.u32 %r12, %r12, 1640531535, 12345;\nshr.u32 %r12, %r12, 25;\n"
     "add.u32 %r12, %r12, 300;\nmov.u32 %r11, 0;\n"
-    "loop:\nadd.u32 %r11, %r11, 1;\nsetp.lt.u32 %p2, %r11, %r12;\n@%p2 bra loop;\n" STORE;
+    COUNT_TO("%r12") STORE;
 
 /* All threads update one of 8 counters, and each block one of its own. */
 static const char *const histogram = BEGIN
