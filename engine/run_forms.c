@@ -38,11 +38,13 @@ static const char *form_words(Arena *arena, const KernelRequest *request)
     }
     if (request->edges)
         buf_printf(&out, "%sedges", out.length ? " " : "");
+    if (request->vectors && request->vectors_first)
+        buf_printf(&out, "%svectors", out.length ? " " : "");
     if (request->staging.wanted)
         buf_printf(&out, "%s%s", out.length ? " " : "", request->staging.prefetches ? "prefetch" : "stage");
     if (request->counters)
         buf_printf(&out, "%scounters", out.length ? " " : "");
-    if (request->vectors)
+    if (request->vectors && !request->vectors_first)
         buf_printf(&out, "%svectors", out.length ? " " : "");
     for (unsigned i = 0; i < request->jam_count; i++)
         buf_printf(&out, "%suj=%s:%u", out.length ? " " : "", request->jams[i].loop, request->jams[i].factor);

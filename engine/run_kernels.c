@@ -119,6 +119,7 @@ static void set_request(const Run *run, KernelReport *report)
         request->staging.prefetches = memory->prefetches;
         request->counters = memory->counts;
         request->vectors = memory->vectors;
+        request->vectors_first = memory->vectors_first;
     }
     report->is_jam_auto = options_jam_auto(run->options);
     set_jams(run, report);

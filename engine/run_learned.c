@@ -113,10 +113,11 @@ static bool follow_word(const Run *run, const Function *kernel, const char *word
         return request->coarsening.shrinks_grid = true;
     if (strcmp(word, "edges") == 0)
         return request->edges = true;
-    if (strcmp(word, "stage") == 0)
+    if (strcmp(word, "stage") == 0 || strcmp(word, "prefetch") == 0) {
+        request->vectors_first = request->vectors;
+        request->staging.prefetches = *word == 'p';
         return request->staging.wanted = true;
-    if (strcmp(word, "prefetch") == 0)
-        return request->staging.wanted = request->staging.prefetches = true;
+    }
     if (strcmp(word, "counters") == 0)
         return request->counters = true;
     if (strcmp(word, "vectors") == 0)
@@ -160,7 +161,7 @@ void follow_learned(Run *run, KernelReport *report)
     const char *words = best_form(run->learned, kernel_content_hash(run, kernel), &share, &launches);
     if (!words)
         return;
-    request.staging.prefetches = false;
+    request.staging.prefetches = request.vectors_first = false;
     request.coarsen = request.edges = request.staging.wanted = request.counters = request.vectors = false;
     request.coarsening.shape = (Shape){{1, 1, 1}, {1, 1, 1}};
     request.coarsening.stride = (Stride){.kind = STRIDE_BLOCK};

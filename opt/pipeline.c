@@ -413,11 +413,13 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         pass_run(&context, PASS_DECIDE);
         reuse(&context, !joins_later(request));
     }
+    if (request->vectors && request->vectors_first)
+        make_vectors(&context, result);
     if (request->staging.wanted)
         stage_loops(&context, request, result);
     if (request->counters)
         count_privately(&context, request, result);
-    if (request->vectors)
+    if (request->vectors && !request->vectors_first)
         make_vectors(&context, result);
     if (pass_run(&context, PASS_FIX_DEFECTS))
         pass_run(&context, PASS_CLEANUP);

@@ -17,6 +17,7 @@ typedef struct KernelRequest {
     StageRequest staging;  /* without what the pipeline sets */
     bool counters;         /* of blocks, for what they update atomically */
     bool vectors;          /* accesses of one thread, those of the rounds of a loop included */
+    bool vectors_first;    /* before loops are staged, so that tiles have the elements of several rounds in a unit */
     bool reduce;           /* the registers */
     bool registers_named;  /* as coarsen_named */
     RegistersRequest registers; /* without what the pipeline sets */

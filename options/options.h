@@ -34,6 +34,7 @@ typedef struct MemoryOption {
     const char *kernel;
     bool is_auto;
     bool edges, stages, prefetches, counts, vectors; /* what prefetches also stages */
+    bool vectors_first; /* than what stages */
 } MemoryOption;
 
 /* -target-regs [KERNEL:]N|auto|fewest[:P] */

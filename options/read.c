@@ -463,6 +463,7 @@ static bool read_memory_list(Reader *reader, const char *at, MemoryOption *optio
         const bool stages = strcmp(word, "stage") == 0, vectors = strcmp(word, "vectors") == 0;
         const bool counts = strcmp(word, "counters") == 0, edges = strcmp(word, "edges") == 0;
         const bool prefetches = strcmp(word, "prefetch") == 0;
+        option->vectors_first |= (stages || prefetches) && option->vectors && !option->stages;
         option->prefetches |= prefetches;
         option->edges |= edges;
         option->stages |= stages || prefetches;

@@ -25,6 +25,7 @@ static KernelRequest trial_request(const MemorySearch *search, const MemoryTrial
     request.edges = trial->edges;
     request.counters = trial->counts;
     request.vectors = trial->vectors;
+    request.vectors_first = trial->vectors_first;
     return request;
 }
 
@@ -97,7 +98,7 @@ static bool does_as_asked(const MemoryTrial *trial, const KernelResult *result)
            (!trial->edges || result->edges == OUTCOME_DONE) &&
            (!trial->stages || stage_count(&result->staged)) &&
            (!trial->counts || result->counting == OUTCOME_DONE) &&
-           (!trial->vectors || result->vectors == OUTCOME_DONE);
+           (!trial->vectors || trial->vectors_first || result->vectors == OUTCOME_DONE);
 }
 
 /* Makes, assembles and compares the form. */
@@ -123,6 +124,8 @@ static MemoryTrial staged_trial(const MemorySearch *search, const Parent *parent
                          .coarsening = parent->request.coarsening,
                          .edges = search->edges_pay,
                          .stages = true,
+                         .vectors = parent->vectors_first,
+                         .vectors_first = parent->vectors_first,
                          .unrolls = parent->is_nest,
                          .before_vectors = parent->before_vectors};
 }
@@ -162,6 +165,7 @@ static bool is_tried(const MemorySearch *search, const MemoryTrial *wanted)
         const MemoryTrial *trial = &search->trials.data[i];
         const KernelRequest other = trial_request(search, trial);
         is_known |= trial->stages && trial->edges == wanted->edges && trial->depth == wanted->depth &&
+                    trial->vectors == wanted->vectors && trial->vectors_first == wanted->vectors_first &&
                     memory_requests_match(&other, &request) && trial->before_vectors == wanted->before_vectors;
     }
     return is_known;
@@ -219,13 +223,16 @@ static void try_merged_edges(MemorySearch *search)
         trial_add(search, &wanted);
 }
 
+/* Where they make the kernel faster, loops are staged after them. */
 static void try_vectors(MemorySearch *search, size_t end)
 {
     for (size_t i = 0; i < end; i++) {
         const KernelRequest *request = &search->parents.data[i].request;
         const MemoryTrial wanted = {.coarsens = request->coarsen, .coarsening = request->coarsening, .vectors = true};
-        trial_add(search, &wanted);
+        search->vectors_pay |= time_is_longer(trial_add(search, &wanted)->speedup, 1);
     }
+    for (size_t i = 0; i < end && search->vectors_pay; i++)
+        memory_parent_weigh(search, &search->parents.data[i]);
 }
 
 /* Tries private counters with the coarsening of some parents; false if the first has nothing to count. */
@@ -255,7 +262,7 @@ static void join_counted(MemorySearch *search)
 }
 
 /* Tries the best staged form with rounds unrolled, or not, the best of these with the next tile loaded ahead, and the
- * best of all with vectors. */
+ * best of all with vectors, or without those that were made first. */
 static void refine(MemorySearch *search)
 {
     const MemoryTrial *best = best_trial(search, true);
@@ -268,7 +275,8 @@ static void refine(MemorySearch *search)
     wanted.prefetches = true;
     trial_add(search, &wanted);
     wanted = *best_trial(search, true);
-    wanted.vectors = true;
+    wanted.vectors = !wanted.vectors;
+    wanted.vectors_first = false;
     trial_add(search, &wanted);
 }
 

@@ -50,26 +50,40 @@ static bool is_narrow(const BlockSize *block)
     return block_size_total(block) && block_size_total(block) < WARP;
 }
 
+/* The same with vectors first, or without them. */
+static void weigh_parent(MemorySearch *search, Parent *parent, bool vectors_first)
+{
+    KernelRequest staged = parent->request;
+    KernelResult result;
+    staged.staging = (StageRequest){.wanted = true, .before_vectors = parent->before_vectors};
+    staged.vectors = staged.vectors_first = vectors_first;
+    memory_form_make(search, &staged, &result);
+    const bool is_usable = !staged.coarsen || (result.coarsening == OUTCOME_DONE && !is_narrow(&result.block_after));
+    parent->vectors_first = vectors_first;
+    parent->is_nest = has_nest(&result);
+    parent->work = is_usable ? staged_work(&result) : 0;
+    if (parent == search->parents.data)
+        search->refused = result.staged;
+    kernel_discard(&result);
+}
+
+void memory_parent_weigh(MemorySearch *search, Parent *parent)
+{
+    if (search->vectors_pay)
+        weigh_parent(search, parent, true);
+    if (!search->vectors_pay || !(parent->work > 0))
+        weigh_parent(search, parent, false);
+}
+
 /* Adds the coarsening, with the work that remains if loops are staged. */
 static void parent_add(MemorySearch *search, const KernelRequest *request, bool before_vectors)
 {
-    KernelRequest staged = *request;
-    KernelResult result;
     for (size_t i = 0; i < search->parents.count; i++)
         if (memory_requests_match(&search->parents.data[i].request, request) &&
             search->parents.data[i].before_vectors == before_vectors)
             return;
-    staged.staging = (StageRequest){.wanted = true, .before_vectors = before_vectors};
-    memory_form_make(search, &staged, &result);
-    const bool is_usable = !request->coarsen || (result.coarsening == OUTCOME_DONE && !is_narrow(&result.block_after));
-    const Parent parent = {.request = *request,
-                           .before_vectors = before_vectors,
-                           .is_nest = has_nest(&result),
-                           .work = is_usable ? staged_work(&result) : 0};
-    VEC_PUSH(search->arena, search->parents, parent);
-    if (search->parents.count == 1)
-        search->refused = result.staged;
-    kernel_discard(&result);
+    VEC_PUSH(search->arena, search->parents, ((Parent){.request = *request, .before_vectors = before_vectors}));
+    memory_parent_weigh(search, &VEC_LAST(search->parents));
 }
 
 static bool is_launchable(const CoarsenTrial *trial)

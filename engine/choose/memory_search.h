@@ -9,6 +9,7 @@
 typedef struct Parent {
     KernelRequest request;
     bool before_vectors;
+    bool vectors_first;  /* vectors are made before loops are staged */
     bool is_nest; /* what a loop inside reads is staged: its rounds are unrolled from the start */
     double work; /* instructions of a round in staged loops, for each thread of the original; 0: nothing is staged */
 } Parent;
@@ -28,6 +29,7 @@ typedef struct MemorySearch {
     ParentVec parents;
     MemoryTrialVec trials;
     bool edges_pay;        /* the last form that was tried with threads beyond the edge was faster with them */
+    bool vectors_pay;      /* vectors alone make the kernel faster */
     StageResult refused;   /* the first refusal to stage */
 } MemorySearch;
 
@@ -40,6 +42,8 @@ void memory_form_make(const MemorySearch *search, const KernelRequest *request, 
 bool memory_requests_match(const KernelRequest *a, const KernelRequest *b);
 /* Finds the coarsening of the request and, if it can be another one, none. */
 void memory_find_own(MemorySearch *search, const FactorChoice *factors);
+/* Sets what is known of the parent once its loops are staged, after vectors if these pay. */
+void memory_parent_weigh(MemorySearch *search, Parent *parent);
 /* Adds the coarsening of forms that -coarsen auto made, those with the least work in staged loops first. */
 void memory_find_parents(MemorySearch *search, const FactorChoice *factors);
 

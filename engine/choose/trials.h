@@ -155,6 +155,7 @@ typedef struct MemoryTrial {
     bool edges, stages, counts, vectors;
     unsigned depth; /* staged: as in StageRequest, */
     bool unrolls, prefetches, before_vectors; /* as well */
+    bool vectors_first; /* staged, vectors: as in KernelRequest */
     double speedup; /* predicted, over the form without; 0: unknown */
     bool chosen;
     TrialVerdict verdict;

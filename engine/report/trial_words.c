@@ -258,8 +258,9 @@ void memory_form_print(const MemoryTrial *trial, Buf *out)
         buf_printf(out, "rows of %u bytes staged%s%s", trial->depth ? trial->depth : STAGE_DEPTH,
                    trial->prefetches ? " ahead" : "", trial->unrolls ? " and unrolled" : "");
     buf_printf(out, "%s%s", trial->stages && trial->counts ? " and " : "", trial->counts ? "private counters" : "");
-    buf_printf(out, "%s%s", (trial->stages || trial->counts) && trial->vectors ? " and " : "",
-               trial->vectors ? "vectors" : "");
+    if (trial->vectors)
+        buf_printf(out, "%svectors%s", trial->stages || trial->counts ? " and " : "",
+                   trial->vectors_first ? " before" : "");
 }
 
 static void memory_best_print(const MemoryChoice *choice, Buf *out)

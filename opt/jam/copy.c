@@ -4,6 +4,12 @@
  *                   |  ^-----'                    and do not meet in memory
  *                   '----> loop -> after          for the iterations that are left over
  *
+ * If the number of iterations can be computed before the loop, and nothing else is tested, then once for all rounds:
+ *
+ *     preheader -> gate -> test -> loop' -> rest -> after
+ *                   |       ^-------'        |
+ *                   '---------> loop <-------'
+ *
  * The version loop' has the registers of the last of its iterations, which is what follows the loop may read; the
  * others get registers and instructions of their own. An instruction's copies directly precede it, in the order of the
  * iterations; the instructions of a chain, and those between a carry flag's writer and readers, stay together. */
@@ -20,6 +26,8 @@ typedef struct Copier {
     Arena *scratch;
     Versions versions;
     Block *test;
+    Block *gate, *rest; /* is_counted */
+    RegId rounds, left; /* is_counted: of the new loop, and iterations after it */
     RegId **regs;  /* regs[k][r]: what iteration k has for the loop's register r; k < factor - 1 */
     RegId *known;  /* by RegId: what the current iteration's early values are; REG_NONE: not computed yet */
     RegId *phis;   /* by place in the header: its phi in the current iteration; REG_NONE: not known in advance */
@@ -235,6 +243,10 @@ static void fill_test(Copier *copier)
         }
         if (k == last_of(copier))
             break;
+        if (jam->is_counted) {
+            step_phis(copier);
+            continue;
+        }
         if (!jam->is_whole && !jam->countdown.found)
             make_ready(copier, early_value(copier, jam->predicate), !jam->stays_if);
         else if (!jam->is_whole && !k)
@@ -267,14 +279,17 @@ static void move_phis(Copier *copier)
         for (size_t a = 0; a < old->args.count; a++) {
             PhiArg arg = old->args.data[a];
             bool is_start = arg.pred == jam->loop->preheader;
-            VEC_PUSH(arena, phi.args, ((PhiArg){is_start ? arg.pred : latch, is_start ? arg.reg : next}));
+            VEC_PUSH(arena, phi.args, ((PhiArg){is_start ? copier->gate : latch, is_start ? arg.reg : next}));
         }
         VEC_PUSH(arena, copier->test->phis, phi);
         copier->regs[0][old->dst] = phi.dst;
         copier->phis[p] = bitset_has(&jam->early, old->dst) ? phi.dst : REG_NONE;
         for (size_t a = 0; a < old->args.count; a++)
             if (old->args.data[a].pred == jam->loop->preheader)
-                old->args.data[a] = (PhiArg){copier->test, phi.dst};
+                old->args.data[a] = jam->is_counted ? (PhiArg){copier->gate, old->args.data[a].reg}
+                                                    : (PhiArg){copier->test, phi.dst};
+        if (jam->is_counted)
+            VEC_PUSH(arena, old->args, ((PhiArg){copier->rest, next}));
     }
     header->phis.count = 0;
 }
@@ -434,6 +449,52 @@ static int compare_ids(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
+/* Computes before the loop how many rounds the new one has, and leads past it if there are none, or more than can be
+ * counted. */
+static void count_rounds(Copier *copier)
+{
+    enum { MOST_ROUNDS = 1 << 30 };
+    Jam *jam = copier->jam;
+    Body *body = copier->body;
+    const SumPlace place = sum_place_new(body, jam->loop->preheader, jam->analyses);
+    RegId last, enough = sum_reg(&place, TYPE_PRED, "%jam"), count = sum_reg(&place, TYPE_B32, "%rounds");
+    RegId all = sum_reg(&place, TYPE_B32, "%rounds");
+    RegId fits = trip_count_build(&place, &jam->trips, MOST_ROUNDS, &last);
+    copier->rounds = sum_reg(&place, TYPE_B32, "%rounds");
+    copier->left = sum_reg(&place, TYPE_B32, "%left");
+    sum_put(&place, inst_build(body, "setp.ge.and.u64", "drir", enough, last, (int64_t)last_of(copier), fits));
+    inst_append(copier->gate, inst_build(body, "cvt.u32.u64", "dr", count, last));
+    inst_append(copier->gate, inst_build(body, "add.u32", "dri", all, count, (int64_t)1));
+    inst_append(copier->gate, inst_build(body, "shr.u32", "dri", copier->rounds, all,
+                                         (int64_t)__builtin_ctz(jam->factor)));
+    inst_append(copier->gate, inst_build(body, "and.b32", "dri", copier->left, all, (int64_t)last_of(copier)));
+    inst_append(copier->gate, inst_build_branch(body, jam->loop->header, enough, true));
+    copier->gate->fall = copier->test;
+}
+
+/* The new loop goes as many rounds as have been counted; then the loop itself does what is left over. */
+static void end_rounds(Copier *copier)
+{
+    const Jam *jam = copier->jam;
+    Body *body = copier->body;
+    Block *latch = versions_block(&copier->versions, jam->latch);
+    Phi round = {.dst = body_clone_reg(body, copier->rounds)};
+    RegId next = body_clone_reg(body, copier->rounds);
+    RegId more = body_add_reg(body, TYPE_PRED, intern(body->module->names, "%more"));
+    RegId none = body_add_reg(body, TYPE_PRED, intern(body->module->names, "%none"));
+    VEC_PUSH(body->arena, round.args, ((PhiArg){copier->gate, copier->rounds}));
+    VEC_PUSH(body->arena, round.args, ((PhiArg){latch, next}));
+    VEC_PUSH(body->arena, copier->test->phis, round);
+    inst_remove(latch->last);
+    inst_append(latch, inst_build(body, "add.u32", "dri", next, round.dst, (int64_t)-1));
+    inst_append(latch, inst_build(body, "setp.ne.u32", "dri", more, next, (int64_t)0));
+    inst_append(latch, inst_build_branch(body, copier->test, more, false));
+    latch->fall = copier->rest;
+    inst_append(copier->rest, inst_build(body, "setp.eq.u32", "dri", none, copier->left, (int64_t)0));
+    inst_append(copier->rest, inst_build_branch(body, jam->after, none, false));
+    copier->rest->fall = jam->loop->header;
+}
+
 Block *jam_copy(Jam *jam)
 {
     Copier copier = {.jam = jam, .body = jam->body, .scratch = jam->scratch, .ready = REG_NONE};
@@ -446,8 +507,10 @@ Block *jam_copy(Jam *jam)
     copier.versions = versions_new(jam->scratch, jam->body, jam->values);
     Versions *v = &copier.versions;
     versions_begin(v, blocks, loop->block_count);
+    copier.gate = jam->is_counted ? versions_add_block(v, preheader, true) : preheader;
     copier.test = versions_add_block(v, preheader, true);
     versions_copy(v, blocks, loop->block_count, preheader);
+    copier.rest = jam->is_counted ? versions_add_block(v, preheader, true) : NULL;
     name_registers(&copier);
     move_phis(&copier);
     fill_test(&copier);
@@ -455,15 +518,21 @@ Block *jam_copy(Jam *jam)
     for (uint32_t b = 0; b < loop->block_count; b++)
         copy_block(&copier, blocks[b]);
     block_retarget(versions_block(v, jam->latch), versions_block(v, header), copier.test);
-    block_retarget(preheader, header, copier.test);
+    block_retarget(preheader, header, jam->is_counted ? copier.gate : copier.test);
+    if (jam->is_counted) {
+        count_rounds(&copier);
+        end_rounds(&copier);
+    }
     copier.test->fall = versions_block(v, header);
     if (copier.ready != REG_NONE)
         inst_append(copier.test, inst_build_branch(jam->body, header, copier.ready, true));
     for (uint32_t b = 0; b < loop->block_count; b++)
         blocks[b]->is_cold = true;
     versions_join(v, jam->after);
+    if (jam->is_counted)
+        block_replace_pred(jam->after, versions_block(v, jam->latch), copier.rest);
     versions_finish(v);
-    if (copier.ready == REG_NONE)
+    if (copier.ready == REG_NONE && !jam->is_counted)
         body_remove_unreachable(jam->body);
     return copier.test;
 }

@@ -3,6 +3,7 @@
 #define PTXOPT_OPT_JAM_INTERNAL_H
 
 #include "analysis/analysis.h"
+#include "opt/common/trips.h"
 #include "opt/jam/unroll_jam.h"
 
 /* A value that one iteration gives the next, in instructions of one block, from the first reader of the old value to
@@ -57,6 +58,9 @@ typedef struct Jam {
     bool is_brief;    /* one comparison tells, where it can, whether all iterations follow, and one for each conflict */
     Countdown countdown; /* is_brief */
     VEC(IndexBound) bounds; /* is_brief */
+    bool is_counted;  /* is_brief: 'trips' tells before the loop how many iterations there are, and nothing else is
+                       * tested, so that the new loop has one exit and a number of rounds that is known, too */
+    TripCount trips;
     bool writes;      /* the loop stores something */
     BitSet variant;   /* by RegId: differs between iterations */
     BitSet early;     /* by RegId: can be computed before the iteration, from the header's phis */

@@ -104,7 +104,8 @@ def optimize(
     memory          "stage": what the threads of a block read in loops goes through shared memory; "prefetch": that, with
                     the next part loaded ahead; "counters": what they update atomically is counted there; "vectors": a
                     thread's neighbouring accesses become one; "edges": threads beyond the edge of the data go along
-                    with the others; several, with commas; "auto": where that is predicted to pay ("off")
+                    with the others; several, with commas ("vectors,stage": vectors first); "auto": where that is
+                    predicted to pay ("off")
     fix_defects     True: code that the assembler is known to get wrong is written in another way
     keep_original   True: the original of a coarsened kernel is added, as KERNEL__ptxopt_original
     tune            True or a number: kernels stay, and the forms that are predicted to be the fastest are added, up to

@@ -86,6 +86,7 @@ static bool transform(const Check *check, Arena *arena, Function *kernel, const 
                 request.coarsening.shape.blocks[d] = 1;
         }
     }
+    request.vectors = request.vectors_first = reuses && !random_below(random, 3);
     pipeline_run(arena, kernel, &request, &options, result);
     if (check->verbose) {
         print_refusals(&result->staged);
