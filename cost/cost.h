@@ -63,6 +63,14 @@ typedef struct RunProfile {
     size_t first, count; /* in Profile.instructions */
 } RunProfile;
 
+/* What an instruction has to do with asynchronous copies from global to shared memory. */
+typedef enum StepCopy {
+    STEP_NO_COPY,
+    STEP_COPIES,
+    STEP_COMMITS, /* the copies since the last time are a group */
+    STEP_WAITS,   /* until no more than 'left' groups are on their way */
+} StepCopy;
+
 /* A machine instruction, as its control word and its class describe it. */
 typedef struct SassStep {
     uint8_t stall;         /* cycles until the warp's next instruction may issue */
@@ -70,6 +78,7 @@ typedef struct SassStep {
     uint8_t write_barrier; /* the scoreboard that is released when its result is available; MACHINE_STEP_NONE: none */
     uint8_t read_barrier;  /* ... when its operands have been read */
     uint8_t pipe;          /* Pipe */
+    uint8_t copy, left;    /* StepCopy; STEP_WAITS: groups */
 } SassStep;
 
 enum { MACHINE_STEP_NONE = 7, MACHINE_SCOREBOARDS = 6 };

@@ -3,8 +3,11 @@
  * A warp issues in order. An instruction's control word gives the cycles that the next one waits, which covers results
  * with a known latency. The six scoreboards do the rest: an instruction with an unknown latency takes one for its
  * result and one for its operands, and whatever needs them waits for it. A block begins with the scoreboards left by
- * the block that most often comes before it, so a loop waits for the loads of its previous iteration. */
+ * the block that most often comes before it, so a loop waits for the loads of its previous iteration. The same holds for
+ * groups of asynchronous copies; of a group that was begun further back, no wait is seen. */
 #include "cost/internal.h"
+
+#include <string.h>
 
 enum {
     READ_LATENCY = 12,     /* until operands have been read */
@@ -20,9 +23,13 @@ typedef struct SassPath {
     double global_latency, shared_latency;
 } SassPath;
 
-/* Cycles from the start of a block until the scoreboard is released. */
+enum { MOST_GROUPS = 8 };
+
+/* Cycles from the start of a block until the scoreboard is released, and until copies are done. */
 typedef struct Scoreboards {
     double free[MACHINE_SCOREBOARDS];
+    double copied; /* all that have been begun */
+    double groups[MOST_GROUPS]; /* the latest groups, the oldest first; 0: there was none */
 } Scoreboards;
 
 static double result_latency(const SassPath *path, Pipe pipe)
@@ -47,6 +54,21 @@ static void hold(Scoreboards *boards, unsigned board, double until)
         boards->free[board] = until;
 }
 
+/* What the step does to groups of copies; the cycle from which on it is past that. */
+static double follow_copies(const SassPath *path, const SassStep *step, Scoreboards *boards, double now)
+{
+    const unsigned last = MOST_GROUPS - 1;
+    if (step->copy == STEP_COPIES)
+        boards->copied = now + path->global_latency;
+    if (step->copy == STEP_COMMITS) {
+        memmove(boards->groups, boards->groups + 1, last * sizeof *boards->groups);
+        boards->groups[last] = boards->copied;
+    }
+    if (step->copy == STEP_WAITS && step->left <= last && boards->groups[last - step->left] > now)
+        return boards->groups[last - step->left];
+    return now;
+}
+
 /* The cycles that the block takes; leaves the scoreboards as its successor finds them. */
 static double run_block(const SassPath *path, const SassRun *run, Scoreboards *boards)
 {
@@ -58,12 +80,16 @@ static double run_block(const SassPath *path, const SassRun *run, Scoreboards *b
                 now = boards->free[board];
         hold(boards, step->write_barrier, now + result_latency(path, (Pipe)step->pipe));
         hold(boards, step->read_barrier, now + READ_LATENCY);
+        now = follow_copies(path, step, boards, now);
         if (step->pipe == PIPE_BARRIER)
             now += BARRIER_LATENCY;
         now += step->stall ? step->stall : 1;
     }
     for (unsigned board = 0; board < MACHINE_SCOREBOARDS; board++)
         boards->free[board] = boards->free[board] > now ? boards->free[board] - now : 0;
+    boards->copied = boards->copied > now ? boards->copied - now : 0;
+    for (unsigned g = 0; g < MOST_GROUPS; g++)
+        boards->groups[g] = boards->groups[g] > now ? boards->groups[g] - now : 0;
     return now;
 }
 
@@ -75,7 +101,7 @@ double sass_path(const Profile *profile, const Device *device, double global_lat
                         device->shared_latency + profile->bank_conflicts / accesses};
     for (size_t i = 0; i < sm->run_count; i++) {
         const SassRun *run = &sm->runs[i];
-        Scoreboards boards = {{0}};
+        Scoreboards boards = {.copied = 0};
         if (!(run->warps > 0))
             continue;
         if (run->before != SIZE_MAX)

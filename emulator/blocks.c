@@ -58,6 +58,7 @@ static void block_start(Emulator *emulator, BlockState *block)
     if (block->shared.written)
         memset(block->shared.written, 0, (size_t)block->shared.size);
     race_clear(&block->shared);
+    pending_clear(block);
     order_clear(&block->syncs);
     for (unsigned i = 0; i < BARRIER_COUNT; i++) {
         uint32_t *clock = block->barriers[i].clock;

@@ -106,6 +106,15 @@ static uint8_t access_bytes(const SassInstruction *instruction, const uint64_t w
     return 0;
 }
 
+static SassCopy copy_role(const SassInstruction *instruction)
+{
+    static const char *const roles[] = {[COPY_BEGIN] = "LDGSTS", [COPY_COMMIT] = "LDGDEPBAR", [COPY_WAIT] = "DEPBAR"};
+    for (size_t i = COPY_BEGIN; i < COUNT_OF(roles); i++)
+        if (strcmp(instruction->mnemonic, roles[i]) == 0)
+            return (SassCopy)i;
+    return COPY_NONE;
+}
+
 /* True if a branch, exit or return may continue with the next instruction. */
 static bool is_conditional(const SassInstruction *instruction, const uint64_t words[2])
 {
@@ -148,6 +157,8 @@ bool sass_decode(Arch arch, const unsigned char *bytes, uint32_t address, SassIn
     if (row) {
         take_row(instruction, row);
         instruction->bytes = access_bytes(instruction, words);
+        instruction->copy = (uint8_t)copy_role(instruction);
+        instruction->left = (uint8_t)bits(words, 38, 6);
     }
     instruction->conditional = is_conditional(instruction, words);
     if (instruction->flow == MACHINE_BRANCH ||

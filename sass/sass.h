@@ -44,6 +44,14 @@ typedef enum SassFlow {
     MACHINE_EXIT
 } SassFlow;
 
+/* What an instruction has to do with copies from global to shared memory (cp.async). */
+typedef enum SassCopy {
+    COPY_NONE,
+    COPY_BEGIN,  /* LDGSTS */
+    COPY_COMMIT, /* LDGDEPBAR: those since the last time are a group */
+    COPY_WAIT,   /* DEPBAR: until no more than 'left' groups are on their way */
+} SassCopy;
+
 #define MACHINE_NONE UINT32_MAX
 
 /* Indices are into the arrays of SassCode. */
@@ -64,6 +72,8 @@ typedef struct SassInstruction {
     uint8_t guard;    /* predicate register 0..6; 7: none */
     bool guard_inverted;
     uint8_t bytes; /* the bytes that a thread loads or stores; 0: not a plain load or store */
+    uint8_t copy;  /* SassCopy */
+    uint8_t left;  /* COPY_WAIT */
     /* The control word. */
     uint8_t stall;         /* cycles until the next instruction of the warp may issue */
     bool yield;            /* the scheduler prefers another warp next */

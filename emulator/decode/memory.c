@@ -335,11 +335,27 @@ bool decode_cp_reduce(Decoder *d)
 
 /* The copies it waits for are done. With .noinc it arrives at once; otherwise it raises the count first, so nothing
  * changes. */
+bool decode_cp_async_commit(Decoder *d)
+{
+    decoder_emit(d, run_copy_commit);
+    return true;
+}
+
+/* cp.async.wait_group n, cp.async.wait_all */
+bool decode_cp_async_wait(Decoder *d)
+{
+    const Operand *left = d->inst->operand_count ? &d->inst->operands[0] : NULL;
+    decoder_emit(d, run_copy_wait)->value = left && left->constant ? left->constant->bits : COPY_WAIT_ALL;
+    return true;
+}
+
+/* The copies count as waited for: the mbarrier tells other threads when they are done. */
 bool decode_cp_async_arrive(Decoder *d)
 {
     MemoryOp memory = {.strong = true, .element_bytes = 8, .count = 1, .type = TYPE_B64};
+    decoder_emit(d, run_copy_wait)->value = COPY_WAIT_ALL;
     if (!inst_has(d->inst, MOD_NOINC))
-        return decode_nothing(d);
+        return true;
     if (!decoder_address(d, &d->inst->operands[0], d->signature->space, &memory))
         return false;
     Op *op = decoder_emit(d, run_mbarrier);

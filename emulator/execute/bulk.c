@@ -271,6 +271,23 @@ Step run_copy_async(Exec *x, const Op *op, uint32_t mask)
         if (memcmp(to.host[lane], values + lane * bytes, bytes) != 0)
             effect_note(x);
         memcpy(to.host[lane], values + lane * bytes, bytes);
+        if (x->emulator->options.check_races)
+            pending_add(x, lane, to.region[lane], to.address[lane] - to.region[lane]->base, bytes);
     }
     return STEP_NEXT;
+}
+
+Step run_copy_commit(Exec *x, const Op *op, uint32_t mask)
+{
+    (void)op;
+    pending_commit(x, mask);
+    return STEP_NEXT;
+}
+
+Step run_copy_wait(Exec *x, const Op *op, uint32_t mask)
+{
+    if (op->value == COPY_WAIT_ALL)
+        pending_commit(x, mask);
+    const uint32_t left = op->value == COPY_WAIT_ALL ? 0 : (uint32_t)op->value;
+    return pending_wait(x, op, mask, left) ? STEP_NEXT : STEP_FAULT;
 }

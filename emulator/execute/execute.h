@@ -88,6 +88,8 @@ typedef struct CopyAsync {
     bool ignore_inverted;
 } CopyAsync;
 
+#define COPY_WAIT_ALL UINT64_MAX /* Op.value of run_copy_wait: for all copies, else for all groups but so many */
+
 /* Bulk copies of one dimension, st.bulk, st.async and red.async. */
 typedef struct CopyBulk {
     MemoryOp from, to; /* st.async and red.async: 'to' with its elements, and no 'from' */
@@ -100,7 +102,7 @@ typedef struct CopyBulk {
     uint32_t byte_mask; /* source row of the mask over 16 bytes; NO_ROW: none */
 } CopyBulk;
 
-OpFunction run_copy_async, run_copy_bulk, run_store_async, run_store_bulk;
+OpFunction run_copy_async, run_copy_commit, run_copy_wait, run_copy_bulk, run_store_async, run_store_bulk;
 
 /* barrier.c, mbarrier.c */
 

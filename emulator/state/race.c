@@ -30,6 +30,8 @@ static void cells_alloc(Emulator *emulator, Region *region)
     cells->older = emulator_alloc(emulator, count, sizeof *cells->older);
     if (emulator->options.jobs > 1 && region->space == SPACE_GLOBAL)
         cells->seen = emulator_alloc(emulator, count, 1);
+    if (cells->pending)
+        cells->pending = emulator_alloc(emulator, count, 1);
 }
 
 /* Replaces the cells by smaller ones. */
@@ -47,11 +49,14 @@ static void cells_refine(Emulator *emulator, Region *region, unsigned shift)
         cells->older[i] = old.older[from];
         if (cells->seen)
             cells->seen[i] = old.seen[from];
+        if (cells->pending)
+            cells->pending[i] = old.pending[from];
     }
     emulator_release(emulator, old.writes);
     emulator_release(emulator, old.newer);
     emulator_release(emulator, old.older);
     emulator_release(emulator, old.seen);
+    emulator_release(emulator, old.pending);
 }
 
 /* Makes the cells of the region ready for an access. */
@@ -87,6 +92,22 @@ static bool race_report(Exec *x, const Op *op, unsigned lane, uint32_t before, b
     return false;
 }
 
+void race_set_pending(Emulator *emulator, Region *region, uint64_t offset, unsigned bytes, bool pending)
+{
+    RaceCells *cells = cells_ready(emulator, region, offset, bytes);
+    if (!cells->pending)
+        cells->pending = emulator_alloc(emulator, race_cell_count(region), 1);
+    for (uint64_t i = offset >> cells->shift; i <= (offset + bytes - 1) >> cells->shift; i++)
+        cells->pending[i] = pending;
+}
+
+static bool pending_report(Exec *x, const Op *op, unsigned lane, bool writes, const Region *region, uint64_t offset)
+{
+    fault_at(x, op, lane, FAULT_RACE, "%s byte %llu of %s before the asynchronous copy to it has been waited for",
+             writes ? "writes" : "reads", (unsigned long long)offset, region->name);
+    return false;
+}
+
 /* True if the stored bytes of the cell already hold the stored values. */
 static bool stores_same(const Region *region, uint64_t cell, uint64_t offset, unsigned bytes, const uint8_t *stored)
 {
@@ -115,6 +136,8 @@ bool race_check(Exec *x, const Op *op, unsigned lane, unsigned bytes, AccessMode
                              (writes ? SEEN_WEAK_WRITE << strong : 0));
     for (uint64_t i = offset >> cells->shift; i <= (offset + bytes - 1) >> cells->shift; i++) {
         uint64_t at = i << cells->shift;
+        if (cells->pending && cells->pending[i])
+            return pending_report(x, op, lane, writes, region, at);
         if (conflicts(x, cells->writes[i], now) && !(stored && stores_same(region, i, offset, bytes, stored)))
             return race_report(x, op, lane, cells->writes[i], true, writes, region, at);
         if (cells->seen)
@@ -259,7 +282,7 @@ bool race_row(Exec *x, Region *region, const AccessShape *shape, uint32_t offset
 {
     RaceCells *cells = region->race;
     uint32_t now = stamp_now(x), when = 0;
-    if (writes && shape->overlaps)
+    if ((writes && shape->overlaps) || cells->pending)
         return false;
     for (unsigned i = 0; i < shape->run_count && (writes || cells->is_written); i++) {
         const Run *run = &shape->runs[i];

@@ -18,6 +18,7 @@ struct RaceCells {
     bool is_written;              /* some cell has been written; else no read can conflict */
     uint32_t *writes;             /* for each cell, the stamp of its last write; NULL: no access yet */
     uint32_t *newer, *older;      /* and those of the last reads of two threads after that write */
+    uint8_t *pending;             /* whether an asynchronous copy may still write there; NULL: there was none */
     uint8_t *seen;                /* the kinds of access that each cell has seen, for race_merge; NULL: not needed */
 };
 
@@ -34,6 +35,8 @@ size_t race_cell_count(const Region *region);
 
 /* Prepares the region's cells for accesses of 'bytes' bytes, aligned to their size; returns the shift of a cell. */
 unsigned race_shift(Emulator *emulator, Region *region, unsigned bytes);
+/* Sets whether an asynchronous copy to this place has been begun, and not waited for (pending.c). */
+void race_set_pending(Emulator *emulator, Region *region, uint64_t offset, unsigned bytes, bool pending);
 /* race_check for all lanes of a weak access, whose lane 0 has the offset. If it returns false, nothing has been done,
  * and the lanes must be checked one by one. */
 bool race_row(Exec *x, Region *region, const AccessShape *shape, uint32_t offset, bool writes);

@@ -29,6 +29,7 @@ typedef struct IdleProbe IdleProbe;
 #define HEAP_BYTES (UINT64_C(8) << 20) /* of the device's malloc: CUDA's default */
 
 typedef struct RaceCells RaceCells;
+typedef struct PendingCopies PendingCopies;
 typedef struct EpochTable EpochTable;
 
 typedef struct Footprint Footprint;
@@ -167,6 +168,7 @@ struct BlockState {
     Region shared;
     Barrier barriers[BARRIER_COUNT];
     Agreement *agreements; /* by number of the branch, from 0; NULL: there are none */
+    PendingCopies *copies;    /* race check: asynchronous ones; NULL: none yet */
     uint32_t *mbarrier_clock; /* race check: one clock for all mbarrier objects */
     SyncTable syncs;          /* race check: in shared memory */
     uint32_t *cluster_clock;  /* race check: the clock of the warps that arrived at the cluster's barrier ... */
@@ -402,6 +404,15 @@ bool race_check(Exec *x, const Op *op, unsigned lane, unsigned bytes, AccessMode
  * of one may race with an access of the other. */
 bool race_merge(Emulator *emulator, Region *region, const Region *other);
 void race_clear(Region *region); /* forgets all accesses */
+
+/* pending.c: the race check of cp.async */
+
+/* The lane has begun to copy to this place. */
+void pending_add(Exec *x, unsigned lane, Region *region, uint64_t offset, unsigned bytes);
+void pending_commit(Exec *x, uint32_t mask); /* each lane's copies since the last time are a group */
+/* Each lane has waited for all of its groups but the latest 'left'; false with the fault reported. */
+bool pending_wait(Exec *x, const Op *op, uint32_t mask, uint32_t left);
+void pending_clear(BlockState *block);
 
 /* reuse.c: EmulatorOptions.count_reuse */
 

@@ -53,6 +53,13 @@ static void note_edge(const SassExecutions *executions, SassRun *runs, uint32_t 
         runs[to].before = from;
 }
 
+static StepCopy step_copy(SassCopy copy)
+{
+    static const StepCopy steps[] = {[COPY_NONE] = STEP_NO_COPY, [COPY_BEGIN] = STEP_COPIES,
+                                     [COPY_COMMIT] = STEP_COMMITS, [COPY_WAIT] = STEP_WAITS};
+    return steps[copy];
+}
+
 static void add_runs(const SassCode *code, const SassExecutions *executions, SassProfile *sm,
                      Arena *arena)
 {
@@ -61,7 +68,8 @@ static void add_runs(const SassCode *code, const SassExecutions *executions, Sas
     for (uint32_t i = 0; i < code->count; i++) {
         const SassInstruction *from = &code->instructions[i];
         steps[i] = (SassStep){from->stall, from->wait, from->write_barrier, from->read_barrier,
-                                 (uint8_t)class_pipe((SassClass)from->class)};
+                                 (uint8_t)class_pipe((SassClass)from->class),
+                                 (uint8_t)step_copy((SassCopy)from->copy), from->left};
     }
     for (uint32_t b = 0; b < code->block_count; b++)
         runs[b] = (SassRun){steps + code->blocks[b].first, code->blocks[b].count, executions->block_warps[b],

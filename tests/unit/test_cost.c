@@ -344,8 +344,13 @@ static void sass_paths(void **state)
     enum { NONE = MACHINE_STEP_NONE };
     const Device *device = device_for(90);
     double latency = 400;
-    const SassStep load = {1, 0, 0, NONE, PIPE_GLOBAL}, add = {4, 0, NONE, NONE, PIPE_INTEGER},
-                      use = {4, 1 << 0, NONE, NONE, PIPE_INTEGER}, branch = {5, 0, NONE, NONE, PIPE_CONTROL};
+    const SassStep load = {1, 0, 0, NONE, PIPE_GLOBAL, 0, 0}, add = {4, 0, NONE, NONE, PIPE_INTEGER, 0, 0},
+                   use = {4, 1 << 0, NONE, NONE, PIPE_INTEGER, 0, 0},
+                   branch = {5, 0, NONE, NONE, PIPE_CONTROL, 0, 0},
+                   copy = {1, 0, NONE, NONE, PIPE_GLOBAL, STEP_COPIES, 0},
+                   commit = {1, 0, NONE, NONE, PIPE_CONTROL, STEP_COMMITS, 0},
+                   wait = {1, 0, NONE, NONE, PIPE_CONTROL, STEP_WAITS, 0},
+                   leave = {1, 0, NONE, NONE, PIPE_CONTROL, STEP_WAITS, 1};
     const SassStep straight[] = {load, add, add, use}, ahead[] = {use, load, add, branch};
     SassRun runs[2] = {{straight, COUNT_OF(straight), 2, SIZE_MAX}};
     SassProfile sm = {.runs = runs, .run_count = 1};
@@ -362,6 +367,15 @@ static void sass_paths(void **state)
     runs[1] = (SassRun){straight, COUNT_OF(straight), 0, SIZE_MAX};
     sm.run_count = 2;
     assert_true(sass_path(&profile, device, latency, 1) == 10 * 14);
+    /* Asynchronous copies: all groups are waited for, or all but the latest. */
+    const SassStep once[] = {copy, commit, wait}, later[] = {copy, commit, leave, add};
+    runs[0] = (SassRun){once, COUNT_OF(once), 1, SIZE_MAX};
+    assert_true(sass_path(&profile, device, latency, 1) == latency + 1);
+    runs[0] = (SassRun){later, COUNT_OF(later), 10, SIZE_MAX};
+    assert_true(sass_path(&profile, device, latency, 1) == 10 * 7);
+    /* In each iteration, the wait is for the copies of the one before: 7 cycles of which have passed. */
+    runs[0].before = 0;
+    assert_true(sass_path(&profile, device, latency, 1) == 10 * (latency - 7 + 1 + 4));
 }
 
 /* Passes of the 32 banks of L1, which are those of shared memory. */

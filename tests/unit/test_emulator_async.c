@@ -137,12 +137,54 @@ static void phases_of_an_mbarrier(void **state)
     expect_fault(&plain, "mbarrier.init.shared.b64 [bar], 1;\n" WAIT, FAULT_HANG, "in this loop");
 }
 
+/* What a copy writes may be touched when its thread has waited for its group, by others once a barrier has come too. */
+static void copies_are_waited_for(void **state)
+{
+    static const char copy[] = "cp.async.ca.shared.global [%r4], [%rd2], 4; cp.async.commit_group;\n"
+                               "cp.async.ca.shared.global [%r4+512], [%rd2], 4; cp.async.commit_group;\n";
+    static const struct {
+        const char *rest, *fault;
+    } cases[] = {
+        {"cp.async.wait_group 1; ld.shared.u32 %r5, [%r4];", NULL},
+        {"cp.async.wait_group 1; bar.sync 0; ld.shared.u32 %r5, [%r6];", NULL},
+        {"cp.async.wait_group 0; ld.shared.u32 %r5, [%r4+512];", NULL},
+        {"cp.async.wait_all; bar.sync 0; ld.shared.u32 %r5, [%r6+512];", NULL},
+        {"ld.shared.u32 %r5, [%r4];", "reads byte 0 of shared memory before the asynchronous copy"},
+        {"cp.async.wait_group 2; ld.shared.u32 %r5, [%r4];", "of shared memory before"},
+        {"cp.async.wait_group 1; ld.shared.u32 %r5, [%r4+512];", "reads byte 512 of shared memory before"},
+        {"cp.async.wait_group 1; st.shared.u32 [%r4+512], 1;", "writes byte 512 of shared memory before"},
+        {"bar.sync 0; ld.shared.u32 %r5, [%r6];", "of shared memory before"},
+        /* The barrier comes too early: another thread may have waited, or not. */
+        {"bar.sync 0; cp.async.wait_group 0; ld.shared.u32 %r5, [%r6];", "of shared memory"},
+        {"cp.async.wait_group 0; ld.shared.u32 %r5, [%r6];", "of shared memory"},
+        {"cp.async.wait_group 0; bar.sync 0; cp.async.ca.shared.global [%r4], [%rd2], 4;\n"
+         "ld.shared.u32 %r5, [%r6];", "of shared memory"},
+        {"setp.lt.u32 %p1, %r1, 7; @%p1 bra end; cp.async.wait_group 0; end: bar.warp.sync -1; bar.sync 0;\n"
+         "ld.shared.u32 %r5, [%r6];", "of shared memory before"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Emulated kernel = {.globals = ".shared .align 16 .b8 box[2048];\n", .block = 64};
+        Arena *arena = arena_new();
+        Buf body = {0};
+        buf_printf(&body, "mov.u32 %%r3, box; mad.lo.u32 %%r4, %%r1, 4, %%r3; xor.b32 %%r6, %%r1, 32;\n"
+                          "mad.lo.u32 %%r6, %%r6, 4, %%r3;\n%s%s", copy, cases[i].rest);
+        if (cases[i].fault)
+            expect_fault(&kernel, buf_text(&body), FAULT_RACE, cases[i].fault);
+        else
+            emulated_words(arena, &kernel, buf_text(&body));
+        buf_free(&body);
+        arena_free(arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_copies_fill_with_zeros),       cmocka_unit_test(bulk_copies_mask_and_reduce),
         cmocka_unit_test(copies_reach_every_block_of_a_mask), cmocka_unit_test(stores_and_reductions_signal),
         cmocka_unit_test(phases_of_an_mbarrier),
+        cmocka_unit_test(copies_are_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,6 +39,14 @@ static void test_decode(void **state)
     assert_int_equal(it.wait, 1);
     assert_int_equal(it.stall, 4);
 
+    it = decoded(90, 0x0000000002077fae, 0x0003e8000b901c44, &destination); /* LDGSTS.E.BYPASS.128 [R7], desc[..] */
+    assert_int_equal(it.copy, COPY_BEGIN);
+    it = decoded(90, 0x00000000000079af, 0x000e240000000000, &destination); /* LDGDEPBAR */
+    assert_int_equal(it.copy, COPY_COMMIT);
+    it = decoded(90, 0x000080c00000791a, 0x000fc80000000000, &destination); /* DEPBAR.LE SB0, 0x3 */
+    assert_int_equal(it.copy, COPY_WAIT);
+    assert_int_equal(it.left, 3);
+
     it = decoded(90, 0xfffffffc00fc7947, 0x000fc0000383ffff, &destination); /* BRA to itself */
     assert_int_equal(destination, 0x90);
     assert_false(it.conditional);
