@@ -63,7 +63,7 @@ typedef struct RunProfile {
     size_t first, count; /* in Profile.instructions */
 } RunProfile;
 
-/* What an instruction has to do with asynchronous copies from global to shared memory. */
+/* The part of an instruction in asynchronous copies from global to shared memory. */
 typedef enum StepCopy {
     STEP_NO_COPY,
     STEP_COPIES,

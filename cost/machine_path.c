@@ -3,8 +3,8 @@
  * A warp issues in order. An instruction's control word gives the cycles that the next one waits, which covers results
  * with a known latency. The six scoreboards do the rest: an instruction with an unknown latency takes one for its
  * result and one for its operands, and whatever needs them waits for it. A block begins with the scoreboards left by
- * the block that most often comes before it, so a loop waits for the loads of its previous iteration. The same holds for
- * groups of asynchronous copies; of a group that was begun further back, no wait is seen. */
+ * the block that most often comes before it, so a loop waits for the loads of its previous iteration. The same holds
+ * for groups of asynchronous copies; of a group that was begun further back, no wait is seen. */
 #include "cost/internal.h"
 
 #include <string.h>
@@ -54,7 +54,7 @@ static void hold(Scoreboards *boards, unsigned board, double until)
         boards->free[board] = until;
 }
 
-/* What the step does to groups of copies; the cycle from which on it is past that. */
+/* Begins, commits or waits for copies; the cycle from which on the step is past that. */
 static double follow_copies(const SassPath *path, const SassStep *step, Scoreboards *boards, double now)
 {
     const unsigned last = MOST_GROUPS - 1;

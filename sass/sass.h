@@ -44,7 +44,7 @@ typedef enum SassFlow {
     MACHINE_EXIT
 } SassFlow;
 
-/* What an instruction has to do with copies from global to shared memory (cp.async). */
+/* The part of an instruction in copies from global to shared memory (cp.async). */
 typedef enum SassCopy {
     COPY_NONE,
     COPY_BEGIN,  /* LDGSTS */

@@ -77,8 +77,8 @@ done
 launch row_int8 256 0 0 >"$TEST_TMP/launch.json"
 for form in vectors,stage "vectors,stage -coarsen bx2,by2"; do
     # shellcheck disable=SC2086 # the form is several words
-    message="$("$program" -q -assembler none -entry row_int8 -block 20,20 -memory $form -verify "$TEST_TMP/launch.json" \
-        -o "$TEST_TMP/out.ptx" tests/rows/unrolled.sm_90.ptx 2>&1)"
+    message="$("$program" -q -assembler none -entry row_int8 -block 20,20 -memory $form \
+        -verify "$TEST_TMP/launch.json" -o "$TEST_TMP/out.ptx" tests/rows/unrolled.sm_90.ptx 2>&1)"
     grep -q 'ld\.shared\.v4\.b32' "$TEST_TMP/out.ptx" || message="$message, not staged"
     result "row_int8 $form" "$message"
 done

@@ -137,7 +137,7 @@ static void phases_of_an_mbarrier(void **state)
     expect_fault(&plain, "mbarrier.init.shared.b64 [bar], 1;\n" WAIT, FAULT_HANG, "in this loop");
 }
 
-/* What a copy writes may be touched when its thread has waited for its group, by others once a barrier has come too. */
+/* A thread may touch the result of its copy when it has waited for the group, others once a barrier has come too. */
 static void copies_are_waited_for(void **state)
 {
     static const char copy[] = "cp.async.ca.shared.global [%r4], [%rd2], 4; cp.async.commit_group;\n"
