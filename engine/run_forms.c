@@ -40,7 +40,9 @@ static const char *form_words(Arena *arena, const KernelRequest *request)
         buf_printf(&out, "%sedges", out.length ? " " : "");
     if (request->vectors && request->vectors_first)
         buf_printf(&out, "%svectors", out.length ? " " : "");
-    if (request->staging.wanted)
+    if (request->staging.buffers)
+        buf_printf(&out, "%sasync%u", out.length ? " " : "", request->staging.buffers);
+    else if (request->staging.wanted)
         buf_printf(&out, "%s%s", out.length ? " " : "", request->staging.prefetches ? "prefetch" : "stage");
     if (request->counters)
         buf_printf(&out, "%scounters", out.length ? " " : "");

@@ -117,6 +117,7 @@ static void set_request(const Run *run, KernelReport *report)
         request->edges = memory->edges;
         request->staging.wanted = memory->stages;
         request->staging.prefetches = memory->prefetches;
+        request->staging.buffers = memory->buffers;
         request->counters = memory->counts;
         request->vectors = memory->vectors;
         request->vectors_first = memory->vectors_first;

@@ -113,8 +113,9 @@ static bool follow_word(const Run *run, const Function *kernel, const char *word
         return request->coarsening.shrinks_grid = true;
     if (strcmp(word, "edges") == 0)
         return request->edges = true;
-    if (strcmp(word, "stage") == 0 || strcmp(word, "prefetch") == 0) {
+    if (strcmp(word, "stage") == 0 || strcmp(word, "prefetch") == 0 || async_buffers_read(word)) {
         request->vectors_first = request->vectors;
+        request->staging.buffers = async_buffers_read(word);
         request->staging.prefetches = *word == 'p';
         return request->staging.wanted = true;
     }
@@ -162,6 +163,7 @@ void follow_learned(Run *run, KernelReport *report)
     if (!words)
         return;
     request.staging.prefetches = request.vectors_first = false;
+    request.staging.buffers = 0;
     request.coarsen = request.edges = request.staging.wanted = request.counters = request.vectors = false;
     request.coarsening.shape = (Shape){{1, 1, 1}, {1, 1, 1}};
     request.coarsening.stride = (Stride){.kind = STRIDE_BLOCK};

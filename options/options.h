@@ -35,6 +35,7 @@ typedef struct MemoryOption {
     bool is_auto;
     bool edges, stages, prefetches, counts, vectors; /* what prefetches also stages */
     bool vectors_first; /* than what stages */
+    unsigned buffers;   /* as in StageRequest */
 } MemoryOption;
 
 /* -target-regs [KERNEL:]N|auto|fewest[:P] */
@@ -176,6 +177,8 @@ PrintChoice assembler_choice_print;
 const char *coarsen_factors_read(Arena *arena, const char *text, CoarsenOption *option);
 /* "block", "unit" or a number. */
 bool stride_read(const char *text, Stride *stride);
+/* How many buffers "async" (two) or "async2" to "async4" asks for; 0: it is another word. */
+unsigned async_buffers_read(const char *word);
 /* A number of iterations, from 2 to UNROLL_JAM_MOST. */
 bool jam_factor_read(const char *text, unsigned *factor);
 

@@ -455,7 +455,16 @@ static const char *next_word(Arena *arena, const char **at)
     return word;
 }
 
-/* "edges", "stage", "prefetch", "counters", "vectors" or several; false if a word is none of them. */
+unsigned async_buffers_read(const char *word)
+{
+    enum { LEAST = 2 };
+    if (strncmp(word, "async", 5) != 0)
+        return 0;
+    const unsigned buffers = word[5] ? (unsigned)(word[5] - '0') : LEAST;
+    return word[5] && (word[6] || buffers < LEAST || buffers > STAGE_BUFFERS) ? 0 : buffers;
+}
+
+/* "edges", "stage", "prefetch", "async", "counters", "vectors" or several; false if a word is none of them. */
 static bool read_memory_list(Reader *reader, const char *at, MemoryOption *option)
 {
     const char *word;
@@ -463,13 +472,15 @@ static bool read_memory_list(Reader *reader, const char *at, MemoryOption *optio
         const bool stages = strcmp(word, "stage") == 0, vectors = strcmp(word, "vectors") == 0;
         const bool counts = strcmp(word, "counters") == 0, edges = strcmp(word, "edges") == 0;
         const bool prefetches = strcmp(word, "prefetch") == 0;
-        option->vectors_first |= (stages || prefetches) && option->vectors && !option->stages;
+        const unsigned buffers = async_buffers_read(word);
+        option->vectors_first |= (stages || prefetches || buffers) && option->vectors && !option->stages;
         option->prefetches |= prefetches;
         option->edges |= edges;
-        option->stages |= stages || prefetches;
+        option->stages |= stages || prefetches || buffers;
+        option->buffers = buffers ? buffers : option->buffers;
         option->counts |= counts;
         option->vectors |= vectors;
-        if (!stages && !counts && !vectors && !edges && !prefetches)
+        if (!stages && !counts && !vectors && !edges && !prefetches && !buffers)
             return false;
     }
     return true;
@@ -484,8 +495,8 @@ void options_read_memory(Reader *reader, const char *text)
     option.is_auto = strcmp(at, "auto") == 0;
     if (!option.is_auto && strcmp(at, "off") != 0 && !read_memory_list(reader, at, &option))
         options_fail(reader,
-                     "-memory %s: expected 'auto', 'off', or a list of 'edges', 'stage', 'prefetch', 'counters' and "
-                     "'vectors'", text);
+                     "-memory %s: expected 'auto', 'off', or a list of 'edges', 'stage', 'prefetch', 'async', "
+                     "'counters' and 'vectors'", text);
     else
         VEC_PUSH(reader->arena, reader->options->memory, option);
 }

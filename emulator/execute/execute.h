@@ -88,7 +88,7 @@ typedef struct CopyAsync {
     bool ignore_inverted;
 } CopyAsync;
 
-#define COPY_WAIT_ALL UINT64_MAX /* Op.value of run_copy_wait: for all copies, else for all groups but so many */
+#define COPY_WAIT_ALL UINT64_MAX /* Op.value of run_copy_wait: for all copies; else groups that are left */
 
 /* Bulk copies of one dimension, st.bulk, st.async and red.async. */
 typedef struct CopyBulk {

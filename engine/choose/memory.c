@@ -21,7 +21,8 @@ static KernelRequest trial_request(const MemorySearch *search, const MemoryTrial
     if (trial->coarsens)
         request.refused = (Refusal){.reason = REFUSAL_NONE};
     request.staging = (StageRequest){.wanted = trial->stages, .depth = trial->depth, .unrolls = trial->unrolls,
-                                       .prefetches = trial->prefetches, .before_vectors = trial->before_vectors};
+                                       .prefetches = trial->prefetches, .before_vectors = trial->before_vectors,
+                                       .buffers = trial->buffers};
     request.edges = trial->edges;
     request.counters = trial->counts;
     request.vectors = trial->vectors;
@@ -97,6 +98,7 @@ static bool does_as_asked(const MemoryTrial *trial, const KernelResult *result)
     return (!trial->coarsens || result->coarsening == OUTCOME_DONE) &&
            (!trial->edges || result->edges == OUTCOME_DONE) &&
            (!trial->stages || stage_count(&result->staged)) &&
+           (!trial->buffers || stage_is_async(&result->staged)) &&
            (!trial->counts || result->counting == OUTCOME_DONE) &&
            (!trial->vectors || trial->vectors_first || result->vectors == OUTCOME_DONE);
 }
@@ -223,7 +225,7 @@ static void try_merged_edges(MemorySearch *search)
         trial_add(search, &wanted);
 }
 
-/* Where they make the kernel faster, loops are staged after them. */
+/* Loops are staged after them where they make the kernel faster. */
 static void try_vectors(MemorySearch *search, size_t end)
 {
     for (size_t i = 0; i < end; i++) {
@@ -261,8 +263,22 @@ static void join_counted(MemorySearch *search)
     trial_add(search, &wanted);
 }
 
-/* Tries the best staged form with rounds unrolled, or not, the best of these with the next tile loaded ahead, and the
- * best of all with vectors, or without those that were made first. */
+/* Tries the best staged form with tiles that asynchronous copies fill: with more buffers as long as that helps. */
+static void try_async(MemorySearch *search)
+{
+    MemoryTrial wanted = *best_trial(search, true);
+    double last = wanted.speedup;
+    wanted.prefetches = false;
+    for (wanted.buffers = 2; wanted.buffers <= STAGE_BUFFERS; wanted.buffers++) {
+        const double speedup = trial_add(search, &wanted)->speedup;
+        if (!time_is_longer(speedup, last))
+            break;
+        last = speedup;
+    }
+}
+
+/* Tries the best staged form with rounds unrolled, or not, the best of these with the next tiles loaded ahead, in both
+ * ways, and the best of all with vectors, or without those that were made first. */
 static void refine(MemorySearch *search)
 {
     const MemoryTrial *best = best_trial(search, true);
@@ -274,6 +290,7 @@ static void refine(MemorySearch *search)
     wanted = *best_trial(search, true);
     wanted.prefetches = true;
     trial_add(search, &wanted);
+    try_async(search);
     wanted = *best_trial(search, true);
     wanted.vectors = !wanted.vectors;
     wanted.vectors_first = false;

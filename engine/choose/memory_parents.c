@@ -146,6 +146,26 @@ static void parent_add_factor(MemorySearch *search, const CoarsenTrial *trial)
         parent_add(search, &request, true);
 }
 
+/* Threads of a nest read overlapping lines, so more neighbours in one thread always share more; without tiles they may
+ * be so slow that -coarsen auto does not get to them. */
+static void add_neighbours(MemorySearch *search)
+{
+    static const unsigned counts[] = {4, 8};
+    bool is_nest = false;
+    for (size_t i = 0; i < search->parents.count; i++)
+        is_nest |= search->parents.data[i].is_nest;
+    for (unsigned i = 0; i < COUNT_OF(counts) && is_nest && !memory_is_over(search); i++) {
+        KernelRequest request = search->parents.data[0].request;
+        request.refused = (Refusal){.reason = REFUSAL_NONE};
+        request.coarsen = true;
+        request.coarsening.shape = (Shape){{counts[i], 1, 1}, {1, 1, 1}};
+        request.coarsening.stride = (Stride){.kind = STRIDE_UNIT};
+        request.coarsening.guards = GUARDS_AUTO;
+        if (request.block[0] % counts[i] == 0)
+            parent_add(search, &request, true);
+    }
+}
+
 /* Those with the least work in staged loops first, those without such loops last. */
 static int compare_parents(const void *a, const void *b)
 {
@@ -193,5 +213,6 @@ void memory_find_parents(MemorySearch *search, const FactorChoice *factors)
     for (unsigned i = 0; i < count && search->parents.count < own + MOST_MADE &&
                          count_staging(search, own) < MOST_PARENTS && !memory_is_over(search); i++)
         parent_add_factor(search, trials[i]);
+    add_neighbours(search);
     qsort(search->parents.data + own, search->parents.count - own, sizeof *search->parents.data, compare_parents);
 }

@@ -153,7 +153,7 @@ typedef struct MemoryTrial {
     bool coarsens; /* with this coarsening: */
     CoarsenRequest coarsening;
     bool edges, stages, counts, vectors;
-    unsigned depth; /* staged: as in StageRequest, */
+    unsigned depth, buffers; /* staged: as in StageRequest, */
     bool unrolls, prefetches, before_vectors; /* as well */
     bool vectors_first; /* staged, vectors: as in KernelRequest */
     double speedup; /* predicted, over the form without; 0: unknown */

@@ -58,6 +58,8 @@ static void print_loop(Buf *out, const Report *report, const StagedLoop *loop)
         buf_printf(out, "staged, %u rounds at a time, %u of them unrolled, ", loop->rounds, loop->unrolled);
     else if (loop->done)
         buf_printf(out, "staged, %u rounds at a time, ", loop->rounds);
+    if (loop->done && loop->buffers)
+        buf_printf(out, "by asynchronous copies to %u buffers, ", loop->buffers);
     if (loop->done)
         buf_printf(out, "in %llu bytes of shared memory%s%s\n", (unsigned long long)loop->shared,
                    loop->prefetches ? ", the next ones loaded ahead" : "",
@@ -153,6 +155,7 @@ static json_t *loop_json(const Report *report, const StagedLoop *loop)
         json_object_set_new(value, "unrolled", json_integer(loop->unrolled));
         json_set_number(value, "shared_bytes", loop->shared);
         json_object_set_new(value, "prefetches", json_boolean(loop->prefetches));
+        json_object_set_new(value, "buffers", json_integer(loop->buffers));
         json_object_set_new(value, "votes", json_boolean(loop->votes));
     } else {
         set_refusal(value, report, &loop->refusal);

@@ -257,6 +257,8 @@ void memory_form_print(const MemoryTrial *trial, Buf *out)
     if (trial->stages)
         buf_printf(out, "rows of %u bytes staged%s%s", trial->depth ? trial->depth : STAGE_DEPTH,
                    trial->prefetches ? " ahead" : "", trial->unrolls ? " and unrolled" : "");
+    if (trial->buffers)
+        buf_printf(out, " by asynchronous copies to %u buffers", trial->buffers);
     buf_printf(out, "%s%s", trial->stages && trial->counts ? " and " : "", trial->counts ? "private counters" : "");
     if (trial->vectors)
         buf_printf(out, "%svectors%s", trial->stages || trial->counts ? " and " : "",

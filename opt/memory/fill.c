@@ -166,24 +166,30 @@ static Portion portion_build(Rewrite *w, const Tile *tile, uint64_t i, unsigned 
     return portion;
 }
 
+/* The address that the other thread loads the member from, less the member's offset: computed in the top. */
+static RegId build_address(Rewrite *w, const Member *member, const Portion *portion)
+{
+    RegId address = slices_value(w->slices, &portion->at, member->base);
+    if (portion->member == REG_NONE)
+        return address;
+    RegId moved = body_clone_reg(w->body, address), way = rewrite_reg(w, TYPE_B64, "%stage");
+    bool is_wide = type_bits(w->body->regs.data[address].type) == 64;
+    int64_t bytes = member->count * member->bytes;
+    if (is_wide)
+        rewrite_once(w, inst_build(w->body, "mul.wide.u32", "dri", way, portion->member, bytes));
+    inst_append(w->top, is_wide ? inst_build(w->body, "add.s64", "drr", moved, address, way)
+                        : inst_build(w->body, "mad.lo.u32", "drir", moved, portion->member, bytes, address));
+    return moved;
+}
+
 /* The members' registers for a portion: loaded in the top, from where the other thread loads them. */
 static void build_load(Rewrite *w, const Member *member, const Portion *portion, RegId *results)
 {
     Inst *load = inst_clone(w->body, member->inst);
     Access access;
-    RegId address = slices_value(w->slices, &portion->at, member->base);
+    RegId address = build_address(w, member, portion);
     unsigned count = 0;
     require(inst_access(load, &access));
-    if (portion->member != REG_NONE) {
-        RegId moved = body_clone_reg(w->body, address), way = rewrite_reg(w, TYPE_B64, "%stage");
-        bool is_wide = type_bits(w->body->regs.data[address].type) == 64;
-        int64_t bytes = member->count * member->bytes;
-        if (is_wide)
-            rewrite_once(w, inst_build(w->body, "mul.wide.u32", "dri", way, portion->member, bytes));
-        inst_append(w->top, is_wide ? inst_build(w->body, "add.s64", "drr", moved, address, way)
-                            : inst_build(w->body, "mad.lo.u32", "drir", moved, portion->member, bytes, address));
-        address = moved;
-    }
     operand_ref(load, &access.address->items[0])->reg = address;
     for (unsigned r = 0; r < load->ref_count; r++)
         if (ref_writes(&load->refs[r]))
@@ -265,6 +271,33 @@ static void load_all(Rewrite *w, const Loading *loading, ResultVec *results)
     }
 }
 
+/* The same by asynchronous copies, which need no registers. */
+static void copy_all(Rewrite *w, const Loading *loading)
+{
+    const Tile *tile = loading->tile;
+    for (uint64_t k = 0; k < loading->count; k++) {
+        const Portion *portion = &loading->portions[k];
+        int64_t offset = portion->offset + tile->offset;
+        for (unsigned m = 0; m < (tile->is_row ? 1 : tile->member_count); m++) {
+            const Member *member = &tile->members[m];
+            async_copy(w, member, build_address(w, member, portion), portion->store, offset, portion->inside);
+            offset += member->count * member->bytes;
+        }
+    }
+}
+
+static void fill_ahead(Rewrite *w)
+{
+    const TileVec *tiles = &w->s->tiles;
+    Loading *loadings = ARENA_ARRAY(w->s->scratch, Loading, tiles->count);
+    async_begin_tile(w);
+    for (size_t i = 0; i < tiles->count; i++) {
+        loadings[i] = loading_of(w, loadings, i, &tiles->data[i]);
+        copy_all(w, &loadings[i]);
+    }
+    async_end_copies(w);
+}
+
 void rewrite_fill(Rewrite *w)
 {
     const TileVec *tiles = &w->s->tiles;
@@ -272,6 +305,10 @@ void rewrite_fill(Rewrite *w)
     ResultVec results = {0};
     size_t next = 0;
     w->number = rewrite_thread_number(w);
+    if (w->s->buffers > 1) {
+        fill_ahead(w);
+        return;
+    }
     inst_append(w->top, inst_build(w->body, "bar.sync", "i", (int64_t)0));
     for (size_t i = 0; i < tiles->count; i++) {
         loadings[i] = loading_of(w, loadings, i, &tiles->data[i]);

@@ -146,6 +146,7 @@ typedef struct Staging {
     TileVec tiles;
     unsigned rounds;        /* of a tile: a power of two */
     uint32_t bytes;         /* of all tiles */
+    unsigned buffers;       /* for each tile; 1: without asynchronous copies */
     Variable **array;       /* shared by all loops of the kernel; *array is NULL until one is staged */
     StagedLoop *report;
 } Staging;
@@ -177,6 +178,11 @@ unsigned line_find(const Staging *s, const MemberVec *members, const bool *taken
 void line_make(Tile *tile, int64_t end);
 /* Elements between lines, so that the rows of a warp are in different banks. */
 uint32_t line_padding(const Staging *s, const Tile *tile);
+
+/* async.c */
+/* Whether asynchronous copies can fill the tiles: the target has them, and each load moves 4, 8 or 16 bytes of global
+ * memory as they are. */
+bool async_can_fill(const Staging *s);
 
 /* tiles.c */
 /* Chooses the loads to stage, their tiles and the number of rounds. False, and refused, if there are none. */

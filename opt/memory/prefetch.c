@@ -8,15 +8,7 @@
  * orders them after stores that threads made before the loop, as the one at the top does without prefetching. */
 #include "opt/memory/rewrite.h"
 
-/* Copies of the instructions that load a tile, for another one. */
-typedef struct Ahead {
-    Rewrite *w;
-    Inst **insts; /* in their order */
-    size_t count;
-    RegId *now;   /* by RegId: the value for that tile */
-} Ahead;
-
-static Ahead ahead_new(Rewrite *w, Inst **insts, size_t count, const Block *pred)
+Ahead ahead_new(Rewrite *w, Inst **insts, size_t count, const Block *pred)
 {
     Ahead ahead = {w, insts, count, ARENA_ARRAY(w->s->scratch, RegId, w->body->regs.count)};
     for (RegId r = 0; r < w->body->regs.count; r++)
@@ -29,9 +21,12 @@ static Ahead ahead_new(Rewrite *w, Inst **insts, size_t count, const Block *pred
     return ahead;
 }
 
-/* Executes the load only if the predicate holds, besides what it is guarded by. */
-static void guard_also(Rewrite *w, Inst *load, RegId predicate)
+void guard_also(Rewrite *w, Inst *load, RegId predicate)
 {
+    if (!inst_is_guarded(load) && load->effects & EFFECT_WRITE) {
+        inst_set_guard(w->body, load, predicate, false);
+        return;
+    }
     if (!inst_is_guarded(load)) {
         inst_guard(w->body, load, predicate, false, REG_NONE);
         return;
@@ -43,14 +38,12 @@ static void guard_also(Rewrite *w, Inst *load, RegId predicate)
     load->guard_inverted = false;
 }
 
-/* At the end of the block; 'predicate' (REG_NONE: always): whether there is such a tile. */
-static void copy_loads(Ahead *ahead, Block *block, RegId predicate)
+void ahead_copy(Ahead *ahead, Block *block, RegId predicate)
 {
     for (size_t i = 0; i < ahead->count; i++) {
         Inst *own = inst_clone_renamed(ahead->w->body, ahead->insts[i], ahead->now);
-        Access access;
         inst_append(block, own);
-        if (predicate != REG_NONE && inst_access(own, &access))
+        if (predicate != REG_NONE && own->effects & EFFECT_READ)
             guard_also(ahead->w, own, predicate);
     }
 }
@@ -74,13 +67,21 @@ static void move_steps(Rewrite *w, Inst *const *insts, size_t count)
     }
 }
 
+RegId tiles_left(const Rewrite *w)
+{
+    RegId left = REG_NONE;
+    for (size_t p = 0; p < w->top->phis.count; p++)
+        if (phi_argument(&w->top->phis.data[p], w->gate) == w->tiles)
+            left = w->top->phis.data[p].dst;
+    require(left != REG_NONE);
+    return left;
+}
+
 /* Whether another tile follows. */
 static RegId build_more(Rewrite *w)
 {
     RegId more = rewrite_reg(w, TYPE_PRED, "%another");
-    for (size_t p = 0; p < w->top->phis.count; p++)
-        if (phi_argument(&w->top->phis.data[p], w->gate) == w->tiles)
-            inst_append(w->top, inst_build(w->body, "setp.ne.u32", "dri", more, w->top->phis.data[p].dst, (int64_t)1));
+    inst_append(w->top, inst_build(w->body, "setp.ne.u32", "dri", more, tiles_left(w), (int64_t)1));
     return more;
 }
 
@@ -98,10 +99,10 @@ void rewrite_prefetch(Rewrite *w)
         VEC_PUSH(w->s->scratch, loads, inst);
     Ahead first = ahead_new(w, loads.data, loads.count, w->gate);
     inst_append(w->gate, inst_build(w->body, "bar.sync", "i", (int64_t)0));
-    copy_loads(&first, w->gate, REG_NONE);
+    ahead_copy(&first, w->gate, REG_NONE);
     move_steps(w, loads.data, loads.count);
     Ahead next = ahead_new(w, loads.data, loads.count, w->tail);
-    copy_loads(&next, w->top, build_more(w));
+    ahead_copy(&next, w->top, build_more(w));
     for (size_t i = 0; i < loads.count; i++) {
         Access access;
         inst_remove(loads.data[i]);

@@ -38,10 +38,11 @@ static uint32_t round_pitch(const Tile *tile)
 static void build_base(Rewrite *w)
 {
     Staging *s = w->s;
+    const uint64_t bytes = (uint64_t)s->bytes * s->buffers;
     if (!*s->array)
-        *s->array = body_add_array(w->body, "ptxopt_tile", SPACE_SHARED, s->bytes, ALIGNMENT);
-    if ((*s->array)->dims[0] < s->bytes)
-        (*s->array)->dims[0] = s->bytes;
+        *s->array = body_add_array(w->body, "ptxopt_tile", SPACE_SHARED, bytes, ALIGNMENT);
+    if ((*s->array)->dims[0] < bytes)
+        (*s->array)->dims[0] = bytes;
     w->base = rewrite_reg(w, TYPE_B32, "%tile");
     w->zero = rewrite_reg(w, TYPE_B32, "%zero");
     rewrite_once(w, inst_build(w->body, "mov.u32", "dv", w->base, *s->array));
@@ -61,6 +62,11 @@ static ReadAddress read_address(Rewrite *w, ReaderVec *readers, const Tile *tile
             RegId index = rewrite_thread_index(w, is_line ? INDEX_X : tile->dims[d]);
             first = rewrite_multiple(w, index, is_line ? tile->across * tile->unit : tile->pitches[d], first);
         }
+    if (w->read_buffer != REG_NONE) {
+        RegId buffer = rewrite_reg(w, TYPE_B32, "%tile");
+        inst_append(w->top, inst_build(w->body, "add.u32", "drr", buffer, first, w->read_buffer));
+        first = buffer;
+    }
     const Reader reader = {tile, {first, rewrite_counter(w, first, round_pitch(tile))}};
     VEC_PUSH(w->s->scratch, *readers, reader);
     return reader.address;
@@ -300,7 +306,8 @@ static bool has_lines(const Staging *s)
 
 void stage_rewrite(Staging *s)
 {
-    Rewrite w = {.s = s, .body = s->body, .index = {REG_NONE, REG_NONE, REG_NONE}};
+    Rewrite w = {.s = s, .body = s->body, .index = {REG_NONE, REG_NONE, REG_NONE},
+                 .read_buffer = REG_NONE, .fill_buffer = REG_NONE};
     copy_loop(&w);
     w.once = outside_loops(&w);
     rewrite_test(&w);
@@ -319,7 +326,9 @@ void stage_rewrite(Staging *s)
     end_tiles(&w);
     if (!s->inner)
         test_lines(&w);
-    s->report->prefetches = s->request->prefetches && !s->inner && !has_lines(s);
+    if (s->buffers > 1)
+        rewrite_async(&w);
+    s->report->prefetches = s->request->prefetches && !s->inner && !has_lines(s) && s->buffers == 1;
     if (s->report->prefetches)
         rewrite_prefetch(&w);
     s->report->work = work_of_round(&w);

@@ -28,6 +28,7 @@ typedef struct Rewrite {
     RegId zero;
     RegId number;           /* of this thread in its block */
     Slices *slices;
+    RegId read_buffer, fill_buffer; /* async.c: in bytes after the first one; else REG_NONE */
     RegId tiles, left;      /* the number of tiles, and of rounds after them */
     RegId staged, staged_wide; /* of rounds in tiles, in 32 and 64 bits */
     FieldPlace *fields; /* nests: by field */
@@ -75,6 +76,34 @@ Inst *rewrite_copy_of(Rewrite *w, const Inst *inst);
 /* unroll.c */
 /* Puts rounds of the staged loop one after the other, if it is a single block; their number. */
 unsigned rewrite_unroll(Rewrite *w);
+
+/* prefetch.c */
+/* Copies of the instructions that load a tile, for another one. */
+typedef struct Ahead {
+    Rewrite *w;
+    Inst **insts; /* in their order */
+    size_t count;
+    RegId *now;   /* by RegId: the value for that tile */
+} Ahead;
+
+/* Executes the load or copy only if the predicate holds, besides what it is guarded by. */
+void guard_also(Rewrite *w, Inst *load, RegId predicate);
+/* For the tile with the values that the top's phis have for the predecessor. */
+Ahead ahead_new(Rewrite *w, Inst **insts, size_t count, const Block *pred);
+/* At the end of the block; 'predicate' (REG_NONE: always): whether there is such a tile. */
+void ahead_copy(Ahead *ahead, Block *block, RegId predicate);
+/* The phi of the top that counts the tiles that are left, this one included. */
+RegId tiles_left(const Rewrite *w);
+
+/* async.c */
+/* Begins a tile: waits for its copies, then begins those of a later one. */
+void async_begin_tile(Rewrite *w);
+/* Copies the elements from the address to the tile's place. */
+void async_copy(Rewrite *w, const Member *member, RegId from, RegId to, int64_t offset, RegId inside);
+/* Ends the part that async_begin_tile began. */
+void async_end_copies(Rewrite *w);
+/* Fills the first buffers before the first tile. All blocks are complete. */
+void rewrite_async(Rewrite *w);
 
 /* prefetch.c */
 /* Loads the next tile while the block works on this one. All blocks are complete; no tile is a line. */

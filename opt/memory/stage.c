@@ -35,6 +35,14 @@ unsigned stage_count(const StageResult *result)
     return count;
 }
 
+bool stage_is_async(const StageResult *result)
+{
+    bool is_async = false;
+    for (size_t i = 0; i < result->loops.count; i++)
+        is_async |= result->loops.data[i].done && result->loops.data[i].buffers;
+    return is_async;
+}
+
 static bool check_inst(Staging *s, const Inst *inst)
 {
     const unsigned harmless = EFFECT_PURE | EFFECT_READ | EFFECT_WRITE | EFFECT_TRAP | EFFECT_THREAD | EFFECT_HINT |
@@ -147,6 +155,7 @@ static bool stage_headed(Kernel *kernel, Block *header, bool is_nest)
     s.loop = loop_headed(s.loops, header);
     s.request = context->staging;
     s.sm = context->sm;
+    s.buffers = 1;
     s.shared = kernel->shared;
     s.block = context->block;
     s.threads = block_size_total(&context->block);

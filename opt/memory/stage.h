@@ -4,13 +4,15 @@
 
 #include "opt/common/refusal.h"
 
-enum { STAGE_DEPTH = 128 };
+enum { STAGE_DEPTH = 128, STAGE_BUFFERS = 4 };
 
 typedef struct StageRequest {
     bool wanted;
     unsigned depth;          /* bytes that a thread reads of a row before the next tile; 0: STAGE_DEPTH, less if many
                               * tiles would then cost blocks on an SM */
     bool prefetches;         /* the next tile is loaded while the block works on this one, if neither has lines */
+    unsigned buffers;        /* for each tile, which asynchronous copies fill ahead of the block, where it can be; 0: none;
+                              * 2 to STAGE_BUFFERS */
     bool unrolls;            /* rounds of a staged loop become one, where it is a single block */
     bool before_vectors;     /* before accesses of replicas are joined to vectors: lines need single elements */
     uint64_t dynamic_shared; /* bytes of a block at launch */
@@ -40,6 +42,7 @@ typedef struct StagedLoop {
     double work;      /* done: instructions of a round, with the round's share of what is done for its tile */
     uint64_t shared;  /* done: bytes of all its tiles */
     bool prefetches;  /* done: the next tile is loaded while the block works on this one */
+    unsigned buffers; /* done: for each tile, filled by asynchronous copies; 0: they are loaded and stored */
     bool is_nest;     /* done: the loop inside reads what its tiles have */
     bool votes;       /* done: threads vote beforehand on whether all of them get there */
     Refusal refusal;  /* not done */
@@ -53,5 +56,7 @@ typedef struct StageResult {
 
 /* The loops that were staged. */
 unsigned stage_count(const StageResult *result);
+/* Whether asynchronous copies fill the tiles of one of them. */
+bool stage_is_async(const StageResult *result);
 
 #endif

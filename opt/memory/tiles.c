@@ -369,7 +369,7 @@ static bool place_tiles(Staging *s, uint64_t most)
 static uint64_t bytes_most(const Staging *s)
 {
     uint64_t used = s->shared + s->request->dynamic_shared, most = (uint64_t)BYTES_OF_THREAD * s->threads;
-    uint64_t left = used < SHARED_MOST ? SHARED_MOST - used : 0;
+    uint64_t left = (used < SHARED_MOST ? SHARED_MOST - used : 0) / s->buffers;
     most = most < BYTES_LEAST ? BYTES_LEAST : most;
     return most < left && !s->request->depth ? most : left;
 }
@@ -413,7 +413,8 @@ static void report_tiles(Staging *s)
         }
     }
     s->report->rounds = s->rounds;
-    s->report->shared = s->bytes;
+    s->report->shared = (uint64_t)s->bytes * s->buffers;
+    s->report->buffers = s->buffers > 1 ? s->buffers : 0;
 }
 
 bool stage_find_tiles(Staging *s)
@@ -427,6 +428,7 @@ bool stage_find_tiles(Staging *s)
     keep_paying(s);
     if (!s->tiles.count)
         return stage_refuse(s, s->latch->last, REFUSAL_STAGE_NOTHING);
+    s->buffers = s->request->buffers && async_can_fill(s) ? s->request->buffers : 1;
     while (!place_tiles(s, bytes_most(s)) && s->rounds)
         s->rounds /= 2;
     if (s->rounds < 2)

@@ -102,10 +102,10 @@ def optimize(
     stride          "block": threads ntid/factor apart are merged; "unit": neighbours; a number: threads so far apart
     uj              unroll and jam: {"LABEL": N} puts N iterations of the loop side by side; "source" or "auto"
     memory          "stage": what the threads of a block read in loops goes through shared memory; "prefetch": that, with
-                    the next part loaded ahead; "counters": what they update atomically is counted there; "vectors": a
-                    thread's neighbouring accesses become one; "edges": threads beyond the edge of the data go along
-                    with the others; several, with commas ("vectors,stage": vectors first); "auto": where that is
-                    predicted to pay ("off")
+                    the next part loaded ahead; "async": that, by asynchronous copies; "counters": what they update
+                    atomically is counted there; "vectors": a thread's neighbouring accesses become one; "edges":
+                    threads beyond the edge of the data go along with the others; several, with commas
+                    ("vectors,stage": vectors first); "auto": where that is predicted to pay ("off")
     fix_defects     True: code that the assembler is known to get wrong is written in another way
     keep_original   True: the original of a coarsened kernel is added, as KERNEL__ptxopt_original
     tune            True or a number: kernels stay, and the forms that are predicted to be the fastest are added, up to

@@ -7,7 +7,8 @@
  * errors, and at the end the numbers of kernels in which a loop was staged or none, and, of the former, of those whose
  * threads vote, that read vectors, that have lines, that load a tile with parts of the block only, in which tiles
  * were really loaded, whose rounds are unrolled, in which nests were tiled, in which threads beyond the edge go
- * along, also with tiles, and in which the next tile is loaded ahead: a check of nothing would find nothing.
+ * along, also with tiles, in which the next tile is loaded ahead, and which asynchronous copies fill: a check of
+ * nothing would find nothing.
  * -v names the refusals; -d keeps wrong outputs. */
 #include "nest_kernel.h"
 #include "stage_kernel.h"
@@ -28,7 +29,7 @@
 
 typedef struct Sums {
     unsigned done, refused, wrong;
-    unsigned votes, vectors, lines, loaded, partial, unrolled, nests, edges, both, ahead;
+    unsigned votes, vectors, lines, loaded, partial, unrolled, nests, edges, both, ahead, async;
 } Sums;
 
 typedef struct Check {
@@ -87,6 +88,7 @@ static bool transform(const Check *check, Arena *arena, Function *kernel, const 
         }
     }
     request.vectors = request.vectors_first = reuses && !random_below(random, 3);
+    request.staging.buffers = random_below(random, 3) ? 0 : 2 + (unsigned)random_below(random, 3);
     pipeline_run(arena, kernel, &request, &options, result);
     if (check->verbose) {
         print_refusals(&result->staged);
@@ -108,6 +110,7 @@ static void count_forms(Sums *sums, const KernelResult *result, const char *text
     sums->edges += result->edges == OUTCOME_DONE;
     sums->both += result->edges == OUTCOME_DONE && result->staging == OUTCOME_DONE && barriers > before;
     sums->ahead += ahead;
+    sums->async += strstr(text, "cp.async") && barriers > before;
     sums->unrolled += unrolled;
     sums->nests += nest;
     sums->votes += votes;
@@ -171,9 +174,9 @@ int main(int count, char **words)
     each_seed(seeds, check.verbose, check_seed, &check);
     const Sums *sums = &check.sums;
     printf("%u done, %u refused, %u wrong; votes %u, vectors %u, lines %u, partial %u, loaded %u, unrolled %u, "
-           "nests %u, edges %u, both %u, ahead %u\n",
+           "nests %u, edges %u, both %u, ahead %u, async %u\n",
            sums->done, sums->refused, sums->wrong, sums->votes, sums->vectors, sums->lines, sums->partial, sums->loaded,
            sums->unrolled, sums->nests, sums->edges, sums->both,
-           sums->ahead);
+           sums->ahead, sums->async);
     return sums->wrong != 0;
 }

@@ -326,6 +326,42 @@ static void test_report(void **state)
     check_wrong("-report-format xml in.ptx", "-report-format xml");
 }
 
+static void test_memory(void **state)
+{
+    static const struct {
+        const char *list;
+        MemoryOption option;
+    } lists[] = {
+        {"stage", {.stages = true}},
+        {"prefetch", {.stages = true, .prefetches = true}},
+        {"async", {.stages = true, .buffers = 2}},
+        {"async3", {.stages = true, .buffers = 3}},
+        {"edges,async4", {.edges = true, .stages = true, .buffers = 4}},
+        {"stage,vectors", {.stages = true, .vectors = true}},
+        {"vectors,stage", {.stages = true, .vectors = true, .vectors_first = true}},
+        {"vectors,async,stage", {.stages = true, .vectors = true, .vectors_first = true, .buffers = 2}},
+        {"counters", {.counts = true}},
+        {"auto", {.is_auto = true}},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        char text[64];
+        snprintf(text, sizeof text, "-memory %s k.ptx", lists[i].list);
+        Line line = line_read(text);
+        const MemoryOption *read = &line.options.memory.data[0], *wanted = &lists[i].option;
+        assert_int_equal(line.outcome, OPTIONS_RUN);
+        assert_true(read->is_auto == wanted->is_auto && read->edges == wanted->edges &&
+                    read->stages == wanted->stages && read->prefetches == wanted->prefetches &&
+                    read->counts == wanted->counts && read->vectors == wanted->vectors &&
+                    read->vectors_first == wanted->vectors_first && read->buffers == wanted->buffers);
+        line_free(&line);
+    }
+    check_wrong("-memory async1 k.ptx", "-memory async1: expected 'auto', 'off', or a list");
+    check_wrong("-memory async5 k.ptx", "async5");
+    check_wrong("-memory async22 k.ptx", "async22");
+    check_wrong("-memory stage,asynch k.ptx", "asynch");
+}
+
 static void test_passes(void **state)
 {
     (void)state;
@@ -629,6 +665,7 @@ int main(void)
         cmocka_unit_test(test_search_time),
         cmocka_unit_test(test_risk),
         cmocka_unit_test(test_report),
+        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_passes),
         cmocka_unit_test(test_rest),
         cmocka_unit_test(test_fields),
