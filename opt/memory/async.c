@@ -7,11 +7,11 @@
  *             copy the tile S - 1 further on, if there is one; commit
  *     body:   the rounds
  *
- * One barrier for each tile is enough: after it, the copies of all threads for this tile are done, since each has waited
- * for its own, and all threads have read the tile before, whose buffer is filled next. Groups without a copy keep their
- * number right at the end. The addresses are those of later tiles' rounds, all of which are executed. The barrier in the
- * gate orders the copies after stores that threads made before the loop, and after what they read from the buffers when
- * they were here before. */
+ * One barrier for each tile is enough: after it, the copies of all threads for this tile are done, since each has
+ * waited for its own, and all threads have read the tile before, whose buffer is filled next. Groups without a copy
+ * keep their number right at the end. The addresses are those of later tiles' rounds, all of which are executed. The
+ * barrier in the gate orders the copies after stores that threads made before the loop, and after what they read from
+ * the buffers when they were here before. */
 #include "opt/memory/rewrite.h"
 
 enum { LEAST_VERSION = 70, LEAST_ARCH = 80 };

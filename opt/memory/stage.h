@@ -11,8 +11,8 @@ typedef struct StageRequest {
     unsigned depth;          /* bytes that a thread reads of a row before the next tile; 0: STAGE_DEPTH, less if many
                               * tiles would then cost blocks on an SM */
     bool prefetches;         /* the next tile is loaded while the block works on this one, if neither has lines */
-    unsigned buffers;        /* for each tile, which asynchronous copies fill ahead of the block, where it can be; 0: none;
-                              * 2 to STAGE_BUFFERS */
+    unsigned buffers;        /* for each tile, which asynchronous copies fill ahead of the block where they can: 2 to
+                              * STAGE_BUFFERS; 0: none */
     bool unrolls;            /* rounds of a staged loop become one, where it is a single block */
     bool before_vectors;     /* before accesses of replicas are joined to vectors: lines need single elements */
     uint64_t dynamic_shared; /* bytes of a block at launch */
