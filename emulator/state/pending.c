@@ -1,8 +1,9 @@
 /* The race check of cp.async: copies that a thread has begun and not waited for (PTX ISA, "cp.async").
  *
  * The emulator copies at once. The bytes that a copy has written count as *pending* until its thread has waited for
- * the copy's group: until then no access may touch them, one of the thread itself included. When the wait is over, the
- * copy counts as a store that the thread makes there, so that other threads may read only what a barrier orders after the wait. */
+ * the copy's group: until then no access may touch them, one of the thread itself included. When the wait is over,
+ * the copy counts as a store that the thread makes there, so that other threads may read only what a barrier orders
+ * after the wait. */
 #include "emulator/state/race.h"
 
 /* A copy of one thread. */

@@ -103,8 +103,8 @@ static void add_registers(Arena *arena, Random *random, Form *form)
 Form form_random(Arena *arena, Random *random, const char *ptx, const FormLaunch *launch, bool assembler)
 {
     static const char *const memory[] = {"stage", "vectors", "stage,vectors", "counters", "stage,vectors,counters",
-                                          "edges", "edges,stage", "prefetch", "vectors,stage", "async", "vectors,async3",
-                                          "edges,vectors,prefetch,counters"};
+                                         "edges", "edges,stage", "prefetch", "vectors,stage", "async",
+                                         "vectors,async3", "edges,vectors,prefetch,counters"};
     Form form = {0};
     bool block_is_known = percent(random, 70);
     if (percent(random, 65))
