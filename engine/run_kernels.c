@@ -340,7 +340,7 @@ static void replace_choice(KernelReport *kernel, FactorOutcome outcome)
     for (unsigned i = 0; i < choice->trial_count; i++)
         choice->trials[i].chosen = false;
     choice->speedup = 0;
-    choice->pays_from = 0;
+    choice->pays_from = choice->pays_factors = 0;
     choice->pays = (PaysTable){.count = 0};
 }
 

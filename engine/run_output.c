@@ -32,8 +32,8 @@ static void print_original(const Function *kernel, const Source *source, Buf *ou
 static void print_pays(const KernelReport *kernel, Buf *out)
 {
     const Name name = kernel->result.kernel->name;
-    buf_printf(out, ".visible .global .align 4 .u32 __ptxopt_pays_%s[4] = {%u, %u, %u, 0};\n", name,
-               (unsigned)PAYS_MAGIC, (unsigned)PAYS_FORMAT, kernel->choice.pays_from);
+    buf_printf(out, ".visible .global .align 4 .u32 __ptxopt_pays_%s[4] = {%u, %u, %u, %u};\n", name,
+               (unsigned)PAYS_MAGIC, (unsigned)PAYS_FORMAT, kernel->choice.pays_from, kernel->choice.pays_factors);
 }
 
 /* The same for those that depend on a parameter. */
@@ -78,7 +78,8 @@ void print_module(const Run *run, Products *products)
         forms_print_tuned(run, kernel, &products->printed);
         if (kernel->result.coarsening == OUTCOME_DONE)
             print_original(kernel->result.kernel, source, &products->printed);
-        if (kernel->choice.pays_from && (kernel->form_count || kernel->result.coarsening == OUTCOME_DONE))
+        const bool decides = kernel->choice.pays_from || kernel->choice.pays_factors;
+        if (decides && (kernel->form_count || kernel->result.coarsening == OUTCOME_DONE))
             print_pays(kernel, &products->printed);
         if (kernel->choice.pays_from && kernel->choice.pays.count && kernel->result.coarsening == OUTCOME_DONE)
             print_trips(kernel, &products->printed);

@@ -105,13 +105,36 @@ static inline int ptxopt_launch_adapt(const uint32_t words[PTXOPT_CONTRACT_WORDS
  * variable, say from which grid on -coarsen auto predicts the coarsened one to be faster. */
 enum { PTXOPT_PAYS_WORDS = 4, PTXOPT_PAYS_MAGIC = 0x59415058 };
 
+/* The warps that a number of threads takes. */
+static inline double ptxopt_warps(double threads)
+{
+    const double whole = (double)(uint64_t)(threads / 32);
+    return whole * 32 < threads ? whole + 1 : whole;
+}
+
+/* True if the coarsened kernel's blocks fill their warps about as well as the original's, of which 'pays' says how many
+ * threads along each axis become one: up to an eighth more lanes may be idle. */
+static inline int ptxopt_fills_warps(const uint32_t pays[PTXOPT_PAYS_WORDS], const unsigned block[3])
+{
+    double before = 1, after = 1, replicas = 1;
+    int i;
+    for (i = 0; i < 3; i++) {
+        const unsigned factor = pays[3] >> 8 * i & 0xff;
+        before *= block[i];
+        after *= factor > 1 ? (block[i] + factor - 1) / factor : block[i];
+        replicas *= factor > 1 ? factor : 1;
+    }
+    return ptxopt_warps(after) * replicas * 8 <= ptxopt_warps(before) * 9;
+}
+
 /* True if a launch of the original kernel, on a device with 'multiprocessors' multiprocessors, is faster coarsened, or
  * if the format of the words is not known here. */
 static inline int ptxopt_launch_pays(const uint32_t pays[PTXOPT_PAYS_WORDS], const unsigned grid[3],
                                      const unsigned block[3], unsigned multiprocessors)
 {
     const double threads = (double)grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2];
-    return pays[0] != PTXOPT_PAYS_MAGIC || pays[1] != 1 || threads >= (double)pays[2] * multiprocessors;
+    return pays[0] != PTXOPT_PAYS_MAGIC || pays[1] != 1 ||
+           (threads >= (double)pays[2] * multiprocessors && ptxopt_fills_warps(pays, block));
 }
 
 /* If a scalar parameter sets how often the loops of the kernel go round, the words of __ptxopt_trips_KERNEL, if there
@@ -151,7 +174,7 @@ static inline int ptxopt_launch_pays_for(const uint32_t pays[PTXOPT_PAYS_WORDS],
     if (!trips || !parameters || !ptxopt_trips_known(trips))
         return ptxopt_launch_pays(pays, grid, block, multiprocessors);
     memcpy(&value, parameters[trips[2]], sizeof value);
-    return threads >= ptxopt_trips_threads(trips, value) * multiprocessors;
+    return threads >= ptxopt_trips_threads(trips, value) * multiprocessors && ptxopt_fills_warps(pays, block);
 }
 
 /* Reads a kernel's contract from a cubin in memory, which may contain anything. 1 if there is one. */

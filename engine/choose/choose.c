@@ -229,6 +229,7 @@ static FactorChoice choose(Choice *choice, const ChoiceContext *context)
         const Basis *usual = &choice->bases.of[choice->bases.usual];
         if (choice->has_trips)
             made.pays = pays_by_trips(choice->judge, usual, &input, &form, &choice->trips);
+        made.pays_factors = pays_factors(&made.request.coarsening.shape);
         made.pays_from = choice->has_trips ? pays_always(&made.pays) : pays_from(choice->judge, usual, &input, &form);
     }
     rank_forms(choice, best, context->ranked, &made);

@@ -12,6 +12,9 @@ enum { PAYS_MAGIC = 0x59415058, PAYS_FORMAT = 1, TRIPS_MAGIC = 0x50495254, TRIPS
  * input's cost there. */
 unsigned pays_from(AssemblerJudge *judge, const Basis *usual, const FunctionForm *input, const MeasuredForm *form);
 
+/* The threads along each axis that a form makes one, as in __ptxopt_pays_KERNEL; 0: none are merged. */
+uint32_t pays_factors(const Shape *shape);
+
 /* The same by the value of the parameter that sets the numbers of trips, and, for launches in which it is not known,
  * for whatever value. */
 PaysTable pays_by_trips(AssemblerJudge *judge, const Basis *usual, const FunctionForm *input, const MeasuredForm *form,

@@ -109,6 +109,7 @@ typedef struct FactorChoice {
     Interval interval;        /* of the speedup */
     unsigned pays_from;       /* threads of the original launch for each SM; launches of fewer run the original */
     PaysTable pays;           /* the same, where the launch's parameters are known */
+    uint32_t pays_factors;    /* launches whose blocks would fill their warps less well by this run the original, too */
     CoarsenTrial *trials;
     unsigned trial_count;
     RankedForm *ranked;       /* the best first, whether or not it was chosen; as many as the context asks for */

@@ -230,6 +230,15 @@ static void launches_are_decided(void **state)
     assert_true(ptxopt_launch_pays(pays, grid, block, 2));
     assert_false(ptxopt_launch_pays(pays, grid, block, 3));
     assert_true(ptxopt_launch_pays(pays, more, block, 3));
+    /* Two threads along x and three along y become one. */
+    const uint32_t both[PTXOPT_PAYS_WORDS] = {PAYS_MAGIC, PAYS_FORMAT, 0, 2 | 3 << 8};
+    const unsigned full[3] = {32, 12, 1}, less[3] = {32, 9, 1}, half[3] = {8, 6, 1}, narrow[3] = {4, 3, 1};
+    assert_int_equal(pays_factors(&(Shape){{2, 3, 1}, {4, 1, 1}}), 2 | 3 << 8);
+    assert_int_equal(pays_factors(&(Shape){{1, 1, 1}, {4, 1, 1}}), 0);
+    assert_true(ptxopt_launch_pays(both, grid, full, 2));    /* 2 of 12 warps */
+    assert_false(ptxopt_launch_pays(both, grid, less, 2));   /* 2 of 9: for 12 */
+    assert_false(ptxopt_launch_pays(both, grid, half, 2));   /* 1 of 2 */
+    assert_false(ptxopt_launch_pays(both, grid, narrow, 2)); /* 1 of 1 */
     /* By a parameter: 768 threads for two SMs. */
     const uint32_t trips[PTXOPT_TRIPS_WORDS] = {TRIPS_MAGIC, TRIPS_FORMAT, 1, 3, 0, 10, UINT32_MAX, 20, 400, 40, 300};
     int32_t other = 0, value = 5;
