@@ -3,7 +3,10 @@
  *     x[i], y[i] = .., x[i+1], y[i+1] = ..    ->    {x[i], x[i+1]}, {y[i], y[i+1]} = ..
  *
  * is right if y - x is not within a few bytes of zero. The difference of the two sums is a sum, too: where both advance
- * by the same amount in each round of a loop, it is the same in all rounds, and one test before the loop is enough. */
+ * by the same amount in each round of a loop, it is the same in all rounds, and one test before the loop is enough.
+ *
+ * Threads may disagree on a distance, as between a row of each thread and a vector for all rows: then only those take the
+ * other version whose accesses meet. Neither version has anything that threads do together (inst_may_version). */
 #include "opt/common/trips.h"
 #include "opt/replicas/vectors.h"
 
@@ -97,7 +100,7 @@ static bool distance_put(Vectorizer *vectorizer, const LongSum *sum, int64_t low
         have->high = most > have->high ? most : have->high;
         return true;
     }
-    if (vectorizer->distance_count == VECTOR_DISTANCES || !vector_is_uniform(vectorizer, &form))
+    if (vectorizer->distance_count == VECTOR_DISTANCES)
         return false;
     vectorizer->distances[vectorizer->distance_count++] = (Distance){form, low, high};
     return true;

@@ -46,6 +46,16 @@ extern "C" __global__ void row_norm(BUFFERS, const float *__restrict__ x, const 
         y[row * columns + i] = (from[i] - mean) * scale * gain[i];
 }
 
+// Whether 'gain' may be written meanwhile differs from row to row.
+extern "C" __global__ void row_gain(BUFFERS, const float *x, const float *gain, float *y, int rows, int columns)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows)
+        return;
+    FOR (int i = 0; i < columns; i++)
+        y[row * columns + i] = x[row * columns + i] * gain[i];
+}
+
 extern "C" __global__ void row_dot(BUFFERS, const float *a, const float *b, float *c, int n)
 {
     int row = blockIdx.x * blockDim.x + threadIdx.x;

@@ -28,6 +28,10 @@ launch() {
     [ "$4" != same ] || output="$input"
     case "$1" in
     row_softmax) arguments="$input, $output, $rows, $n" ;;
+    row_gain) # in place, the thread of a single row changes the factors, too
+        [ "$4" != same ] || rows='{"scalar": "s32", "value": 1}' other='{"pointer": "x", "offset": '$(($3 + 8))'}'
+        arguments="$input, $other, $output, $rows, $n"
+        ;;
     row_norm) arguments="$input, $other, $output, $rows, $n" ;;
     row_dot | row_mv) arguments="$input, $other, {\"pointer\": \"z\"}, $n" ;;
     row_int8)
@@ -47,7 +51,7 @@ launch() {
     printf '%s], "check": ["x", "z"], "tolerance": {"kind": "exact"}}\n' "$arguments"
 }
 
-kernels="row_softmax row_norm row_dot row_mv row_int8 row_distance row_double row_scale pairs"
+kernels="row_softmax row_norm row_gain row_dot row_mv row_int8 row_distance row_double row_scale pairs"
 for form in unrolled rolled; do
     for kernel in $kernels; do
         problems=
@@ -55,7 +59,7 @@ for form in unrolled rolled; do
         row_int8) moves="0:0 1:0 4:0 8:0" ;;
         row_scale) moves="0:0 2:0 8:0" ;;
         row_double) moves="0:0 8:0" ;;
-        row_softmax | pairs) moves="0:0 4:0 8:12 12:12 0:same 4:same" ;;
+        row_softmax | row_gain | pairs) moves="0:0 4:0 8:12 12:12 0:same 4:same" ;;
         *) moves="0:0 4:0 12:12" ;;
         esac
         for n in $lengths; do
