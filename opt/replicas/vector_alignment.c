@@ -148,7 +148,8 @@ static bool term_is_uniform(const Vectorizer *vectorizer, const AffineTerm *term
     return !variance_reg(analyses_variance(vectorizer->analyses, VARIANCE_ANY, NULL), term->reg);
 }
 
-bool vector_is_uniform(const Vectorizer *vectorizer, const AffineForm *form)
+/* The same for a sum. */
+static bool sum_is_uniform(const Vectorizer *vectorizer, const AffineForm *form)
 {
     for (unsigned i = 0; i < form->term_count; i++)
         if (!term_is_uniform(vectorizer, &form->terms[i]))
@@ -202,7 +203,7 @@ static bool variant_expand(Vectorizer *vectorizer, Worklist *work, const AffineT
         return false;
     const AffineFactors *factors = affine->factors[term->reg];
     for (unsigned i = 0; factors && i < 2; i++)
-        if (vector_is_uniform(vectorizer, &factors->forms[i]))
+        if (sum_is_uniform(vectorizer, &factors->forms[i]))
             return work_add(vectorizer, work, &factors->forms[i], term->coefficient) &&
                    work_add(vectorizer, work, &factors->forms[2], term->coefficient);
     if (!held_sum(affine, term))

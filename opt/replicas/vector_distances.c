@@ -5,8 +5,8 @@
  * is right if y - x is not within a few bytes of zero. The difference of the two sums is a sum, too: where both advance
  * by the same amount in each round of a loop, it is the same in all rounds, and one test before the loop is enough.
  *
- * Threads may disagree on a distance, as between a row of each thread and a vector for all rows: then only those take the
- * other version whose accesses meet. Neither version has anything that threads do together (inst_may_version). */
+ * Threads may disagree on a distance, as between a row of each thread and a vector for all rows: then only those take
+ * the other version whose accesses meet. Neither has anything that threads do together (inst_may_version). */
 #include "opt/common/trips.h"
 #include "opt/replicas/vectors.h"
 

@@ -58,8 +58,6 @@ typedef struct Vectorizer {
 /* The phi of a loop's header that the term is a multiple of, everywhere also one of 32 bits that is extended; NULL:
  * none. */
 const Phi *vector_phi(const Vectorizer *vectorizer, const AffineTerm *term, const Loop **loop);
-/* True if all threads of a block agree on the sum. */
-bool vector_is_uniform(const Vectorizer *vectorizer, const AffineForm *form);
 /* Shows that the address with this sum is a multiple of 'unit' in every round of the loops around it, or collects terms
  * that have to be, on which all threads of a block agree. False if that is not enough, or there are too many. */
 bool vector_is_aligned(Vectorizer *vectorizer, const AffineForm *form, uint64_t unit);
