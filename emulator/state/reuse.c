@@ -156,16 +156,21 @@ void reuse_merge(Region *region, const Region *other)
         region->updates[k] += other->updates[k];
 }
 
+static void collect(EmulatorCounters *counters, const Region *region)
+{
+    for (size_t k = 0; region->toucher[0] && k < sector_count(region); k++) {
+        counters->load_footprint += region->toucher[0][k] != 0;
+        counters->store_footprint += region->toucher[1][k] != 0;
+        if (region->updates[k] > counters->most_updates)
+            counters->most_updates = region->updates[k];
+    }
+}
+
 void reuse_collect(Emulator *emulator)
 {
     EmulatorCounters *counters = &emulator->result->counters;
-    for (unsigned i = 0; i < emulator->slot_count; i++) {
-        const Region *region = emulator->slots[i];
-        for (size_t k = 0; region->toucher[0] && k < sector_count(region); k++) {
-            counters->load_footprint += region->toucher[0][k] != 0;
-            counters->store_footprint += region->toucher[1][k] != 0;
-            if (region->updates[k] > counters->most_updates)
-                counters->most_updates = region->updates[k];
-        }
-    }
+    for (unsigned i = 0; i < emulator->slot_count; i++)
+        collect(counters, emulator->slots[i]);
+    for (size_t i = 0; emulator->device_regions && i < emulator->launch->device->memory_count; i++)
+        collect(counters, &emulator->device_regions[i]);
 }

@@ -69,7 +69,8 @@ static int teardown(void **state)
     return 0;
 }
 
-static EmulatorResult *launch(const Fixture *fixture, const char *kernel, uint64_t first, uint64_t second)
+static EmulatorResult *launch_with(const Fixture *fixture, const char *kernel, uint64_t first, uint64_t second,
+                                   const EmulatorOptions *options)
 {
     uint64_t *values = ARENA_ARRAY(fixture->arena, uint64_t, 2);
     LaunchArgument *arguments = ARENA_ARRAY(fixture->arena, LaunchArgument, 2);
@@ -80,7 +81,12 @@ static EmulatorResult *launch(const Fixture *fixture, const char *kernel, uint64
             (LaunchArgument){.kind = ARGUMENT_SCALAR, .type = TYPE_U64, .count = 1, .bytes = &values[i], .size = 8};
     const Launch wanted = {
         .kernel = kernel, .arguments = arguments, .argument_count = second ? 2 : 1, .device = &fixture->device};
-    return emulator_run(fixture->arena, fixture->module, &wanted, &(EmulatorOptions){.check_races = true});
+    return emulator_run(fixture->arena, fixture->module, &wanted, options);
+}
+
+static EmulatorResult *launch(const Fixture *fixture, const char *kernel, uint64_t first, uint64_t second)
+{
+    return launch_with(fixture, kernel, first, second, &(EmulatorOptions){.check_races = true});
 }
 
 static uint32_t word(const EmulatorMemory *memory)
@@ -126,6 +132,17 @@ static void test_heap(void **state)
     }
 }
 
+/* A pointer in the first buffer, one in a variable, and the variable that it points to; then that and the second
+ * buffer. */
+static void test_footprint(void **state)
+{
+    const EmulatorOptions options = {.count_memory = true, .count_reuse = true};
+    const EmulatorResult *result = launch_with(*state, "adds", FIRST, 0, &options);
+    assert_int_equal(result->fault.kind, FAULT_NONE);
+    assert_int_equal(result->counters.load_footprint, 3);
+    assert_int_equal(result->counters.store_footprint, 2);
+}
+
 /* Rows of 16 bytes, of which three texels are used. */
 static void test_images(void **state)
 {
@@ -151,6 +168,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_stays, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
         cmocka_unit_test_setup_teardown(test_heap, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_footprint, setup, teardown),
         cmocka_unit_test_setup_teardown(test_images, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
