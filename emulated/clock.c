@@ -1,10 +1,12 @@
 /* The time of launches by the time model (docs/time.md), with noise, if $PTXOPT_EMULATED_NOISE gives its standard
  * deviation as a part of the time: for programs that measure. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cost/cost.h"
 #include "emulated/clock.h"
+#include "emulated/device.h"
 
 /* The noise; negative: time is counted in instructions. */
 static double clock_noise(void)
@@ -39,22 +41,43 @@ static double noisy(double time)
     return time * fmax(0.1, 1 + clock_noise() * deviation);
 }
 
-/* The product of the architecture, with fewer multiprocessors. */
-static Device device_of(const ClockPlace *place)
+/* The product of the architecture with the machine file's figures, reduced to the device's multiprocessors. */
+static Device modelled;
+static Arena *modelled_arena; /* of its name; NULL: 'modelled' is not set yet */
+
+bool clock_open(void)
 {
+    const char *path = getenv("PTXOPT_EMULATED_MACHINE"), *error = NULL;
+    if (modelled_arena)
+        return true;
     Arch arch = {0};
-    arch_parse(place->architecture, &arch);
-    Device device = *device_for(arch.number);
-    device_slice(&device, place->multiprocessors);
-    return device;
+    arch_parse(DEVICE_ARCHITECTURE, &arch);
+    modelled_arena = arena_new();
+    modelled = *device_for(arch.number);
+    Device changed = modelled;
+    const bool done = !path || !*path || device_read(modelled_arena, path, &changed, &error);
+    if (done)
+        modelled = changed;
+    else
+        fprintf(stderr, "PTXOPT_EMULATED_MACHINE: %s\n", error);
+    device_slice(&modelled, MULTIPROCESSORS);
+    return done;
+}
+
+const Device *clock_device(void)
+{
+    if (!clock_is_modelled())
+        return NULL;
+    clock_open();
+    return &modelled;
 }
 
 double clock_of_run(Arena *arena, const ClockPlace *place, const FunctionForm *form, const Launch *launch,
                     const EmulatorResult *result)
 {
-    const Device device = device_of(place);
+    const Device *device = clock_device();
     const Profile *profile = profile_of_run(arena, form, launch, 1, result);
     const Time time =
-        time_predict(profile, sm_limits_for(place->architecture), &device, place->registers, place->shared);
+        time_predict(profile, sm_limits_for(place->architecture), device, place->registers, place->shared);
     return time.known ? noisy(1e-3 * time.microseconds) : 1e-6 * (double)result->counters.warp_instructions;
 }

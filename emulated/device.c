@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emulated/clock.h"
 #include "emulated/driver.h"
 #include "emulated/driver_api.h"
 
@@ -14,7 +15,7 @@ bool failure_is(const char *name)
 
 int cuInit(unsigned flags)
 {
-    return flags ? INVALID_VALUE : failure_is("no-init") ? NO_DEVICE : DONE;
+    return flags ? INVALID_VALUE : failure_is("no-init") || !clock_open() ? NO_DEVICE : DONE;
 }
 
 int cuDriverGetVersion(int *version)
@@ -51,6 +52,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
 #undef ATTRIBUTE
     };
     const SmLimits *sm = sm_limits_for(DEVICE_ARCHITECTURE);
+    const Device *modelled = clock_device();
     const int64_t values[] = {
 #define ATTRIBUTE(number, value) (value),
 #include "emulated/device_attributes.def"

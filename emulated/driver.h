@@ -3,15 +3,10 @@
 #define PTXOPT_EMULATED_DRIVER_H
 
 #include "abi/abi.h"
+#include "emulated/device.h"
 #include "emulated/errors.h"
 #include "emulator/emulator.h"
 #include "target/target.h"
-
-/* The emulated device. */
-enum { MULTIPROCESSORS = 2, USUAL_SHARED = 48 * 1024, MOST_SHARED = 227 * 1024 };
-#define DEVICE_ARCHITECTURE "sm_90"
-#define DEVICE_MEMORY (UINT64_C(4) << 30)  /* bytes */
-#define LARGEST_MEMORY (UINT64_C(2) << 30) /* the most that one allocation can have */
 
 /* Calls are served one at a time: LOCKED; at the beginning of a function holds the lock until it returns. */
 int emulated_lock(void);

@@ -172,7 +172,6 @@ static double modelled_time(Arena *arena, const EmulatedLaunch *wanted, const Fu
 {
     const KernelFigures figures = kernel_figures(wanted->function);
     const ClockPlace place = {.architecture = DEVICE_ARCHITECTURE,
-                              .multiprocessors = MULTIPROCESSORS,
                               .registers = figures.registers,
                               .shared = figures.shared + launch->dynamic_shared};
     return clock_of_run(arena, &place, form, launch, result);
