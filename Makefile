@@ -44,7 +44,7 @@ step = $(if $(V),,$(info $()  $(1) $@))
 .DELETE_ON_ERROR:
 
 FOLDERS := store support ir lexer parser analysis target images opt emit assembler split sass emulator cost options \
-    engine view stats machine sweep library cli wrappers
+    engine view stats machine sweep gpu calibrate library cli wrappers
 
 # Generated C is made once, in build/, and shared by all variants; objects and programs are in $(OUT).
 GEN := build
@@ -381,7 +381,7 @@ $(OUT)/tests/compare-occupancy: $(OUT)/tests/machine/compare_occupancy.o $(OUT)/
 
 # Compares the emulator's instructions with a GPU.
 $(OUT)/check-gpu: LIBRARIES += -lmpfr -lgmp
-$(OUT)/check-gpu: $(OUT)/tests/gpu/check_gpu.o $(OUT)/tests/gpu/departures.o $(OUT)/tools/gpu-driver.o \
+$(OUT)/check-gpu: $(OUT)/tests/gpu/check_gpu.o $(OUT)/tests/gpu/departures.o \
     $(OUT)/liboracle.a $(OUT)/libptxopt.a
 	$(link)
 

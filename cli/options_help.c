@@ -179,6 +179,23 @@ const char *sweep_options_help(Arena *arena)
     return command_help(arena, &help, sweep_options_table());
 }
 
+const char *calibrate_options_help(Arena *arena)
+{
+    const CommandHelp help = {
+        .name = "calibrate",
+        .usage = "",
+        .about = "Fits the figures of a device, with which times are predicted, to the times of short kernels that\n"
+                 "its GPU runs, each of which depends on one of them. Prints each figure, and how far predicted and\n"
+                 "measured times differ before and after, also for kernels of mixed kinds that were not fitted. The\n"
+                 "file is for -machine. docs/calibrate.md explains the kernels and the fit.\n",
+        .notes = "",
+        .status = "Exit status: 0 done; 1 there is no GPU, a kernel or its driver fails, or a file is wrong; 2 the\n"
+                  "usage is wrong; 3 kernels that were not fitted are not predicted better; 6 a kernel cannot be\n"
+                  "counted.\n",
+    };
+    return command_help(arena, &help, calibrate_options_table());
+}
+
 const char *explain_options_help(Arena *arena)
 {
     const CommandHelp help = {

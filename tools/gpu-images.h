@@ -3,7 +3,7 @@
 #define PTXOPT_TOOLS_GPU_IMAGES_H
 
 #include "emulator/emulator.h"
-#include "tools/gpu-driver.h"
+#include "gpu/gpu.h"
 
 /* One argument's objects on the device. */
 typedef struct GpuImage {

@@ -20,10 +20,9 @@
 
 #include "corpus/reference.h"
 #include "emulator/emulator.h"
+#include "gpu/gpu.h"
 #include "opt/opt.h"
 #include "runtime/ptxopt-launch.h"
-#include "tools/gpu-driver.h"
-#include "tools/gpu-flush.h"
 #include "tools/gpu-images.h"
 
 enum { STATUS_DONE = 0, STATUS_INPUT = 1, STATUS_USAGE = 2, STATUS_NO_GPU = 3, STATUS_DIFFERENT = 5 };

@@ -16,9 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gpu/gpu.h"
 #include "tests/gpu/departures.h"
 #include "tests/oracle/emulate.h"
-#include "tools/gpu-driver.h"
 
 enum { NO_GPU = 77, MOST_REPORTS = 4 };
 

@@ -1,4 +1,4 @@
-#include "tools/gpu-flush.h"
+#include "gpu/gpu.h"
 
 enum { LEAST_BYTES = 8 << 20, SWEEP_BLOCKS = 1024, SWEEP_THREADS = 256, BYTES_READ = 16 };
 

@@ -1,5 +1,5 @@
 /* Opening the CUDA driver library and a device. */
-#include "tools/gpu-driver.h"
+#include "gpu/gpu.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
