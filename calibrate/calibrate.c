@@ -69,7 +69,8 @@ static bool prepare(Calibration *calibration, GpuDriver *driver)
     if (uses_gpu && !calibrate_gpu_open(calibration, driver))
         return false;
     const unsigned number = wanted_architecture(request, driver);
-    if (!choose_target(calibration, number) || !choose_start(calibration, number, uses_gpu ? driver : NULL))
+    if (!choose_target(calibration, number) ||
+        !choose_start(calibration, uses_gpu ? driver->architecture : number, uses_gpu ? driver : NULL))
         return false;
     kernels_make(calibration);
     return true;

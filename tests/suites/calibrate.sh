@@ -65,6 +65,15 @@ END
 runs "a table" 0 "times from $tmp/times.tsv" "${calibrate[@]}" -arch sm_90 -machine "$tmp/start.json" \
     -times "$tmp/times.tsv" -o "$tmp/table.json"
 result "a table: the figures" "$(far "$tmp/table.json" 0.02)"
+# The other kernels have no part in the fit.
+others="$(sed -n '/^other kernels/,$s/^\([a-z_]*\) .*%.*/\1/p' "$tmp/out")"
+awk -v others="$others" 'index("\n" others "\n", "\n" $1 "\n") { $2 *= 2 } { print $1 "\t" $2 }' "$tmp/times.tsv" \
+    >"$tmp/doubled.tsv"
+result "eight other kernels" "$(awk 'NR == FNR { one[$1] = $2; next } $2 != one[$1] { count++ }
+    END { if (count != 8) print count }' "$tmp/times.tsv" "$tmp/doubled.tsv")"
+runs "other kernels take twice as long" 0 "times from $tmp/doubled.tsv" "${calibrate[@]}" \
+    -arch sm_90 -machine "$tmp/start.json" -times "$tmp/doubled.tsv" -force -o "$tmp/doubled.json"
+result "they do not change the figures" "$(cmp "$tmp/table.json" "$tmp/doubled.json" 2>&1)"
 table=("${calibrate[@]}" -arch sm_90 -machine "$tmp/start.json" -o "$tmp/wrong.json" -times "$tmp/wrong.tsv")
 wrong() {
     printf "$2" >"$tmp/wrong.tsv"
