@@ -12,8 +12,8 @@
 ## make corpus-report  the same, and write build/corpus/report.html
 ## make gpu-run      build what `tools/corpus-run --gpu` needs to run launch files on a GPU
 ## make check-gpu    compare the emulator's instructions with a GPU; ACCEPT=FILE keeps the GPU's answers
-## make bench-NAME   run the benchmark bench/NAME: acceptance, choices, cost, emulator, frontend, gpu, pressure, prior,
-##                   raise, split, time or tune
+## make bench-NAME   run the benchmark bench/NAME: acceptance, calibrate, choices, cost, emulator, frontend, gpu,
+##                   pressure, prior, raise, split, time or tune
 ## make inputs       make the PTX and the occupancies of tests/ again (needs the CUDA toolkit and clang)
 ## make install      install the programs, the library, the manual pages and the documentation of formats under PREFIX
 ## make uninstall    remove them again
@@ -453,6 +453,12 @@ $(OUT)/bench/usage: bench/usage.c
 	@mkdir -p $(@D)
 	$(call step,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $<
+
+bench-calibrate: $(OUT)/bench/refit
+$(OUT)/bench/refit: bench/refit.c $(OUT)/libptxopt.a
+	@mkdir -p $(@D)
+	$(call step,LINK)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -o $@ $^ $(LIBRARIES)
 
 bench-tune: $(OUT)/bench/tune $(OUT)/bench/races
 $(OUT)/bench/races: bench/races.c tests/unit/noise.h $(OUT)/runtime/halving.o

@@ -30,6 +30,15 @@ errors_of_others() {
 runs "exact times" 0 "^sm_90, times from Emulated GPU" "${emulator[@]}" PTXOPT_EMULATED_NOISE=0 \
     PTXOPT_EMULATED_MACHINE=$machine "${calibrate[@]}" -runs 1 -o "$tmp/exact.json"
 result "exact times: the figures" "$(far "$tmp/exact.json" 0.01)"
+result "exact times: the driver's figures" "$(python3 - "$tmp/exact.json" <<'END'
+import json
+import sys
+found = json.load(open(sys.argv[1], encoding="utf-8"))
+wanted = {"name": "Emulated GPU", "multiprocessors": 2, "clock_mhz": 1830, "schedulers": 4, "l1_size": 256 << 10,
+          "l2_size": int((50 << 20) * 2 / 132)}
+print(*(name for name in wanted if found[name] != wanted[name]))
+END
+)"
 result "exact times: the other kernels" "$(awk '$1 < 15 || $2 > 0.5 { print $0 }' <<<"$(errors_of_others)")"
 runs "5% of noise" 0 "^other kernels" "${emulator[@]}" PTXOPT_EMULATED_MACHINE=$machine "${calibrate[@]}" -runs 7 \
     -o "$tmp/noisy.json"
