@@ -43,8 +43,12 @@ step = $(if $(V),,$(info $()  $(1) $@))
 .SUFFIXES:
 .DELETE_ON_ERROR:
 
-FOLDERS := store support ir lexer parser analysis target images opt emit assembler split sass emulator cost options \
-    engine view stats machine sweep gpu calibrate library cli wrappers
+# The fuzzers take what they run alone: compiling the rest with sanitizers would take longer than the short ones.
+FOLDERS := support ir lexer parser analysis target opt emit emulator
+ifneq ($(VARIANT),fuzz)
+FOLDERS += store images assembler split sass cost options engine view stats machine sweep gpu calibrate library cli \
+    wrappers
+endif
 
 # Generated C is made once, in build/, and shared by all variants; objects and programs are in $(OUT).
 GEN := build
@@ -174,11 +178,12 @@ $(addprefix $(GEN)/view/,page.inc report.inc): $(GEN)/view/%.inc: view/%.html
 	$(call step,GEN)
 	$(Q)sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n",/' $< >$@.new && mv $@.new $@
 
-# On a fresh tree the generated headers are made first; afterwards the dependency files say who needs which.
+# On a fresh tree the generated headers are made first; afterwards the dependency files say who needs which. QUICKLY is
+# for more flags that do not make the objects stale.
 define compile
 	@mkdir -p $(@D)
 	$(call step,CC)
-	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(QUICKLY) -MMD -MP -c -o $@ $<
 endef
 
 $(SOURCE_OBJECTS) $(TOOL_OBJECTS) $(TEST_OBJECTS) $(EMULATED_OBJECTS): $(OUT)/%.o: %.c $(OUT)/configuration \

@@ -83,7 +83,10 @@ Alias affine_compare(const AffineForm *a, uint64_t a_bytes, const AffineForm *b,
     if (!a->bits || !b->bits)
         return ALIAS_UNKNOWN;
     /* Accesses with no byte in common modulo 2^32 have none modulo 2^64 either. */
-    Sum difference = {.bits = a->bits < b->bits ? a->bits : b->bits};
+    Sum difference; /* not cleared: this is called for all pairs of accesses, and the terms take a kilobyte */
+    difference.bits = a->bits < b->bits ? a->bits : b->bits;
+    difference.term_count = 0;
+    difference.constant = 0;
     __int128 period = (__int128)1 << difference.bits, low, high;
     if (a->terms == b->terms && a->bits == b->bits) {
         difference.constant =
@@ -106,9 +109,7 @@ Alias affine_compare(const AffineForm *a, uint64_t a_bytes, const AffineForm *b,
     for (unsigned i = 0; i < difference.term_count; i++)
         coefficients |= (uint64_t)difference.terms[i].coefficient;
     __int128 step = coefficients ? (__int128)(coefficients & -coefficients) : period;
-    __int128 remainder = difference.constant % step;
-    if (remainder < 0)
-        remainder += step;
+    __int128 remainder = difference.constant & (step - 1); /* not %, which gives negative ones and is slow */
     if (remainder >= b_bytes && remainder + a_bytes <= step)
         return ALIAS_NONE;
     if (!affine_terms_bounds(difference.terms, difference.term_count, difference.constant, &low, &high))

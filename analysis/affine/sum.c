@@ -16,25 +16,29 @@ bool affine_base_equal(const AffineTerm *a, const AffineTerm *b)
 void affine_sum_add_term(Sum *sum, const AffineTerm *term, int64_t factor)
 {
     uint64_t added = (uint64_t)term->coefficient * (uint64_t)factor;
-    AffineTerm copy = *term;
+    AffineTerm extended;
     /* Modulo 2^32, the way in which a register is extended does not matter. */
-    if (sum->bits == 32 && copy.base == AFFINE_SIGNED) {
-        copy.base = AFFINE_VALUE;
-        copy.low = 0;
-        copy.high = UINT32_MAX;
+    if (sum->bits == 32 && term->base == AFFINE_SIGNED) {
+        extended = *term;
+        extended.base = AFFINE_VALUE;
+        extended.low = 0;
+        extended.high = UINT32_MAX;
+        term = &extended;
     }
     for (unsigned i = 0; i < sum->term_count; i++) {
         AffineTerm *have = &sum->terms[i];
-        if (!affine_base_equal(have, &copy))
+        if (!affine_base_equal(have, term))
             continue;
         have->coefficient = affine_sign_extend((uint64_t)have->coefficient + added, sum->bits);
         if (!have->coefficient)
             *have = sum->terms[--sum->term_count];
         return;
     }
-    copy.coefficient = affine_sign_extend(added, sum->bits);
-    if (copy.coefficient)
-        sum->terms[sum->term_count++] = copy;
+    int64_t coefficient = affine_sign_extend(added, sum->bits);
+    if (!coefficient)
+        return;
+    sum->terms[sum->term_count] = *term;
+    sum->terms[sum->term_count++].coefficient = coefficient;
 }
 
 void affine_sum_add_constant(Sum *sum, int64_t constant, int64_t factor)

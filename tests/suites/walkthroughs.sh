@@ -37,8 +37,9 @@ insert_after() {
 }
 
 build() {
-    # The objects are those of the tree: their paths are mapped to the folder that they were built in.
-    MAKEFLAGS='' make -C "$copy" CURDIR="$root" CC="${CC:-cc}" V=1 "$@" >"$tmp/log" 2>&1 || {
+    # The objects are those of the tree: their paths are mapped to the folder that they were built in. Code that
+    # is compiled again need not be fast.
+    MAKEFLAGS='' make -C "$copy" CURDIR="$root" CC="${CC:-cc}" QUICKLY='-O0 -g0' V=1 "$@" >"$tmp/log" 2>&1 || {
         grep -E 'error|\*\*\*' "$tmp/log" | head -n 5 >>"$errors"
         return 1
     }
