@@ -344,18 +344,23 @@ static inline const char *scan_opcode(const char *at, uint32_t *hash)
     return bad ? NULL : at + (size_t)__builtin_ctzll(stops) / 8;
 }
 
-/* The same by the character, and with '$' in the first word and "::" between the others, which are rare. */
+/* The same by the character, with '$' in the first word, and with "::" between the others and ":4" after "::2", which
+ * are rare. */
 static const char *read_rare_opcode(const char *at)
 {
     bool dotted = false;
     at = skip_name(at);
     while (*at == '.' || (*at == ':' && at[1] == ':' && dotted)) {
-        at += *at == '.' ? 1 : 2;
+        bool colons = *at == ':';
+        at += colons ? 2 : 1;
         dotted = true;
         const char *word = at;
         at = skip_word(at);
         if (at == word)
             return NULL;
+        size_t digits = strspn(word, "0123456789");
+        if (colons && word + digits == at && *at == ':')
+            at += strspn(at + 1, "0123456789") ? 1 + strspn(at + 1, "0123456789") : 0;
     }
     return at;
 }

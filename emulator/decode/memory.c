@@ -292,16 +292,31 @@ bool decode_red(Decoder *d)
     return decode_atomic(d, false);
 }
 
+/* True if the copy tells its mbarrier about the data, which is not emulated. */
+static bool copy_reports(const Inst *inst)
+{
+    static const ModId mods[] = {MOD_MBARRIER_REPORT_VALIDITY_PER_16BYTES_8,
+                                 MOD_MBARRIER_REPORT_VALIDITY_PER_16BYTES_80,
+                                 MOD_MBARRIER_REPORT_VALIDITY_PER_16BYTES_8000,
+                                 MOD_MBARRIER_REPORT_VALIDITY_PER_16BYTES_80000000,
+                                 MOD_MBARRIER_REPORT_VALIDITY_PER_ELEMENT_FF};
+    for (unsigned i = 0; i < COUNT_OF(mods); i++)
+        if (inst_has(inst, mods[i]))
+            return true;
+    return false;
+}
+
 /* cp{.reduce}.async.bulk [to], [from], size {, [mbarrier]} {, multicast} {, policy} {, byte mask} */
 static bool decode_copy_bulk(Decoder *d, bool reduces)
 {
     const Inst *inst = d->inst;
     CopyBulk *copy = copy_new(d);
     bool to_global = inst_has(d->inst, MOD_BULK_GROUP);
-    bool multicasts = inst_has(d->inst, MOD_MULTICAST_CLUSTER), masks = inst_has(d->inst, MOD_CP_MASK);
+    bool multicasts = inst_has(d->inst, MOD_MULTICAST_CLUSTER) || inst_has(d->inst, MOD_MULTICAST_CLUSTER_16B);
+    bool masks = inst_has(d->inst, MOD_CP_MASK);
     copy->signals = inst_has(d->inst, MOD_MBARRIER_COMPLETE_TX_BYTES);
     unsigned next = copy->signals ? 4 : 3, policy = inst_has(d->inst, MOD_L2_CACHE_HINT);
-    if (inst->operand_count != next + multicasts + policy + masks)
+    if (inst->operand_count != next + multicasts + policy + masks || copy_reports(inst))
         return decoder_refuse(d, "%s", inst_spelling(d->arena, inst));
     Space source = to_global || !inst_has(d->inst, MOD_GLOBAL) ? SPACE_SHARED : SPACE_GLOBAL;
     if (!decoder_address(d, &inst->operands[0], to_global ? SPACE_GLOBAL : SPACE_SHARED, &copy->to) ||

@@ -97,15 +97,84 @@ static Type handle_type(const Binder *binder, const Slot *slot, unsigned index)
     }
 }
 
+/* A register alone, as the parts of a composite are: no element, no offset. */
+static bool fit_part(Binder *binder, Operand *operand, Type type)
+{
+    if (operand->kind == OPERAND_REG && !operand->constant)
+        return binder_no_element(binder, operand) && binder_register(binder, operand, type, REF_USE);
+    return binder_refuse(binder, operand->span, "a register of type .%s is expected, not %s", type_name(type),
+                         operand_describe(operand));
+}
+
+bool binder_endpoint(Binder *binder, Operand *operand, const Slot *slot)
+{
+    if (operand->kind != OPERAND_COMPOSITE || operand->item_count != slot->count)
+        return binder_refuse(binder, operand->span, "an endpoint and %s in brackets expected",
+                             slot->count == 2 ? "an offset are" : "two offsets are");
+    for (unsigned i = 0; i < slot->count; i++)
+        if (!fit_part(binder, &operand->items[i], i ? TYPE_U64 : TYPE_U32))
+            return false;
+    return true;
+}
+
+/* A list of sizes, each in 8 bits, which a register of 16 bits may hold, or of the strides' lower 32 bits. */
+static bool fit_override(Binder *binder, Operand *list, unsigned count, bool sizes)
+{
+    if (list->kind != OPERAND_VECTOR || list->item_count != count)
+        return binder_refuse(binder, list->span, "a list of %u %s is expected, not %s", count,
+                             sizes ? "sizes" : "strides", operand_describe(list));
+    for (unsigned i = 0; i < count; i++) {
+        Operand *item = &list->items[i];
+        if (sizes && item->kind == OPERAND_CONSTANT) {
+            if (!binder_constant(binder, item, TYPE_B16))
+                return false;
+            continue;
+        }
+        bool byte = item->kind == OPERAND_REG && type_bits(binder_reg(binder, item)->type) == 8;
+        if (!fit_part(binder, item, !sizes ? TYPE_B32 : byte ? TYPE_B8 : TYPE_B16))
+            return false;
+    }
+    return true;
+}
+
+/* The items between a handle and its coordinates. */
+static unsigned override_count(const Slot *slot)
+{
+    unsigned flags = slot->pattern->flags;
+    if (!(flags & PATTERN_OVERRIDE))
+        return 0;
+    return (flags & PATTERN_FABRIC ? 2 : 1) + (!(flags & PATTERN_SIZES) ? 0 : slot->count == 1 ? 1 : 3);
+}
+
+/* The replacements for parts of a tensor map: the address, which may be an endpoint's, then sizes, then the strides,
+ * whose upper bits are in one register. One dimension has no stride. */
+static bool fit_overrides(Binder *binder, Operand *items, const Slot *slot)
+{
+    unsigned flags = slot->pattern->flags;
+    if (flags & PATTERN_FABRIC && !fit_part(binder, items++, TYPE_U32))
+        return false;
+    if (flags & PATTERN_OVERRIDE && !fit_part(binder, items++, TYPE_U64))
+        return false;
+    if (!(flags & PATTERN_SIZES))
+        return true;
+    return fit_override(binder, &items[0], slot->count, true) &&
+           (slot->count == 1 ||
+            (fit_override(binder, &items[1], slot->count - 1, false) && fit_part(binder, &items[2], TYPE_B16)));
+}
+
 bool binder_composite(Binder *binder, Operand *operand, const Slot *slot)
 {
+    unsigned overrides = override_count(slot);
     unsigned handles = slot->pattern->kind == PATTERN_TEXTURE_SAMPLER ? 2 : 1;
     Type type = slot->pattern->kind == PATTERN_TENSOR ? TYPE_S32 : (Type)slot->type;
-    if (operand->kind != OPERAND_COMPOSITE || operand->item_count != handles + 1)
+    if (operand->kind != OPERAND_COMPOSITE || operand->item_count != handles + overrides + 1)
         return binder_refuse(binder, operand->span, "%s with coordinates in brackets is expected",
-                             handles == 2 ? "a texture and a sampler" : "a handle");
+                             handles == 2 ? "a texture and a sampler"
+                             : overrides  ? "a tensor map, what replaces parts of it,"
+                                          : "a handle");
     for (unsigned i = 0; i < handles; i++)
         if (!binder_handle(binder, &operand->items[i], handle_type(binder, slot, i)))
             return false;
-    return fit_coordinates(binder, &operand->items[handles], slot, type);
+    return fit_overrides(binder, &operand->items[handles], slot) &&
+           fit_coordinates(binder, &operand->items[handles + overrides], slot, type);
 }

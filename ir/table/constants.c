@@ -80,6 +80,10 @@ bool binder_range(Binder *binder, const Operand *operand, const Pattern *pattern
         buf_free(&list);
         return false;
     }
+    case RANGE_ONES:
+        if (constant->bits != UINT32_MAX)
+            return binder_refuse(binder, operand->span, "the value must be 0xffffffff");
+        return true;
     case RANGE_POWER_OF_TWO:
         if (!constant->bits || constant->bits & (constant->bits - 1))
             return binder_refuse(binder, operand->span, "the value must be a power of two");

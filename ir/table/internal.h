@@ -8,7 +8,7 @@
 
 /* The newest .version of which the table has all instructions, times 10. In a module of a newer version, an instruction
  * that the table rejects becomes opaque instead of an error. */
-enum { COVERED_VERSION = 92 };
+enum { COVERED_VERSION = 95 };
 
 /* One choice of a group of modifiers: a run of mod_pool. 'version' and the targets are 0 if the row's own
  * are enough. */
@@ -50,7 +50,8 @@ typedef enum PatternKind {
     PATTERN_INT,             /* i */
     PATTERN_ADDRESS,         /* m, mu */
     PATTERN_HANDLE,          /* mtex, msmp, msurf */
-    PATTERN_TENSOR,          /* tm */
+    PATTERN_TENSOR,          /* tm, tma, tms, tme, tmes */
+    PATTERN_ENDPOINT,        /* e */
     PATTERN_TEXTURE,         /* tx */
     PATTERN_TEXTURE_SAMPLER, /* ts */
     PATTERN_SURFACE,         /* su */
@@ -79,7 +80,10 @@ enum PatternFlag {
     PATTERN_NEAR = 1 << 10,     /* points to shared memory: 32-bit address registers are enough */
     PATTERN_SELECTED = 1 << 11, /* the selector is mandatory */
     PATTERN_TENSOR_MEMORY = 1 << 12,
-    PATTERN_PAIR_SINK = 1 << 13 /* "_" may follow the "|" */
+    PATTERN_PAIR_SINK = 1 << 13, /* "_" may follow the "|" */
+    PATTERN_OVERRIDE = 1 << 14,  /* another base address follows the tensor map */
+    PATTERN_SIZES = 1 << 15,     /* and other sizes and strides */
+    PATTERN_FABRIC = 1 << 16     /* the address is an endpoint's and an offset */
 };
 
 typedef enum CountFunction {
@@ -96,6 +100,7 @@ typedef enum RangeKind {
     RANGE_INTERVAL,
     RANGE_VALUES,
     RANGE_POWER_OF_TWO,
+    RANGE_ONES, /* 0xffffffff */
     RANGE_FRACTION,
     RANGE_F32_BITS, /* no integer */
 } RangeKind;
@@ -103,7 +108,7 @@ typedef enum RangeKind {
 typedef struct Pattern {
     const char *name;
     uint8_t kind; /* PatternKind */
-    uint16_t flags;
+    uint32_t flags;
     int8_t type_element; /* -1: 'type' */
     uint8_t type_part;
     uint8_t type;
@@ -290,6 +295,8 @@ static inline const Reg *binder_reg(const Binder *binder, const Operand *operand
 bool binder_handle(Binder *binder, Operand *operand, Type type);
 /* Fits handles with coordinates. */
 bool binder_composite(Binder *binder, Operand *operand, const Slot *slot);
+/* Fits an endpoint of the fabric with its offsets. */
+bool binder_endpoint(Binder *binder, Operand *operand, const Slot *slot);
 bool binder_video(Binder *binder, Operand *operand, const Slot *slot);
 /* The first function in the initializer of a jump table that an indirect call may name as its targets, or NULL. */
 const Function *variable_first_function(const Variable *variable);

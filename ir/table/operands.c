@@ -214,6 +214,7 @@ static bool fit_main(Binder *binder, Operand *operand, const Slot *slot)
     case PATTERN_TEXTURE:
     case PATTERN_TEXTURE_SAMPLER:
     case PATTERN_SURFACE: return binder_composite(binder, operand, slot);
+    case PATTERN_ENDPOINT: return binder_endpoint(binder, operand, slot);
     case PATTERN_VIDEO_DST:
     case PATTERN_VIDEO_SRC: return binder_video(binder, operand, slot);
     case PATTERN_VARIABLE: return binder_variable(binder, operand);

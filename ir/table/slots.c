@@ -62,7 +62,7 @@ static unsigned pattern_count(const Pattern *pattern, ModId mod, const Geometry 
     case COUNT_DIMENSIONS: count = padded(geometry->dimensions); break;
     case COUNT_IM2COL_OFFSETS: count = digits_in(mod_name(mod)) - 2; break;
     }
-    return count * pattern->count_times / pattern->count_over;
+    return (count * pattern->count_times + pattern->count_over - 1) / pattern->count_over;
 }
 
 static Type doubled(Type type)

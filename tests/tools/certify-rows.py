@@ -146,6 +146,9 @@ class Spelling:
         self.used[prefix] = self.used.get(prefix, 0) + 1
         return f"{prefix}{self.used[prefix]}"
 
+    def list_of(self, type_name, count):
+        return "{" + ", ".join(self.register(type_name) for _ in range(count)) + "}"
+
     def type_of(self, text):
         """<T>, <T/2> or .f32."""
         found = re.match(r"<(\w+)(?:/(\d))?>", text)
@@ -155,6 +158,8 @@ class Spelling:
         return words[int(found[2]) - 1 if found[2] else 0]
 
     def count_of(self, text):
+        if found := re.match(r"off3<(\w+)>$", text):
+            return int(self.slots[found[1]][1]) - 2
         found = re.match(r"(\w?)<(\w+)(?:/(\d))?>([*/]\d+)?$|(\d+)$", text)
         if not found:
             raise ValueError(text)
@@ -164,7 +169,7 @@ class Spelling:
         word = words[int(found[3]) - 1 if found[3] else 0]
         count = int(re.sub(r"\D", "", word))
         if found[4]:
-            count = count * int(found[4][1:]) if found[4][0] == "*" else max(1, count // int(found[4][1:]))
+            count = count * int(found[4][1:]) if found[4][0] == "*" else -(-count // int(found[4][1:]))
         return count
 
     def operand(self, kind):
@@ -175,11 +180,19 @@ class Spelling:
             return "{" + ", ".join(self.register(self.type_of(type_name)) for _ in range(self.count_of(count))) + "}"
         if kind in ("m.tm",):
             return "[" + self.register("b32") + "]"
-        if found := re.match(r"tm\((.*)\)$", kind):
-            coordinates = ", ".join(self.register("b32") for _ in range(self.count_of(found[1])))
-            return "[" + self.register("b64") + ", {" + coordinates + "}]"
+        if found := re.match(r"tm(a|s|e|es|)\((.*)\)$", kind):
+            count = self.count_of(found[2])
+            parts = [self.register("b64")] + ([self.register("b32")] if "e" in found[1] else []) + \
+                ([self.register("b64")] if found[1] else []) + ([self.list_of("b8", count)] if "s" in found[1] else [])
+            if "s" in found[1] and count > 1:
+                parts += [self.list_of("b32", count - 1), self.register("b16")]
+            return "[" + ", ".join(parts + [self.list_of("b32", count)]) + "]"
+        if found := re.match(r"e\((\d)\)$", kind):
+            return "[" + ", ".join([self.register("b32")] + [self.register("b64") for _ in range(int(found[1]) - 1)]) + "]"
         if re.match(r"mu?(\.|$)", kind):
             return "[" + self.register("b64") + "]"
+        if kind == "i(ones)":
+            return "0xffffffff"
         if found := re.match(r"i(?:\((.*)\))?$", kind):
             return re.match(r"-?\d+", found[1] or "0")[0] if found[1] != "pow2" else "1"
         if kind == "_":
@@ -253,15 +266,60 @@ def has_target(needs, target):
     return False
 
 
+def split_need(need):
+    """The version and the targets of "[8.6/sm_100a]", "[8.6]" or "[sm_100a]"."""
+    version, _, targets = need.partition("/") if need[:1].isdigit() else ("", "", need)
+    return version, targets.split(",") if targets else []
+
+
+def later(one, other):
+    return VERSIONS[max(VERSIONS.index(one), VERSIONS.index(other))]
+
+
+def is_plain(row, choice):
+    """True if the row's version and targets are enough for the choice."""
+    for _, need in choice:
+        version, targets = split_need(need)
+        if (version and later(version, row.version) != row.version) or \
+                (targets and not all(has_target(targets, t) for t in row.targets)):
+            return False
+    return True
+
+
+def certify_needs(row, ptxas, choices, targets):
+    """Problems of choices with needs of their own: each is accepted with them, and not by the version before."""
+    problems = []
+    for choice in choices:
+        version, mine = row.version, [t for t in targets if has_target(row.targets, t)]
+        for _, need in choice:
+            least, only = split_need(need)
+            version = later(version, least) if least else version
+            mine = [t for t in mine if has_target(only, t)] if only else mine
+        line = Spelling(row, choice).text()
+        used = next(((v, t) for v in VERSIONS[VERSIONS.index(version):] for t in mine if not assemble(ptxas, v, t, [])), None)
+        if used is None:
+            continue
+        if why := assemble(ptxas, *used, [line]):
+            problems.append(f"{line} {used}: {why}")
+        before = VERSIONS[VERSIONS.index(version) - 1]
+        if used[0] == version != row.version and not assemble(ptxas, before, used[1], []) and \
+                not assemble(ptxas, before, used[1], [line]):
+            problems.append(f"{line} [{before}]: accepted")
+    return problems
+
+
 def certify(row, ptxas, version, most, targets):
-    plain = [c for c in choices_of(row, most) if not any(need for _, need in c)]
-    needing = [c for c in choices_of(row, most) if any(need for _, need in c)]
+    plain = [c for c in choices_of(row, most) if is_plain(row, c)]
+    needing = [c for c in choices_of(row, most) if not is_plain(row, c)]
     mine = [t for t in targets if has_target(row.targets, t)]
     pairs = ((v, t) for v in VERSIONS[VERSIONS.index(row.version):] for t in mine if not assemble(ptxas, v, t, []))
     used, first = next(pairs, (None, None))
     if first is None:
         return f"this ptxas has no target of {','.join(row.targets)}"
-    problems = []
+    seen = {}
+    for choice in needing:
+        seen.setdefault(tuple(sorted({need for _, need in choice if need})), []).append(choice)
+    problems = certify_needs(row, ptxas, [c for few in seen.values() for c in few[:6]], targets)
     lines = [Spelling(row, c).text() for c in plain]
     for start in range(0, len(lines), 100):
         chunk = lines[start: start + 100]
@@ -290,7 +348,7 @@ def print_entry(row):
     """An entry with each alternative of the row once, and its declarations."""
     shown, lines = set(), []
     for choice in choices_of(row, 3000):
-        if any(need for _, need in choice):
+        if not is_plain(row, choice):
             continue
         new = {(i, c) for i, c in enumerate(choice)} - shown
         if new:

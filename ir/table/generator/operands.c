@@ -162,13 +162,16 @@ static void parse_values(Operand *operand, long first)
     operand->range = format_text(", .range = RANGE_VALUES, .value_count = %zu, .values = {%s}", count, values);
 }
 
-/* The values that an immediate may have: "(0..15)", "(1|-1)", "(24..256%8)", "(pow2)", "(fraction)", "(0f)". */
+/* The values that an immediate may have: "(0..15)", "(1|-1)", "(24..256%8)", "(pow2)", "(ones)", "(fraction)",
+ * "(0f)". */
 static void parse_range(Operand *operand)
 {
     if (!take(operand, "("))
         return;
     if (take(operand, "pow2")) {
         operand->range = ", .range = RANGE_POWER_OF_TWO";
+    } else if (take(operand, "ones")) {
+        operand->range = ", .range = RANGE_ONES";
     } else if (take(operand, "fraction")) {
         operand->range = ", .range = RANGE_FRACTION";
     } else if (take(operand, "0f")) {
@@ -208,11 +211,23 @@ static bool parse_word(Operand *operand)
     return false;
 }
 
-/* tm(N), tx(N;T), ts(N;T), su(N); tx1(T), ts1(T) and su1() have one coordinate without braces. */
+/* tm(N), with "a" (another address), "s" (and sizes), "e" (an endpoint), "es"; e(N), tx(N;T), ts(N;T), su(N); tx1(T),
+ * ts1(T) and su1() have one coordinate without braces. */
 static bool parse_coordinates(Operand *operand)
 {
-    if (take(operand, "tm(")) {
+    if (take(operand, "tm")) {
         operand->kind = "TENSOR";
+        bool endpoint = take(operand, "e"), sizes = take(operand, "s");
+        if (endpoint)
+            add_flag(operand, "FABRIC");
+        if (sizes)
+            add_flag(operand, "SIZES");
+        if (take(operand, "a") || endpoint || sizes)
+            add_flag(operand, "OVERRIDE");
+        expect(operand, "(");
+        parse_count(operand);
+    } else if (take(operand, "e(")) {
+        operand->kind = "ENDPOINT";
         parse_count(operand);
     } else {
         operand->kind = take(operand, "tx")   ? "TEXTURE"
