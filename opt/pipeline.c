@@ -123,9 +123,10 @@ static void let_edges_join(PassContext *context, const KernelRequest *request, K
     result->edges_result = context->edges;
 }
 
-static void make_vectors(PassContext *context, KernelResult *result)
+/* 'is_alone': nothing follows that could make them pay. */
+static void make_vectors(PassContext *context, KernelResult *result, bool is_alone)
 {
-    const bool done = memory_vectors(context, &result->vectors_are_slower);
+    const bool done = memory_vectors(context, is_alone ? &result->vectors_are_slower : NULL);
     result->vectors = done ? OUTCOME_DONE : OUTCOME_UNCHANGED;
     result->vector_list = context->vectors;
 }
@@ -414,13 +415,13 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         reuse(&context, !joins_later(request));
     }
     if (request->vectors && request->vectors_first)
-        make_vectors(&context, result);
+        make_vectors(&context, result, false);
     if (request->staging.wanted)
         stage_loops(&context, request, result);
     if (request->counters)
         count_privately(&context, request, result);
     if (request->vectors && !request->vectors_first)
-        make_vectors(&context, result);
+        make_vectors(&context, result, true);
     if (pass_run(&context, PASS_FIX_DEFECTS))
         pass_run(&context, PASS_CLEANUP);
     result->defects = context.defects;

@@ -72,8 +72,10 @@ bool memory_vectors(PassContext *context, bool *is_slower)
         pass_run(context, PASS_CLEANUP);
     }
     const bool changed = vectors_joined(&context->vectors) > 0;
-    *is_slower = changed && is_slower_than(context, before);
-    if (changed && !*is_slower) {
+    const bool drops = changed && is_slower && is_slower_than(context, before);
+    if (is_slower)
+        *is_slower = drops;
+    if (changed && !drops) {
         body_free(before);
         return true;
     }
