@@ -212,8 +212,8 @@ static void test_rows(void **state)
 {
     (void)state;
     check_rows(LOOP(SUM, 4, TO_N), "ld.global.v4.f32*1 add.f32*9");
-    /* The number of rounds is computed once, before the loop, or in each round one subtraction tells whether all follow;
-     * the second one is in the version that is not aligned. */
+    /* The number of rounds is computed before the loop, or in each round one subtraction tells whether all follow; the
+     * second one is in the version that is not aligned. */
     check_rows(LOOP(SUM, 4, "\tsetp.ne.s32 %p2, %i, %n;\n"), "ld.global.v4.f32*1 sub.s32*1");
     check_rows(LOOP(SUM, 4, "\tsetp.gt.u32 %p2, %n, %i;\n"), "ld.global.v4.f32*1 sub.s32*2");
     check_rows(LOOP(SUM, 4, "\tsetp.ge.s32 %p3, %i, %n;\n\tnot.pred %p2, %p3;\n"), "ld.global.v4.f32*1");
