@@ -1,7 +1,7 @@
 /* The work of the microkernels, counted in the emulator: by machine instructions, if there is an assembler. */
 #include "calibrate/internal.h"
 
-/* What counting takes of a run. */
+/* A run of the program, as far as counting needs one. */
 typedef struct Counting {
     Calibration *calibration;
     Options options;

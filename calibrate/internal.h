@@ -65,7 +65,7 @@ static inline double parameter_value(const Device *device, unsigned i)
     return *(const double *)((const char *)device + calibrate_parameters[i].offset);
 }
 
-/* What the files share. */
+/* The state of a calibration. */
 typedef struct Calibration {
     Arena *arena;
     const CalibrateRequest *request;

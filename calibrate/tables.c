@@ -1,4 +1,4 @@
-/* What a calibration prints: its table, and the machine file. */
+/* The output of a calibration: its table, and the machine file. */
 #include <math.h>
 #include <string.h>
 
