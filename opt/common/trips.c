@@ -232,3 +232,50 @@ RegId trip_count_build(const SumPlace *place, const TripCount *trips, uint32_t l
 {
     return trips->is_ordered ? ordered_build(place, trips, limit, rounds) : unequal_build(place, trips, limit, rounds);
 }
+
+enum { ROUNDS_LIMIT = 1 << 30 };
+
+RegId round_groups_test(const SumPlace *place, const TripCount *trips, unsigned size, RoundGroups *groups)
+{
+    RegId enough = sum_reg(place, TYPE_PRED, "%enough");
+    *groups = (RoundGroups){.body = place->body, .size = size};
+    RegId fits = trip_count_build(place, trips, ROUNDS_LIMIT, &groups->last);
+    sum_put(place, inst_build(place->body, "setp.ge.and.u64", "drir", enough, groups->last, (int64_t)size - 1, fits));
+    return enough;
+}
+
+static RegId group_reg(const RoundGroups *groups, Type type, const char *base)
+{
+    return body_add_reg(groups->body, type, intern(groups->body->module->names, base));
+}
+
+void round_groups_count(RoundGroups *groups, Block *block, const char *base)
+{
+    Body *body = groups->body;
+    RegId count = group_reg(groups, TYPE_B32, "%rounds"), all = group_reg(groups, TYPE_B32, "%rounds");
+    groups->groups = group_reg(groups, TYPE_B32, base);
+    groups->left = group_reg(groups, TYPE_B32, "%left");
+    inst_append(block, inst_build(body, "cvt.u32.u64", "dr", count, groups->last));
+    inst_append(block, inst_build(body, "add.u32", "dri", all, count, (int64_t)1));
+    inst_append(block, inst_build(body, "shr.u32", "dri", groups->groups, all, (int64_t)log_two(groups->size)));
+    inst_append(block, inst_build(body, "and.b32", "dri", groups->left, all, (int64_t)groups->size - 1));
+}
+
+void round_groups_end(const RoundGroups *groups, Block *gate, Block *top, Block *tail, Block *rest, Block *header,
+                      Block *after)
+{
+    Body *body = groups->body;
+    Phi group = {.dst = body_clone_reg(body, groups->groups)};
+    RegId next = body_clone_reg(body, groups->groups);
+    RegId more = group_reg(groups, TYPE_PRED, "%more"), none = group_reg(groups, TYPE_PRED, "%none");
+    VEC_PUSH(body->arena, group.args, ((PhiArg){gate, groups->groups}));
+    VEC_PUSH(body->arena, group.args, ((PhiArg){tail, next}));
+    VEC_PUSH(body->arena, top->phis, group);
+    inst_append(tail, inst_build(body, "add.u32", "dri", next, group.dst, (int64_t)-1));
+    inst_append(tail, inst_build(body, "setp.ne.u32", "dri", more, next, (int64_t)0));
+    inst_append(tail, inst_build_branch(body, top, more, false));
+    tail->fall = rest;
+    inst_append(rest, inst_build(body, "setp.eq.u32", "dri", none, groups->left, (int64_t)0));
+    inst_append(rest, inst_build_branch(body, after, none, false));
+    rest->fall = header;
+}

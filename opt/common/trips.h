@@ -26,6 +26,26 @@ int64_t trip_count_bound(const TripCount *trips, const Affine *affine);
  * predicate that says that this is right, and that the number is below 'limit'. */
 RegId trip_count_build(const SumPlace *place, const TripCount *trips, uint32_t limit, RegId *rounds);
 
+/* A loop whose rounds another one takes 'size' at a time, a power of two; the loop itself does those that are left:
+ *
+ *     gate -> top -> .. tail -> rest -> after
+ *              ^---------'       '----> header */
+typedef struct RoundGroups {
+    Body *body;
+    unsigned size;
+    RegId last;          /* the number of the loop's last round, 64 bits */
+    RegId groups, left;  /* their number, and of rounds after them: 32 bits */
+} RoundGroups;
+
+/* Adds code to the preheader. Gives a predicate: the number of rounds is known, and there is a group. The numbers are
+ * then set by round_groups_count(), at the end of a block, for names derived from 'base'. */
+RegId round_groups_test(const SumPlace *place, const TripCount *trips, unsigned size, RoundGroups *groups);
+void round_groups_count(RoundGroups *groups, Block *block, const char *base);
+/* Ends the tail, which has no terminator, and the rest: back to the top while there are groups, then to the header, or
+ * to 'after' if no round is left. */
+void round_groups_end(const RoundGroups *groups, Block *gate, Block *top, Block *tail, Block *rest, Block *header,
+                      Block *after);
+
 /* The argument of a phi of the header for the preheader. */
 RegId loop_start(const Loop *loop, const Phi *phi);
 /* The sum that the phi grows by each time round: of the one value that all latches give it, less the phi. False if

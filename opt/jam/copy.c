@@ -27,7 +27,6 @@ typedef struct Copier {
     Versions versions;
     Block *test;
     Block *gate, *rest; /* is_counted */
-    RegId rounds, left; /* is_counted: of the new loop, and iterations after it */
     RegId **regs;  /* regs[k][r]: what iteration k has for the loop's register r; k < factor - 1 */
     RegId *known;  /* by RegId: what the current iteration's early values are; REG_NONE: not computed yet */
     RegId *phis;   /* by place in the header: its phi in the current iteration; REG_NONE: not known in advance */
@@ -449,50 +448,19 @@ static int compare_ids(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Computes before the loop how many rounds the new one has, and leads past it if there are none, or more than can be
- * counted. */
+/* The rounds of the new loop are counted before it; it goes as many, and the loop itself does what is left over. */
 static void count_rounds(Copier *copier)
 {
-    enum { MOST_ROUNDS = 1 << 30 };
-    Jam *jam = copier->jam;
-    Body *body = copier->body;
-    const SumPlace place = sum_place_new(body, jam->loop->preheader, jam->analyses);
-    RegId last, enough = sum_reg(&place, TYPE_PRED, "%jam"), count = sum_reg(&place, TYPE_B32, "%rounds");
-    RegId all = sum_reg(&place, TYPE_B32, "%rounds");
-    RegId fits = trip_count_build(&place, &jam->trips, MOST_ROUNDS, &last);
-    copier->rounds = sum_reg(&place, TYPE_B32, "%rounds");
-    copier->left = sum_reg(&place, TYPE_B32, "%left");
-    sum_put(&place, inst_build(body, "setp.ge.and.u64", "drir", enough, last, (int64_t)last_of(copier), fits));
-    inst_append(copier->gate, inst_build(body, "cvt.u32.u64", "dr", count, last));
-    inst_append(copier->gate, inst_build(body, "add.u32", "dri", all, count, (int64_t)1));
-    inst_append(copier->gate, inst_build(body, "shr.u32", "dri", copier->rounds, all,
-                                         (int64_t)__builtin_ctz(jam->factor)));
-    inst_append(copier->gate, inst_build(body, "and.b32", "dri", copier->left, all, (int64_t)last_of(copier)));
-    inst_append(copier->gate, inst_build_branch(body, jam->loop->header, enough, true));
-    copier->gate->fall = copier->test;
-}
-
-/* The new loop goes as many rounds as have been counted; then the loop itself does what is left over. */
-static void end_rounds(Copier *copier)
-{
     const Jam *jam = copier->jam;
-    Body *body = copier->body;
-    Block *latch = versions_block(&copier->versions, jam->latch);
-    Phi round = {.dst = body_clone_reg(body, copier->rounds)};
-    RegId next = body_clone_reg(body, copier->rounds);
-    RegId more = body_add_reg(body, TYPE_PRED, intern(body->module->names, "%more"));
-    RegId none = body_add_reg(body, TYPE_PRED, intern(body->module->names, "%none"));
-    VEC_PUSH(body->arena, round.args, ((PhiArg){copier->gate, copier->rounds}));
-    VEC_PUSH(body->arena, round.args, ((PhiArg){latch, next}));
-    VEC_PUSH(body->arena, copier->test->phis, round);
+    Block *header = jam->loop->header, *latch = versions_block(&copier->versions, jam->latch);
+    const SumPlace place = sum_place_new(copier->body, jam->loop->preheader, jam->analyses);
+    RoundGroups groups;
+    RegId enough = round_groups_test(&place, &jam->trips, jam->factor, &groups);
+    round_groups_count(&groups, copier->gate, "%rounds");
+    inst_append(copier->gate, inst_build_branch(copier->body, header, enough, true));
+    copier->gate->fall = copier->test;
     inst_remove(latch->last);
-    inst_append(latch, inst_build(body, "add.u32", "dri", next, round.dst, (int64_t)-1));
-    inst_append(latch, inst_build(body, "setp.ne.u32", "dri", more, next, (int64_t)0));
-    inst_append(latch, inst_build_branch(body, copier->test, more, false));
-    latch->fall = copier->rest;
-    inst_append(copier->rest, inst_build(body, "setp.eq.u32", "dri", none, copier->left, (int64_t)0));
-    inst_append(copier->rest, inst_build_branch(body, jam->after, none, false));
-    copier->rest->fall = jam->loop->header;
+    round_groups_end(&groups, copier->gate, copier->test, latch, copier->rest, header, jam->after);
 }
 
 Block *jam_copy(Jam *jam)
@@ -519,10 +487,8 @@ Block *jam_copy(Jam *jam)
         copy_block(&copier, blocks[b]);
     block_retarget(versions_block(v, jam->latch), versions_block(v, header), copier.test);
     block_retarget(preheader, header, jam->is_counted ? copier.gate : copier.test);
-    if (jam->is_counted) {
+    if (jam->is_counted)
         count_rounds(&copier);
-        end_rounds(&copier);
-    }
     copier.test->fall = versions_block(v, header);
     if (copier.ready != REG_NONE)
         inst_append(copier.test, inst_build_branch(jam->body, header, copier.ready, true));

@@ -154,7 +154,7 @@ void rewrite_async(Rewrite *w)
         ahead.now[w->fill_buffer] = constant_in(w, w->gate, (int64_t)b * s->bytes);
         RegId more = b ? rewrite_reg(w, TYPE_PRED, "%another") : REG_NONE;
         if (b)
-            inst_append(w->gate, inst_build(w->body, "setp.gt.u32", "dri", more, w->tiles, (int64_t)b));
+            inst_append(w->gate, inst_build(w->body, "setp.gt.u32", "dri", more, w->groups.groups, (int64_t)b));
         ahead_copy(&ahead, w->gate, more);
         inst_append(w->gate, inst_build(w->body, "cp.async.commit_group", ""));
         advance(&ahead, w->gate);

@@ -73,28 +73,13 @@ static void build_strides(Rewrite *w, const SumPlace *place)
     }
 }
 
-/* The numbers of tiles, and of rounds after them. */
-static void build_counts(Rewrite *w, RegId last_round)
-{
-    RegId count = rewrite_reg(w, TYPE_B32, "%rounds"), all = rewrite_reg(w, TYPE_B32, "%rounds");
-    w->tiles = rewrite_reg(w, TYPE_B32, "%tiles");
-    w->left = rewrite_reg(w, TYPE_B32, "%left");
-    inst_append(w->setup, inst_build(w->body, "cvt.u32.u64", "dr", count, last_round));
-    inst_append(w->setup, inst_build(w->body, "add.u32", "dri", all, count, (int64_t)1));
-    inst_append(w->setup, inst_build(w->body, "shr.u32", "dri", w->tiles, all,
-                                     (int64_t)__builtin_ctz(w->s->rounds)));
-    inst_append(w->setup, inst_build(w->body, "and.b32", "dri", w->left, all, (int64_t)w->s->rounds - 1));
-}
-
 void rewrite_test(Rewrite *w)
 {
     Staging *s = w->s;
     Block *preheader = s->loop->preheader;
     RegId together = s->vote ? build_vote(w) : REG_NONE;
     const SumPlace place = sum_place_new(w->body, preheader, s->analyses);
-    RegId last_round, enough = rewrite_reg(w, TYPE_PRED, "%staged"), holds = enough;
-    RegId fits = trip_count_build(&place, &s->trips, ROUNDS_LIMIT, &last_round);
-    sum_put(&place, inst_build(w->body, "setp.ge.and.u64", "drir", enough, last_round, (int64_t)s->rounds - 1, fits));
+    RegId enough = round_groups_test(&place, &s->trips, s->rounds, &w->groups), holds = enough;
     if (together != REG_NONE) {
         holds = rewrite_reg(w, TYPE_PRED, "%staged");
         sum_put(&place, inst_build(w->body, "and.pred", "drr", holds, enough, together));
@@ -107,5 +92,5 @@ void rewrite_test(Rewrite *w)
         inst_remove(preheader->last);
     inst_append(preheader, inst_build_branch(w->body, s->loop->header, holds, true));
     preheader->fall = w->setup;
-    build_counts(w, last_round);
+    round_groups_count(&w->groups, w->setup, "%tiles");
 }

@@ -132,7 +132,7 @@ static void verify_all(Rewrite *w, Slices *once, const FieldPlace *places, const
     RegId count = rewrite_reg(w, TYPE_B32, "%rounds"), next = rewrite_reg(w, TYPE_B32, "%round");
     RegId more = rewrite_reg(w, TYPE_PRED, "%more"), agreed = rewrite_reg(w, TYPE_PRED, "%together");
     RegId result = rewrite_reg(w, TYPE_PRED, "%lines");
-    put(w, w->setup, inst_build(w->body, "mul.lo.u32", "dri", count, w->tiles, (int64_t)s->rounds));
+    put(w, w->setup, inst_build(w->body, "mul.lo.u32", "dri", count, w->groups.groups, (int64_t)s->rounds));
     put(w, w->setup, inst_build(w->body, "setp.eq.u32", "drr", all, w->zero, w->zero));
     for (size_t i = 0; i < s->tiles.count; i++)
         if (s->tiles.data[i].is_fixed && s->tiles.data[i].row)

@@ -71,7 +71,7 @@ RegId tiles_left(const Rewrite *w)
 {
     RegId left = REG_NONE;
     for (size_t p = 0; p < w->top->phis.count; p++)
-        if (phi_argument(&w->top->phis.data[p], w->gate) == w->tiles)
+        if (phi_argument(&w->top->phis.data[p], w->gate) == w->groups.groups)
             left = w->top->phis.data[p].dst;
     require(left != REG_NONE);
     return left;

@@ -128,7 +128,7 @@ static void count_staged(Rewrite *w)
 {
     w->staged = rewrite_reg(w, TYPE_B32, "%rounds");
     w->staged_wide = rewrite_reg(w, TYPE_B64, "%rounds");
-    inst_append(w->rest, inst_build(w->body, "mul.lo.u32", "dri", w->staged, w->tiles, (int64_t)w->s->rounds));
+    inst_append(w->rest, inst_build(w->body, "mul.lo.u32", "dri", w->staged, w->groups.groups, (int64_t)w->s->rounds));
     inst_append(w->rest, inst_build(w->body, "cvt.u64.u32", "dr", w->staged_wide, w->staged));
 }
 
@@ -166,25 +166,6 @@ static void end_body(Rewrite *w)
     inst_remove(latch->last);
     inst_append(latch, inst_build_branch(w->body, header, more, false));
     latch->fall = w->tail;
-}
-
-/* Goes back to the top while there are tiles, then to the rounds that are left. */
-static void end_tiles(Rewrite *w)
-{
-    Arena *arena = w->body->arena;
-    Phi tile = {.dst = rewrite_reg(w, TYPE_B32, "%tiles")};
-    RegId next = rewrite_reg(w, TYPE_B32, "%tiles");
-    RegId more = rewrite_reg(w, TYPE_PRED, "%more"), none = rewrite_reg(w, TYPE_PRED, "%none");
-    VEC_PUSH(arena, tile.args, ((PhiArg){w->gate, w->tiles}));
-    VEC_PUSH(arena, tile.args, ((PhiArg){w->tail, next}));
-    VEC_PUSH(arena, w->top->phis, tile);
-    inst_append(w->tail, inst_build(w->body, "add.u32", "dri", next, tile.dst, (int64_t)-1));
-    inst_append(w->tail, inst_build(w->body, "setp.ne.u32", "dri", more, next, (int64_t)0));
-    inst_append(w->tail, inst_build_branch(w->body, w->top, more, false));
-    w->tail->fall = w->rest;
-    inst_append(w->rest, inst_build(w->body, "setp.eq.u32", "dri", none, w->left, (int64_t)0));
-    inst_append(w->rest, inst_build_branch(w->body, w->s->after, none, false));
-    w->rest->fall = w->s->loop->header;
 }
 
 /* The predicate that a line's address grows with x as its tile assumes, for this thread and with the others so far. */
@@ -323,7 +304,7 @@ void stage_rewrite(Staging *s)
         read_tiles(&w);
     }
     end_body(&w);
-    end_tiles(&w);
+    round_groups_end(&w.groups, w.gate, w.top, w.tail, w.rest, s->loop->header, s->after);
     if (!s->inner)
         test_lines(&w);
     if (s->buffers > 1)

@@ -29,7 +29,7 @@ typedef struct Rewrite {
     RegId number;           /* of this thread in its block */
     Slices *slices;
     RegId read_buffer, fill_buffer; /* async.c: in bytes after the first one; else REG_NONE */
-    RegId tiles, left;      /* the number of tiles, and of rounds after them */
+    RoundGroups groups;     /* the tiles */
     RegId staged, staged_wide; /* of rounds in tiles, in 32 and 64 bits */
     FieldPlace *fields; /* nests: by field */
     RegId inner_last; /* nests: the number of the last round of the loop inside, 64 bits */
