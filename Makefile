@@ -321,7 +321,8 @@ GENERATOR := $(addprefix $(OUT)/tests/generate/,values.o memory.o flow.o togethe
 ptxsmith: $(OUT)/tests/ptxsmith
 attack: $(OUT)/tests/attack
 	BUILD=$(OUT) tests/generate/campaign -t $(or $(TIME),60) $(if $(JOBS),-j $(JOBS)) $(OUT)/attack
-$(OUT)/tests/attack: $(OUT)/tests/generate/forms.o
+$(OUT)/tests/attack: $(OUT)/tests/generate/forms.o $(OUT)/tests/generate/on_gpu.o
+$(OUT)/tests/attack: $(OUT)/tools/gpu-launch.o $(OUT)/tools/gpu-images.o
 $(OUT)/tests/ptxsmith $(OUT)/tests/attack: $(OUT)/tests/%: $(OUT)/tests/generate/%.o $(GENERATOR) $(OUT)/libptxopt.a
 	$(link)
 

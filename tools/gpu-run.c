@@ -12,18 +12,17 @@
  * Exit status: 0 done; 1 a file is wrong, or a launch failed; 2 the usage is wrong; 3 there is no GPU; 5 the results
  * are wrong. */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "corpus/reference.h"
-#include "emulator/emulator.h"
-#include "gpu/gpu.h"
-#include "opt/opt.h"
-#include "runtime/ptxopt-launch.h"
-#include "tools/gpu-images.h"
+#include "tools/gpu-launch.h"
 
 enum { STATUS_DONE = 0, STATUS_INPUT = 1, STATUS_USAGE = 2, STATUS_NO_GPU = 3, STATUS_DIFFERENT = 5 };
 
@@ -31,11 +30,8 @@ typedef void Reference(const RefLaunch *launch, void **args);
 
 /* One PTX file, loaded. */
 typedef struct Form {
+    GpuForm on_gpu;
     const char *path;
-    void *module, *function;
-    Launch *launch; /* by its contract */
-    bool has_contract;
-    int registers, local_bytes;
     const char *problem;    /* it could not be loaded or launched */
     const char *difference; /* from the reference for the input, from the input for an output */
     EmulatorResult *result;
@@ -45,8 +41,9 @@ typedef struct Form {
 
 typedef struct Request {
     const char *launch, *references;
+    const char *lock; /* a file; NULL: none */
     int device;
-    unsigned repeat;
+    unsigned repeat, launches;
     double seconds; /* for the rounds of one launch */
     bool device_info;
 } Request;
@@ -55,123 +52,14 @@ typedef struct Gpu {
     Request request;
     GpuDriver driver;
     Arena *arena;
+    GpuLaunch on_gpu;
     Launch *launch;
     Form *forms;
     unsigned form_count, rounds;
-    /* By argument. */
-    DevicePointer *buffers, *kept; /* kept: contents to restore before a launch; 0: none needed */
-    GpuImage *images;
-    void **contents; /* as the launch file fills them */
+    DevicePointer *kept; /* by argument: contents to restore before a launch; 0: none needed */
     GpuFlush flush;
     const char *reference; /* the reference's results; NULL: there is no reference */
 } Gpu;
-
-static uint64_t argument_bytes(const LaunchArgument *argument)
-{
-    return argument->count * type_bits(argument->type) / 8;
-}
-
-/* True if it has its own memory, where a kernel may store results: a buffer, or an image that does not use another's
- * memory. */
-static bool owns_memory(const LaunchArgument *argument)
-{
-    return argument->kind == ARGUMENT_BUFFER ||
-           (argument->image && argument->kind != ARGUMENT_SAMPLER && !argument->image->of);
-}
-
-/* NULL if 'error' is success, else a message with the action and the error. */
-static const char *failure(const Gpu *gpu, int error, const char *doing)
-{
-    if (error == CUDA_DONE)
-        return NULL;
-    Buf text = {0};
-    buf_printf(&text, "%s: ", doing);
-    gpu_error_print(&gpu->driver, error, &text);
-    const char *message = arena_strndup(gpu->arena, buf_text(&text), text.length);
-    buf_free(&text);
-    return message;
-}
-
-/* The memory of an image that is a plain buffer: its own or that of an earlier one. */
-static DevicePointer image_buffer(const Gpu *gpu, unsigned argument)
-{
-    const char *of = gpu->launch->arguments[argument].image->of;
-    for (unsigned i = 0; of && i < argument; i++)
-        if (gpu->buffers[i] && strcmp(gpu->launch->arguments[i].name, of) == 0)
-            return gpu->buffers[i];
-    return gpu->buffers[argument];
-}
-
-static const char *make_buffer(Gpu *gpu, unsigned i)
-{
-    const LaunchArgument *argument = &gpu->launch->arguments[i];
-    uint64_t bytes = argument_bytes(argument);
-    const char *problem = NULL;
-    if (owns_memory(argument) || argument->kind == ARGUMENT_SYMBOL)
-        gpu->contents[i] = launch_fill(gpu->arena, argument);
-    if (owns_memory(argument) && (!argument->image || image_wants_buffer(gpu->launch, i)))
-        problem = failure(gpu, gpu->driver.memory_alloc(&gpu->buffers[i], bytes ? bytes : 1),
-                          arena_printf(gpu->arena, "allocating '%s', %llu bytes", argument->name,
-                                       (unsigned long long)bytes));
-    if (problem || !argument->image)
-        return problem;
-    int error = image_open(&gpu->driver, gpu->launch, i, gpu->images, image_buffer(gpu, i), &problem);
-    const char *name = argument->name ? argument->name : "an image";
-    return problem ? arena_printf(gpu->arena, "'%s': %s", name, problem)
-                   : failure(gpu, error, arena_printf(gpu->arena, "making '%s'", name));
-}
-
-static const char *make_buffers(Gpu *gpu)
-{
-    unsigned count = gpu->launch->argument_count;
-    gpu->buffers = ARENA_ARRAY(gpu->arena, DevicePointer, count + 1);
-    gpu->kept = ARENA_ARRAY(gpu->arena, DevicePointer, count + 1);
-    gpu->contents = ARENA_ARRAY(gpu->arena, void *, count + 1);
-    gpu->images = ARENA_ARRAY(gpu->arena, GpuImage, count + 1);
-    for (unsigned i = 0; i < count; i++) {
-        const char *problem = make_buffer(gpu, i);
-        if (problem)
-            return problem;
-    }
-    return NULL;
-}
-
-static const char *fill_buffers(const Gpu *gpu)
-{
-    for (unsigned i = 0; i < gpu->launch->argument_count; i++) {
-        const LaunchArgument *argument = &gpu->launch->arguments[i];
-        int error = CUDA_DONE;
-        if (gpu->images[i].is_owner)
-            error = image_write(&gpu->driver, argument, &gpu->images[i], gpu->contents[i]);
-        else if (gpu->buffers[i] && argument->count)
-            error = gpu->driver.copy_in(gpu->buffers[i], gpu->contents[i], argument_bytes(argument));
-        if (error != CUDA_DONE)
-            return failure(gpu, error, arena_printf(gpu->arena, "filling '%s'", argument->name));
-    }
-    return NULL;
-}
-
-/* Each module has its own variables, so they are filled only once. */
-static const char *fill_symbols(const Gpu *gpu, const Form *form)
-{
-    for (unsigned i = 0; i < gpu->launch->argument_count; i++) {
-        const LaunchArgument *argument = &gpu->launch->arguments[i];
-        if (argument->kind != ARGUMENT_SYMBOL)
-            continue;
-        DevicePointer address;
-        size_t size;
-        const char *problem =
-            failure(gpu, gpu->driver.module_global(&address, &size, form->module, argument->name), argument->name);
-        if (!problem && size < argument_bytes(argument))
-            problem = arena_printf(gpu->arena, "'%s' has %zu bytes, and the launch file more", argument->name, size);
-        if (!problem)
-            problem =
-                failure(gpu, gpu->driver.copy_in(address, gpu->contents[i], argument_bytes(argument)), argument->name);
-        if (problem)
-            return problem;
-    }
-    return NULL;
-}
 
 /* Buffers that a kernel both reads and changes are restored before the next launch.  Arrays are left out: in one launch
  * only the thread that wrote to a surface can read the value back. */
@@ -180,17 +68,16 @@ static const char *keep_changed(Gpu *gpu)
     unsigned place = 0;
     for (unsigned i = 0; i < gpu->launch->argument_count; i++) {
         const LaunchArgument *argument = &gpu->launch->arguments[i];
-        if (!owns_memory(argument))
+        if (!gpu_owns_memory(argument))
             continue;
         const EmulatorBuffer *after = &gpu->forms[0].result->buffers[place++];
-        if (!gpu->buffers[i] || argument->fill == FILL_POISON ||
-            memcmp(after->bytes, gpu->contents[i], after->size) == 0)
+        if (!gpu->on_gpu.buffers[i] || argument->fill == FILL_POISON ||
+            memcmp(after->bytes, gpu->on_gpu.contents[i], after->size) == 0)
             continue;
-        const char *problem = failure(gpu, gpu->driver.memory_alloc(&gpu->kept[i], after->size), "allocating a copy");
-        if (!problem)
-            problem = failure(gpu, gpu->driver.copy_in(gpu->kept[i], gpu->contents[i], after->size), "filling a copy");
-        if (problem)
-            return problem;
+        int error = gpu->driver.memory_alloc(&gpu->kept[i], after->size);
+        error = error ? error : gpu->driver.copy_in(gpu->kept[i], gpu->on_gpu.contents[i], after->size);
+        if (error)
+            return gpu_failure(&gpu->on_gpu, error, "making a copy");
     }
     return NULL;
 }
@@ -200,131 +87,9 @@ static int restore(const Gpu *gpu)
     int error = CUDA_DONE;
     for (unsigned i = 0; i < gpu->launch->argument_count && error == CUDA_DONE; i++)
         if (gpu->kept[i])
-            error = gpu->driver.copy_within(gpu->buffers[i], gpu->kept[i], argument_bytes(&gpu->launch->arguments[i]),
-                                            NULL);
+            error = gpu->driver.copy_within(gpu->on_gpu.buffers[i], gpu->kept[i],
+                                            gpu_argument_bytes(&gpu->launch->arguments[i]), NULL);
     return error;
-}
-
-static const char *load(Gpu *gpu, Form *form, const char *path)
-{
-    enum { LOG_BYTES = 4096 };
-    const GpuDriver *driver = &gpu->driver;
-    const char *error;
-    form->path = path;
-    Source *source = source_read(gpu->arena, path, &error);
-    if (!source)
-        return error;
-    char *log = arena_alloc(gpu->arena, LOG_BYTES);
-    log[0] = 0;
-    int options[] = {JIT_ERROR_LOG, JIT_ERROR_LOG_SIZE};
-    void *values[] = {log, (void *)(uintptr_t)LOG_BYTES};
-    const char *problem =
-        failure(gpu, driver->module_load(&form->module, source->text, 2, options, values), "loading it");
-    if (problem) {
-        log[LOG_BYTES - 1] = 0;
-        log[strcspn(log, "\n")] = 0;
-        return log[0] ? arena_printf(gpu->arena, "%s: %s", problem, log) : problem;
-    }
-    problem =
-        failure(gpu, driver->module_function(&form->function, form->module, gpu->launch->kernel), gpu->launch->kernel);
-    if (problem)
-        return problem;
-    driver->function_attribute(&form->registers, FUNCTION_REGISTERS, form->function);
-    driver->function_attribute(&form->local_bytes, FUNCTION_LOCAL_BYTES, form->function);
-    return fill_symbols(gpu, form);
-}
-
-/* The launch that results from applying the module's contract to the original one (docs/formats.md). */
-static const char *adapt(Gpu *gpu, Form *form)
-{
-    DevicePointer address;
-    size_t size;
-    uint32_t words[PTXOPT_CONTRACT_WORDS];
-    const char *name = arena_printf(gpu->arena, "__ptxopt_launch_%s", gpu->launch->kernel);
-    form->launch = launch_changed(gpu->arena, gpu->launch, NULL);
-    if (gpu->driver.module_global(&address, &size, form->module, name) == CUDA_DONE) {
-        char why[256];
-        size_t shared = form->launch->dynamic_shared;
-        if (size != sizeof words || gpu->driver.copy_out(words, address, sizeof words) != CUDA_DONE)
-            return arena_printf(gpu->arena, "%s is not a known launch contract", name);
-        if (!ptxopt_launch_adapt_grid(words, form->launch->grid, form->launch->block, &shared, why, sizeof why))
-            return arena_printf(gpu->arena, "%s: %s", name, why);
-        form->has_contract = true;
-        form->launch->dynamic_shared = shared;
-    }
-    if (form->launch->dynamic_shared > (48 << 10))
-        return failure(gpu,
-                       gpu->driver.function_set(form->function, FUNCTION_MOST_DYNAMIC_SHARED,
-                                                (int)form->launch->dynamic_shared),
-                       "asking for dynamic shared memory");
-    return NULL;
-}
-
-static int launch_form(const Gpu *gpu, const Form *form)
-{
-    const Launch *launch = form->launch;
-    DevicePointer *addresses = calloc(launch->argument_count + 1, sizeof *addresses);
-    void **parameters = calloc(launch->argument_count + 1, sizeof *parameters);
-    if (!addresses || !parameters)
-        out_of_memory();
-    unsigned count = 0;
-    for (unsigned i = 0; i < launch->argument_count; i++) {
-        const LaunchArgument *argument = &launch->arguments[i];
-        if (argument->kind == ARGUMENT_SYMBOL)
-            continue;
-        addresses[i] = argument->image ? gpu->images[i].handle : gpu->buffers[i];
-        for (unsigned k = 0; argument->kind == ARGUMENT_POINTER && k < i; k++)
-            if (gpu->buffers[k] && strcmp(launch->arguments[k].name, argument->name) == 0)
-                addresses[i] = gpu->buffers[k] + argument->offset;
-        parameters[count++] =
-            argument->kind == ARGUMENT_SCALAR ? (void *)(uintptr_t)argument->bytes : (void *)&addresses[i];
-    }
-    const unsigned *grid = launch->grid, *block = launch->block;
-    int error = gpu->driver.launch(form->function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
-                                   (unsigned)launch->dynamic_shared, NULL, parameters, NULL);
-    free(parameters);
-    free(addresses);
-    return error;
-}
-
-static EmulatorResult *buffers_as_filled(Gpu *gpu)
-{
-    EmulatorResult *result = ARENA_NEW(gpu->arena, EmulatorResult);
-    result->buffers = ARENA_ARRAY(gpu->arena, EmulatorBuffer, gpu->launch->argument_count + 1);
-    for (unsigned i = 0; i < gpu->launch->argument_count; i++) {
-        const LaunchArgument *argument = &gpu->launch->arguments[i];
-        if (!owns_memory(argument))
-            continue;
-        EmulatorBuffer *buffer = &result->buffers[result->buffer_count++];
-        *buffer = (EmulatorBuffer){.name = argument->name, .type = argument->type, .count = argument->count,
-                                   .size = argument_bytes(argument), .address = gpu->buffers[i]};
-        buffer->bytes = arena_alloc(gpu->arena, buffer->size + 1);
-        memcpy(buffer->bytes, gpu->contents[i], buffer->size);
-    }
-    return result;
-}
-
-static const char *run_once(Gpu *gpu, Form *form)
-{
-    const char *problem = fill_buffers(gpu);
-    if (!problem)
-        problem = failure(gpu, launch_form(gpu, form), "launching it");
-    if (!problem)
-        problem = failure(gpu, gpu->driver.context_synchronize(), "running it");
-    form->result = buffers_as_filled(gpu);
-    for (unsigned i = 0, place = 0; i < gpu->launch->argument_count && !problem; i++) {
-        const LaunchArgument *argument = &gpu->launch->arguments[i];
-        if (!owns_memory(argument))
-            continue;
-        EmulatorBuffer *buffer = &form->result->buffers[place++];
-        int error = CUDA_DONE;
-        if (gpu->images[i].is_owner)
-            error = image_read(&gpu->driver, argument, &gpu->images[i], buffer->bytes);
-        else if (buffer->size)
-            error = gpu->driver.copy_out(buffer->bytes, gpu->buffers[i], buffer->size);
-        problem = failure(gpu, error, "reading results");
-    }
-    return problem;
 }
 
 /* Runs the plain C reference.  *said describes what was compared; the result is the difference. */
@@ -341,7 +106,7 @@ static const char *reference_difference(Gpu *gpu, const EmulatorResult *result, 
         return NULL;
     *said = "plain C";
     const Launch *launch = gpu->launch;
-    EmulatorResult *expected = buffers_as_filled(gpu);
+    EmulatorResult *expected = gpu_launch_filled(&gpu->on_gpu);
     void **args = ARENA_ARRAY(gpu->arena, void *, launch->argument_count + 1);
     RefLaunch shape;
     memcpy(shape.grid, launch->grid, sizeof shape.grid);
@@ -352,25 +117,41 @@ static const char *reference_difference(Gpu *gpu, const EmulatorResult *result, 
         const char *of = argument->kind == ARGUMENT_POINTER ? argument->name
                          : argument->image                  ? argument->image->of
                                                             : NULL;
-        args[i] = owns_memory(argument)               ? expected->buffers[place++].bytes
-                  : argument->kind == ARGUMENT_SYMBOL ? gpu->contents[i]
+        args[i] = gpu_owns_memory(argument)               ? expected->buffers[place++].bytes
+                  : argument->kind == ARGUMENT_SYMBOL ? gpu->on_gpu.contents[i]
                                                       : (void *)(uintptr_t)argument->bytes;
         for (unsigned k = 0; of && k < i; k++)
-            if (owns_memory(&launch->arguments[k]) && strcmp(launch->arguments[k].name, of) == 0)
+            if (gpu_owns_memory(&launch->arguments[k]) && strcmp(launch->arguments[k].name, of) == 0)
                 args[i] = (char *)args[k] + argument->offset;
     }
     reference(&shape, args);
     return emulator_difference(gpu->arena, launch, expected, result, launch->reference_tolerance);
 }
 
-static bool check(Gpu *gpu)
+/* Runs each form once, then 'launches' times, as programs do that tune (docs/tuning.md). */
+static void run_forms(Gpu *gpu)
 {
-    Form *input = &gpu->forms[0];
-    bool fine = true;
+    enum { QUEUED_MOST = 16 };
     for (unsigned i = 0; i < gpu->form_count; i++) {
         Form *form = &gpu->forms[i];
         if (!form->problem)
-            form->problem = run_once(gpu, form);
+            form->problem = gpu_form_run(&gpu->on_gpu, &form->on_gpu, &form->result);
+        for (unsigned k = 0; k < gpu->request.launches && !form->problem; k++) {
+            int error = gpu_form_queue(&gpu->on_gpu, &form->on_gpu);
+            if (!error && k % QUEUED_MOST == 0)
+                error = gpu->driver.context_synchronize();
+            form->problem = gpu_failure(&gpu->on_gpu, error, "launching it again");
+        }
+    }
+}
+
+/* Compares the results. */
+static bool check(Gpu *gpu)
+{
+    const Form *input = &gpu->forms[0];
+    bool fine = true;
+    for (unsigned i = 0; i < gpu->form_count; i++) {
+        Form *form = &gpu->forms[i];
         if (!form->problem && i == 0)
             form->difference = reference_difference(gpu, form->result, &gpu->reference);
         else if (!form->problem && !input->problem)
@@ -379,6 +160,23 @@ static bool check(Gpu *gpu)
         fine &= !form->problem && !form->difference;
     }
     return fine;
+}
+
+/* Waits until no other process has the GPU, and takes it; a process that ends gives it back. */
+static int take_gpu(const Gpu *gpu)
+{
+    if (!gpu->request.lock)
+        return -1;
+    int file = open(gpu->request.lock, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+    if (file >= 0)
+        flock(file, LOCK_EX);
+    return file;
+}
+
+static void give_gpu(int file)
+{
+    if (file >= 0)
+        close(file);
 }
 
 /* Cold: the L2 cache is full of other data.  Warm: right after a launch of the same form, or, if the kernel changes its
@@ -392,11 +190,11 @@ static int queue_form(const Gpu *gpu, const Form *form)
     int error = restore(gpu);
     error = error ? error : gpu_flush_run(&gpu->driver, &gpu->flush);
     error = error ? error : driver->event_record(form->events[0], NULL);
-    error = error ? error : launch_form(gpu, form);
+    error = error ? error : gpu_form_queue(&gpu->on_gpu, &form->on_gpu);
     error = error ? error : driver->event_record(form->events[1], NULL);
-    error = error ? error : restores ? restore(gpu) : launch_form(gpu, form);
+    error = error ? error : restores ? restore(gpu) : gpu_form_queue(&gpu->on_gpu, &form->on_gpu);
     error = error ? error : driver->event_record(form->events[2], NULL);
-    error = error ? error : launch_form(gpu, form);
+    error = error ? error : gpu_form_queue(&gpu->on_gpu, &form->on_gpu);
     return error ? error : driver->event_record(form->events[3], NULL);
 }
 
@@ -433,20 +231,20 @@ static const char *time_forms(Gpu *gpu)
 {
     const char *problem = keep_changed(gpu);
     if (!problem)
-        problem = failure(gpu, gpu_flush_open(&gpu->driver, &gpu->flush), "preparing to flush the cache");
+        problem = gpu_failure(&gpu->on_gpu, gpu_flush_open(&gpu->driver, &gpu->flush), "preparing to flush the cache");
     for (unsigned i = 0; i < gpu->form_count && !problem; i++) {
         Form *form = &gpu->forms[i];
         form->cold = ARENA_ARRAY(gpu->arena, double, gpu->request.repeat);
         form->warm = ARENA_ARRAY(gpu->arena, double, gpu->request.repeat);
         for (unsigned k = 0; k < COUNT_OF(form->events) && !problem; k++)
-            problem = failure(gpu, gpu->driver.event_create(&form->events[k], 0), "making an event");
+            problem = gpu_failure(&gpu->on_gpu, gpu->driver.event_create(&form->events[k], 0), "making an event");
     }
     if (!problem)
-        problem = failure(gpu, round_run(gpu, 0), "timing"); /* not counted: clocks rise, code is loaded */
+        problem = gpu_failure(&gpu->on_gpu, round_run(gpu, 0), "timing"); /* not counted: clocks rise, code is loaded */
     double begin = now_seconds();
     while (!problem && gpu->rounds < gpu->request.repeat &&
            (gpu->rounds < 3 || now_seconds() - begin < gpu->request.seconds)) {
-        problem = failure(gpu, round_run(gpu, gpu->rounds), "timing");
+        problem = gpu_failure(&gpu->on_gpu, round_run(gpu, gpu->rounds), "timing");
         gpu->rounds += !problem;
     }
     return problem;
@@ -487,13 +285,14 @@ static json_t *form_json(const Gpu *gpu, const Form *form)
     json_object_set_new(value, "file", text_or_null(form->path));
     json_object_set_new(value, "problem", text_or_null(form->problem));
     json_object_set_new(value, "difference", text_or_null(form->difference));
-    if (form->launch) {
-        const unsigned *grid = form->launch->grid, *block = form->launch->block;
-        json_object_set_new(value, "by_contract", json_boolean(form->has_contract));
+    const Launch *launch = form->on_gpu.launch;
+    if (launch) {
+        const unsigned *grid = launch->grid, *block = launch->block;
+        json_object_set_new(value, "by_contract", json_boolean(form->on_gpu.has_contract));
         json_object_set_new(value, "grid", json_pack("[i,i,i]", (int)grid[0], (int)grid[1], (int)grid[2]));
         json_object_set_new(value, "block", json_pack("[i,i,i]", (int)block[0], (int)block[1], (int)block[2]));
-        json_object_set_new(value, "registers", json_integer(form->registers));
-        json_object_set_new(value, "local_bytes", json_integer(form->local_bytes));
+        json_object_set_new(value, "registers", json_integer(form->on_gpu.registers));
+        json_object_set_new(value, "local_bytes", json_integer(form->on_gpu.local_bytes));
     }
     json_object_set_new(value, "cold_us", times_json(form->cold, form->problem ? 0 : gpu->rounds));
     json_object_set_new(value, "warm_us", times_json(form->warm, form->problem ? 0 : gpu->rounds));
@@ -540,8 +339,8 @@ static int usage(const char *message)
 {
     fprintf(stderr,
             "gpu-run: %s\n"
-            "usage: gpu-run [--device N] [--references FILE.so] [--repeat N] [--seconds S] LAUNCH.json INPUT.ptx\n"
-            "               [OUTPUT.ptx...]\n"
+            "usage: gpu-run [--device N] [--references FILE.so] [--repeat N] [--seconds S] [--launches N]\n"
+            "               [--lock FILE] LAUNCH.json INPUT.ptx [OUTPUT.ptx...]\n"
             "       gpu-run [--device N] --device-info\n",
             message);
     return STATUS_USAGE;
@@ -557,11 +356,13 @@ static bool read_whole(const char *text, long least, long most, long *number)
 /* NULL, or what is wrong with the command line. */
 static const char *read_options(int argc, char **argv, Request *request)
 {
-    enum { DEVICE = 256, REFERENCES, REPEAT, SECONDS, INFO };
+    enum { DEVICE = 256, REFERENCES, REPEAT, SECONDS, LAUNCHES, LOCK, INFO };
     static const struct option options[] = {{"device", required_argument, NULL, DEVICE},
                                             {"references", required_argument, NULL, REFERENCES},
                                             {"repeat", required_argument, NULL, REPEAT},
                                             {"seconds", required_argument, NULL, SECONDS},
+                                            {"launches", required_argument, NULL, LAUNCHES},
+                                            {"lock", required_argument, NULL, LOCK},
                                             {"device-info", no_argument, NULL, INFO},
                                             {NULL, 0, NULL, 0}};
     long number = 0;
@@ -583,7 +384,13 @@ static const char *read_options(int argc, char **argv, Request *request)
                 return "--seconds: a whole number";
             request->seconds = (double)number;
             break;
+        case LAUNCHES:
+            if (!read_whole(optarg, 0, 1000000, &number))
+                return "--launches: a whole number";
+            request->launches = (unsigned)number;
+            break;
         case REFERENCES: request->references = optarg; break;
+        case LOCK: request->lock = optarg; break;
         case INFO: request->device_info = true; break;
         default: return "unknown option, or one without its value";
         }
@@ -602,18 +409,22 @@ static void clean_up(Gpu *gpu)
         for (unsigned k = 0; k < COUNT_OF(form->events); k++)
             if (form->events[k])
                 driver->event_destroy(form->events[k]);
-        if (form->module)
-            driver->module_unload(form->module);
+        gpu_form_close(&gpu->on_gpu, &form->on_gpu);
     }
-    for (unsigned i = 0; gpu->images && i < gpu->launch->argument_count; i++) {
-        if (gpu->launch->arguments[i].image)
-            image_close(driver, &gpu->launch->arguments[i], &gpu->images[i]);
-        if (gpu->buffers[i])
-            driver->memory_free(gpu->buffers[i]);
+    for (unsigned i = 0; gpu->kept && i < gpu->launch->argument_count; i++)
         if (gpu->kept[i])
             driver->memory_free(gpu->kept[i]);
-    }
+    if (gpu->launch)
+        gpu_launch_close(&gpu->on_gpu);
     gpu_flush_close(driver, &gpu->flush);
+}
+
+static const char *load(const Gpu *gpu, Form *form, const char *path)
+{
+    const char *error;
+    form->path = path;
+    const Source *source = source_read(gpu->arena, path, &error);
+    return source ? gpu_form_load(&gpu->on_gpu, source->text, &form->on_gpu) : error;
 }
 
 static int run(Gpu *gpu, char **files, unsigned count)
@@ -636,18 +447,26 @@ static int run(Gpu *gpu, char **files, unsigned count)
         print_json(device_json(&gpu->driver));
         return STATUS_DONE;
     }
-    const char *problem = make_buffers(gpu);
+    gpu->on_gpu = (GpuLaunch){.driver = &gpu->driver, .arena = gpu->arena, .launch = gpu->launch};
+    gpu->kept = ARENA_ARRAY(gpu->arena, DevicePointer, gpu->launch->argument_count + 1);
+    const char *problem = gpu_launch_open(&gpu->on_gpu);
     gpu->forms = ARENA_ARRAY(gpu->arena, Form, count);
     gpu->form_count = count;
     for (unsigned i = 0; i < count && !problem; i++) {
-        Form *form = &gpu->forms[i];
-        form->problem = load(gpu, form, files[i]);
-        if (!form->problem)
-            form->problem = adapt(gpu, form);
+        gpu->forms[i].problem = load(gpu, &gpu->forms[i], files[i]);
     }
-    bool fine = !problem && check(gpu);
-    if (!problem && !gpu->forms[0].problem)
+    bool fine = false;
+    if (!problem) {
+        int taken = take_gpu(gpu);
+        run_forms(gpu);
+        give_gpu(taken);
+        fine = check(gpu);
+    }
+    if (!problem && !gpu->forms[0].problem) {
+        int taken = take_gpu(gpu);
         problem = time_forms(gpu);
+        give_gpu(taken);
+    }
     if (problem) {
         fprintf(stderr, "gpu-run: %s: %s\n", gpu->request.launch, problem);
         return STATUS_INPUT;

@@ -1,10 +1,13 @@
-/* attack [-a] [-v] [-f FORMS] [-n STATEMENTS] [-s PART=SHARE,...] [-l SECONDS] [-t FOLDER] SEED,COUNT
+/* attack [-a] [-g] [-v] [-f FORMS] [-n STATEMENTS] [-s PART=SHARE,...] [-l SECONDS] [-t FOLDER] SEED,COUNT
  * attack ... FILE.ptx LAUNCH.json ...
  *
  * Changes random programs (generate.h), or those of files, in random ways (forms.h), as the program ptxopt does, and
  * compares each result with the original in the emulator. Wrong are a difference, a fault, a crash, an output
  * that does not parse, a bug that ptxopt reports of itself, a run without an end, or two runs with different outputs;
  * with -a, also what ptxas rejects. One in four outputs whose launch has not changed is changed again.
+ *
+ * With -g, a GPU runs each program, whose results must be the emulator's, and its forms instead of the emulator.
+ * In random programs, instructions that ptxas may round otherwise are replaced before (on_gpu.h).
  *
  * Prints a line for each wrong form and keeps the program, its launch and the options in FOLDER/SEED.FORM/; at the end
  * the numbers of programs and forms. Exit status 1 if anything was wrong.
@@ -13,6 +16,7 @@
  * process, which is replaced when it dies. */
 #include "forms.h"
 #include "generate.h"
+#include "on_gpu.h"
 
 #include "emulator/emulator.h"
 #include "library/ptxopt.h"
@@ -29,7 +33,7 @@
 #include <unistd.h>
 
 typedef struct Settings {
-    bool assembler, verbose;
+    bool assembler, gpu, verbose;
     unsigned forms, seconds;
     GenerateKnobs knobs;
     const char *folder;
@@ -53,6 +57,7 @@ typedef struct Attack {
     Buf ptx, launch;
     Random random;
     FormLaunch of;
+    OnGpu *gpu; /* NULL: forms run in the emulator */
 } Attack;
 
 /* Limits the processor time of what follows, after which the process dies; 0: no limit. */
@@ -87,6 +92,8 @@ static bool make_program(Arena *arena, const Settings *settings, uint64_t seed, 
         return read_text(arena, settings->files[2 * seed], ptx) &&
                read_text(arena, settings->files[2 * seed + 1], launch);
     generate_program(seed, &settings->knobs, ptx, launch);
+    if (settings->gpu)
+        on_gpu_make_exact(ptx);
     return true;
 }
 
@@ -140,7 +147,7 @@ static ptxopt_result *run_form(const Attack *attack, const char *text, size_t le
 {
     ptxopt_options *options = ptxopt_options_new();
     ptxopt_module *module = ptxopt_module_from_text("k.ptx", text, length);
-    ptxopt_status status = ptxopt_options_set(options, "verify", attack->launch_path);
+    ptxopt_status status = attack->gpu ? PTXOPT_DONE : ptxopt_options_set(options, "verify", attack->launch_path);
     for (unsigned i = 0; i < form->count && status == PTXOPT_DONE; i++)
         status = ptxopt_options_set(options, form->options[i].name, form->options[i].value);
     if (status == PTXOPT_DONE && !form->assembles)
@@ -156,6 +163,17 @@ static ptxopt_result *run_form(const Attack *attack, const char *text, size_t le
     return result;
 }
 
+/* Runs an output on the GPU; true if it is right. */
+static bool right_on_gpu(const Attack *attack, const ptxopt_result *result)
+{
+    const char *text = ptxopt_result_ptx(result, NULL);
+    const char *problem = text ? on_gpu_run_form(attack->gpu, text) : NULL;
+    bool does_not_fit = problem && strncmp(problem, "__ptxopt_launch_", 16) == 0;
+    if (problem && !does_not_fit)
+        wrong(attack, arena_printf(attack->arena, "on the GPU: %s", problem));
+    return !problem;
+}
+
 /* Counts the form's result; true if there is an output and the launch is the original's. */
 static bool count_result(const Attack *attack, const ptxopt_result *result, const Buf *error)
 {
@@ -165,6 +183,8 @@ static bool count_result(const Attack *attack, const ptxopt_result *result, cons
     case PTXOPT_DONE:
     case PTXOPT_REFUSED:
         ptxopt_result_kernel(result, 0, &kernel, sizeof kernel);
+        if (attack->gpu && !kernel.refusal && !right_on_gpu(attack, result))
+            return false;
         *(kernel.refusal ? &progress->refused : &progress->done) += 1;
         say(attack, kernel.refusal ? "refused" : "equal", kernel.refusal ? kernel.refusal : "");
         return !kernel.coarsened;
@@ -216,8 +236,9 @@ static void attack_text(Attack *attack, const char *text, size_t length, unsigne
     buf_free(&error);
 }
 
-/* The original's fault under these checks, in words; NULL: there is none. */
-static const char *original_fault(const Attack *attack, const Module *module, const Launch *launch, bool all_checks)
+/* The original's results under these checks. */
+static const EmulatorResult *run_original(const Attack *attack, const Module *module, const Launch *launch,
+                                          bool all_checks)
 {
     const EmulatorOptions options = {.check_unwritten = all_checks,
                                      .check_registers = all_checks,
@@ -226,7 +247,7 @@ static const char *original_fault(const Attack *attack, const Module *module, co
     limit_time(attack->settings->seconds);
     const EmulatorResult *result = emulator_run(attack->arena, module, launch, &options);
     limit_time(0);
-    return result->fault.kind == FAULT_NONE ? NULL : fault_text(attack->arena, module, &result->fault);
+    return result;
 }
 
 /* A random program must run without faults: else the generator is wrong. Compilers copy the gaps of structures, which
@@ -238,25 +259,33 @@ static bool check_original(Attack *attack)
     const char *error = NULL, *what = NULL;
     Launch *launch = launch_read(attack->arena, attack->launch_path, &error);
     Module *module = parse_text(attack->ptx_path, buf_text(&attack->ptx), attack->ptx.length);
+    const EmulatorResult *result = NULL;
     if (!launch || !module) {
         what = error ? error : "it does not parse";
     } else {
         memcpy(attack->of.grid, launch->grid, sizeof launch->grid);
         memcpy(attack->of.block, launch->block, sizeof launch->block);
-        what = original_fault(attack, module, launch, is_random);
+        result = run_original(attack, module, launch, is_random);
+        if (result->fault.kind != FAULT_NONE)
+            what = fault_text(attack->arena, module, &result->fault);
     }
     if (what && is_random)
         wrong(attack, arena_printf(attack->arena, "the original fails: %s", what));
     else if (what)
         say(attack, "left out", what);
+    if (!what && attack->gpu) {
+        what = on_gpu_run_original(attack->gpu, attack->arena, launch, buf_text(&attack->ptx), result);
+        if (what)
+            wrong(attack, arena_printf(attack->arena, "the original on the GPU: %s", what));
+    }
     if (module)
         arena_free(module->arena);
     return !what;
 }
 
-static void attack_seed(const Settings *settings, Progress *progress)
+static void attack_seed(const Settings *settings, Progress *progress, OnGpu *gpu)
 {
-    Attack attack = {.settings = settings, .progress = progress, .arena = arena_new()};
+    Attack attack = {.settings = settings, .progress = progress, .arena = arena_new(), .gpu = gpu};
     snprintf(progress->words, sizeof progress->words, "as it is");
     attack.ptx_path = arena_printf(attack.arena, "%s/attack.%d.ptx", settings->folder, (int)getpid());
     attack.launch_path = arena_printf(attack.arena, "%s/attack.%d.launch.json", settings->folder, (int)getpid());
@@ -277,6 +306,8 @@ static void attack_seed(const Settings *settings, Progress *progress)
         attack.random = (Random){progress->seed * UINT64_C(0x9e3779b97f4a7c15) + progress->form};
         attack_text(&attack, buf_text(&attack.ptx), attack.ptx.length, 0);
     }
+    if (gpu)
+        on_gpu_end(gpu);
     unlink(attack.launch_path);
     buf_free(&attack.ptx);
     buf_free(&attack.launch);
@@ -289,8 +320,11 @@ static bool run_child(const Settings *settings, Progress *progress, uint64_t end
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
+        static OnGpu gpu;
+        if (settings->gpu && !on_gpu_open(&gpu))
+            _exit(2);
         for (; progress->seed < end; progress->seed++, progress->form = 0)
-            attack_seed(settings, progress);
+            attack_seed(settings, progress, settings->gpu ? &gpu : NULL);
         fflush(stdout);
         _exit(0);
     }
@@ -317,7 +351,8 @@ static bool run_child(const Settings *settings, Progress *progress, uint64_t end
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: attack [-a] [-v] [-f FORMS] [-n STATEMENTS] [-s PART=SHARE,...] [-l SECONDS] [-t FOLDER] "
+    fprintf(stderr, "usage: attack [-a] [-g] [-v] [-f FORMS] [-n STATEMENTS] [-s PART=SHARE,...] [-l SECONDS] "
+                    "[-t FOLDER] "
                     "SEED,COUNT | FILE.ptx LAUNCH.json ...\n");
     return 2;
 }
@@ -325,9 +360,10 @@ static int usage(void)
 int main(int count, char **words)
 {
     Settings settings = {.forms = 6, .seconds = 30, .folder = "/tmp"};
-    for (int option; (option = getopt(count, words, "avf:n:s:l:t:")) != -1;) {
+    for (int option; (option = getopt(count, words, "agvf:n:s:l:t:")) != -1;) {
         switch (option) {
         case 'a': settings.assembler = true; break;
+        case 'g': settings.gpu = true; break;
         case 'v': settings.verbose = true; break;
         case 'f': settings.forms = (unsigned)strtoul(optarg, NULL, 10); break;
         case 'n': settings.knobs.size = (unsigned)strtoul(optarg, NULL, 10); break;
