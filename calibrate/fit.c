@@ -28,7 +28,8 @@ typedef struct Point {
 /* Microseconds. */
 static double kernel_predict(const Calibration *calibration, const CalibrateKernel *kernel, const Device *device)
 {
-    const Time time = time_predict(kernel->profile, calibration->sm, device, kernel->registers, kernel->shared);
+    const SmUse use = {.registers = kernel->registers, .shared = kernel->shared};
+    const Time time = time_predict(kernel->profile, calibration->sm, device, &use);
     if (!time.known)
         bug("microkernel %s does not fit on an SM of %s", kernel->micro->name, calibration->arch);
     return time.microseconds;

@@ -123,7 +123,7 @@ typedef struct Profile {
      * global accesses. */
     double warp_instructions, thread_instructions;
     double pipe[PIPE_COUNT];
-    double shared_accesses, bank_conflicts;
+    double shared_accesses, shared_wavefronts, bank_conflicts;
     double branches, divergent_branches; /* conditional ones of warps; 0 in estimates */
     double loads, load_sectors, load_wavefronts, block_load_sectors, load_footprint;
     double shared_reuse, own_reuse[REUSE_DISTANCES]; /* as in EmulatorCounters */
@@ -224,9 +224,16 @@ typedef struct Time {
     double dram_sectors;
 } Time;
 
-/* 'registers' is the count of one thread, 'shared' the bytes of one block. */
-Time time_predict(const Profile *profile, const SmLimits *sm, const Device *device, unsigned registers,
-                  uint64_t shared);
+/* The space that a form takes on an SM. */
+typedef struct SmUse {
+    unsigned registers; /* of a thread */
+    uint64_t local;     /* of a thread: its stack, in bytes */
+    uint64_t shared;    /* of a block, in bytes */
+} SmUse;
+
+Time time_predict(const Profile *profile, const SmLimits *sm, const Device *device, const SmUse *use);
+/* The same with at least this latency, in cycles, as Time.demand has it. */
+void time_raise_latency(Time *time, const Device *device, double latency);
 
 /* Changes that the model predicts with different errors. A form belongs to the first that applies. */
 typedef enum ChangeKind {

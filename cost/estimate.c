@@ -21,6 +21,7 @@ static void estimate_inst(Estimate *estimate, const Inst *inst, InstProfile *pro
     const double accessing = profile->warps * share.warps;
     if (profile->unit.pipe == PIPE_SHARED) {
         profile->bank_conflicts = accessing * shape.bank_conflicts;
+        profile->wavefronts = accessing * shape.wavefronts;
         return;
     }
     profile->sectors = accessing * shape.sectors;

@@ -4,7 +4,7 @@
 
 #include "cost/cost.h"
 
-enum { WARP_THREADS = 32, SECTOR_BYTES = 32, LINE_BYTES = 128 };
+enum { WARP_THREADS = 32, WORD_BYTES = 4, SECTOR_BYTES = 32, LINE_BYTES = 128 };
 
 /* A profile being built; everything is in the arena. */
 typedef struct ProfileBuilder {
@@ -20,22 +20,32 @@ void profile_add_body(ProfileBuilder *all, const Body *body);
 /* The profile with its totals, from the counts of the instructions. */
 Profile *profile_finish(ProfileBuilder *all);
 
-/* The cycles that a warp alone spends in the profiled code, over the 'warps' warps of the launch, when a load from
- * global memory takes 'global_latency'. */
-double warp_path(const Profile *profile, const Device *device, double global_latency, double warps);
+/* How long loads take, in cycles. */
+typedef struct LoadLatency {
+    double global, local;
+} LoadLatency;
+
+/* The cycles that a warp alone spends in the profiled code, over the 'warps' warps of the launch. */
+double warp_path(const Profile *profile, const Device *device, LoadLatency latency, double warps);
 /* The same for the profile's machine code, which must be known. */
-double sass_path(const Profile *profile, const Device *device, double global_latency, double warps);
+double sass_path(const Profile *profile, const Device *device, LoadLatency latency, double warps);
 
 /* A launch's use of the caches. */
 typedef struct Traffic {
     double l2_sectors;   /* those read from L2, plus twice those written to it */
     double dram_sectors;
-    double load_latency; /* mean, in cycles */
-    double l1_hits;      /* share of load sectors */
+    LoadLatency latency; /* mean */
+    double l1_hits;      /* share of the sectors of loads from global memory */
 } Traffic;
 
-/* 'blocks' of 'block_warps' warps run on an SM at once. */
-Traffic traffic_predict(const Profile *profile, const Device *device, double blocks, double block_warps);
+/* The blocks that are on an SM at once. */
+typedef struct Residents {
+    double blocks, block_warps;
+    double shared; /* bytes of a block */
+    double local;  /* bytes of a thread */
+} Residents;
+
+Traffic traffic_predict(const Profile *profile, const Device *device, const Residents *residents);
 
 /* The time at which the last block ends, in units of the mean warp's path, when blocks start in order on whichever of
  * 'slots' places is free first, each 'start' after the previous block on that place has ended. */

@@ -3,8 +3,8 @@
  * A warp issues in order. An instruction's control word gives the cycles that the next one waits, which covers results
  * with a known latency. The six scoreboards do the rest: an instruction with an unknown latency takes one for its
  * result and one for its operands, and whatever needs them waits for it. A block begins with the scoreboards left by
- * the block that most often comes before it, so a loop waits for the loads of its previous iteration. The same holds
- * for groups of asynchronous copies; of a group that was begun further back, no wait is seen. */
+ * the blocks that most often come before it, so a loop waits for what its previous iterations loaded ahead. The same
+ * holds for groups of asynchronous copies. */
 #include "cost/internal.h"
 
 #include <string.h>
@@ -20,7 +20,8 @@ enum {
 typedef struct SassPath {
     const SassProfile *sm;
     const Device *device;
-    double global_latency, shared_latency;
+    LoadLatency load;
+    double shared_latency;
 } SassPath;
 
 enum { MOST_GROUPS = 8 };
@@ -36,9 +37,9 @@ static double result_latency(const SassPath *path, Pipe pipe)
 {
     const Device *device = path->device;
     switch (pipe) {
-    case PIPE_GLOBAL: return path->global_latency;
+    case PIPE_GLOBAL: return path->load.global;
     case PIPE_SHARED: return path->shared_latency;
-    case PIPE_LOCAL: return device->l1_latency;
+    case PIPE_LOCAL: return path->load.local;
     case PIPE_CONSTANT: return CONSTANT_LATENCY;
     case PIPE_SPECIAL: return device->special_latency;
     case PIPE_FP64: return device->special_latency + WARP_THREADS / device->fp64;
@@ -59,7 +60,7 @@ static double follow_copies(const SassPath *path, const SassStep *step, Scoreboa
 {
     const unsigned last = MOST_GROUPS - 1;
     if (step->copy == STEP_COPIES)
-        boards->copied = now + path->global_latency;
+        boards->copied = now + path->load.global;
     if (step->copy == STEP_COMMITS) {
         memmove(boards->groups, boards->groups + 1, last * sizeof *boards->groups);
         boards->groups[last] = boards->copied;
@@ -93,20 +94,40 @@ static double run_block(const SassPath *path, const SassRun *run, Scoreboards *b
     return now;
 }
 
-double sass_path(const Profile *profile, const Device *device, double global_latency, double warps)
+/* The cycles of a block after those that most often come before it: as many of them as loads may need to arrive. The
+ * iterations of a loop that loads ahead may wait by turns, so the mean counts, without the first one. */
+static double run_after_others(const SassPath *path, const SassRun *run)
+{
+    enum { MOST_BLOCKS = 16, STEPS = 1000 };
+    const SassRun *before[MOST_BLOCKS];
+    unsigned count = 0;
+    size_t steps = 0;
+    for (const SassRun *at = run; at->before != SIZE_MAX && count < MOST_BLOCKS && steps < STEPS;) {
+        at = before[count++] = &path->sm->runs[at->before];
+        steps += at->count;
+    }
+    Scoreboards boards = {.copied = 0};
+    double sum = 0;
+    unsigned times = 0;
+    while (count) {
+        const SassRun *at = before[--count];
+        const double cycles = run_block(path, at, &boards);
+        if (at == run && times++ > 0)
+            sum += cycles;
+    }
+    sum += run_block(path, run, &boards);
+    return sum / (times > 1 ? times : 1);
+}
+
+double sass_path(const Profile *profile, const Device *device, LoadLatency latency, double warps)
 {
     const SassProfile *sm = profile->sm;
     double accesses = profile->shared_accesses > 0 ? profile->shared_accesses : 1, sum = 0;
-    SassPath path = {sm, device, global_latency,
-                        device->shared_latency + profile->bank_conflicts / accesses};
+    const SassPath path = {sm, device, latency, device->shared_latency + profile->bank_conflicts / accesses};
     for (size_t i = 0; i < sm->run_count; i++) {
         const SassRun *run = &sm->runs[i];
-        Scoreboards boards = {.copied = 0};
-        if (!(run->warps > 0))
-            continue;
-        if (run->before != SIZE_MAX)
-            run_block(&path, &sm->runs[run->before], &boards);
-        sum += run->warps / warps * run_block(&path, run, &boards);
+        if (run->warps > 0)
+            sum += run->warps / warps * run_after_others(&path, run);
     }
     return sum;
 }

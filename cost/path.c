@@ -14,18 +14,18 @@ enum {
     LINE_LATENCY = 2,      /* for each further line of an access */
 };
 
-static double instruction_latency(const InstProfile *inst, const Device *device, double global_latency)
+static double instruction_latency(const InstProfile *inst, const Device *device, LoadLatency load)
 {
     double executions = inst->warps > 0 ? inst->warps : 1;
     switch (inst->unit.pipe) {
     case PIPE_GLOBAL:
         if (!inst->unit.is_load)
             return 1;
-        return global_latency + LINE_LATENCY * (inst->lines > executions ? inst->lines / executions - 1 : 0);
+        return load.global + LINE_LATENCY * (inst->lines > executions ? inst->lines / executions - 1 : 0);
     case PIPE_SHARED:
         return inst->unit.is_store && !inst->unit.is_load ? 1
                                                           : device->shared_latency + inst->bank_conflicts / executions;
-    case PIPE_LOCAL: return inst->unit.is_load ? device->l1_latency : 1;
+    case PIPE_LOCAL: return inst->unit.is_load ? load.local : 1;
     case PIPE_CONSTANT: return CONSTANT_LATENCY;
     case PIPE_SPECIAL: return device->special_latency * (inst->unit.is_slow ? 2 : 1);
     case PIPE_FP64: return 32 * device->alu_latency / device->fp64 * (inst->unit.is_slow ? SLOW_PASSES : 1);
@@ -40,7 +40,7 @@ static double instruction_latency(const InstProfile *inst, const Device *device,
 typedef struct Path {
     const Profile *profile;
     const Device *device;
-    double global_latency;
+    LoadLatency load;
     double *pending; /* for each instruction: cycles from the end of its run until its result is available; 0: it is */
 } Path;
 
@@ -67,7 +67,7 @@ static double run_path(Path *path, const RunProfile *run, double *finish)
             double ready = input_ready(path, run, inst, profile->inputs[inst->first_input + k], finish);
             start = ready > start ? ready : start;
         }
-        double latency = instruction_latency(inst, path->device, path->global_latency);
+        double latency = instruction_latency(inst, path->device, path->load);
         finish[i] = start + latency;
         /* Nothing overtakes a branch or a barrier. */
         bool is_waited_for = inst->unit.pipe == PIPE_CONTROL || inst->unit.pipe == PIPE_BARRIER;
@@ -78,14 +78,14 @@ static double run_path(Path *path, const RunProfile *run, double *finish)
     return end;
 }
 
-double warp_path(const Profile *profile, const Device *device, double global_latency, double warps)
+double warp_path(const Profile *profile, const Device *device, LoadLatency latency, double warps)
 {
     size_t most = 1;
     for (size_t i = 0; i < profile->run_count; i++)
         most = profile->runs[i].count > most ? profile->runs[i].count : most;
     Arena *scratch = arena_new();
     double *finish = ARENA_ARRAY(scratch, double, most), sum = 0;
-    Path path = {profile, device, global_latency, ARENA_ARRAY(scratch, double, profile->instruction_count + 1)};
+    Path path = {profile, device, latency, ARENA_ARRAY(scratch, double, profile->instruction_count + 1)};
     for (size_t i = 0; i < profile->run_count; i++) {
         const RunProfile *run = &profile->runs[i];
         double executions = run->count ? profile->instructions[run->first].warps : 0;

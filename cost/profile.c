@@ -58,8 +58,10 @@ void profile_add_body(ProfileBuilder *all, const Body *body)
 /* Adds an instruction's accesses to shared memory, or to global memory, whether or not it names the space. */
 static void add_access(Profile *profile, const InstProfile *inst)
 {
-    if (inst->unit.pipe == PIPE_SHARED)
+    if (inst->unit.pipe == PIPE_SHARED) {
         profile->shared_accesses += inst->warps;
+        profile->shared_wavefronts += inst->wavefronts > inst->warps ? inst->wavefronts : inst->warps;
+    }
     profile->bank_conflicts += inst->bank_conflicts;
     if (inst->unit.pipe != PIPE_GLOBAL)
         return;

@@ -44,8 +44,8 @@ static void data_bank_demands(const Profile *profile, const Device *device, doub
 {
     double spills = profile->sm ? profile->sm->spills : 0; /* a word for each thread of the warp */
     double wavefronts = profile->load_wavefronts + profile->store_wavefronts + spills;
-    double accesses = profile->shared_accesses + (profile->sm ? profile->sm->shared_spills : 0);
-    double shared = share * (accesses + profile->bank_conflicts) * WARP_THREADS * 4 / device->shared_bytes;
+    double passes = profile->shared_wavefronts + (profile->sm ? profile->sm->shared_spills : 0);
+    double shared = share * passes * WARP_THREADS * 4 / device->shared_bytes;
     double global = share * wavefronts * LINE_BYTES / device->l1_bytes;
     demand[RESOURCE_SHARED] = shared >= global ? shared + global : shared;
     demand[RESOURCE_L1] = shared >= global ? global : shared + global;
@@ -91,18 +91,39 @@ static void find_binding(Time *time, double latency)
     time->margin = next > 0 ? most / next : 1;
 }
 
-Time time_predict(const Profile *profile, const SmLimits *sm, const Device *device, unsigned registers,
-                  uint64_t shared)
+/* Sets the time from the demands. */
+static void add_up(Time *time, const Device *device, double latency)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < RESOURCE_LATENCY; i++)
+        sum += pow(time->demand[i], throughput_norm);
+    time->cycles = pow(pow(norm(sum), latency_norm) + pow(latency, latency_norm), 1 / latency_norm) +
+                   device->launch_cycles;
+    time->microseconds = time->cycles / device->clock_mhz;
+    find_binding(time, latency);
+}
+
+void time_raise_latency(Time *time, const Device *device, double latency)
+{
+    if (time->known && latency > time->demand[RESOURCE_LATENCY])
+        add_up(time, device, latency);
+}
+
+Time time_predict(const Profile *profile, const SmLimits *sm, const Device *device, const SmUse *use)
 {
     Time time = {0};
     unsigned threads = (unsigned)profile->block_threads;
-    Occupancy occupancy = sm_occupancy(sm, threads, registers, shared);
+    Occupancy occupancy = sm_occupancy(sm, threads, use->registers, use->shared);
     if (!occupancy.blocks || profile->blocks < 1)
         return time;
     double most_blocks = ceil(profile->blocks / device->multiprocessors); /* on the busiest SM */
     double resident = occupancy.blocks < most_blocks ? occupancy.blocks : most_blocks;
     double warps = profile->blocks * (double)divide_up(threads, WARP_THREADS);
-    Traffic traffic = traffic_predict(profile, device, resident, (double)divide_up(threads, WARP_THREADS));
+    const Residents residents = {.blocks = resident,
+                                 .block_warps = (double)divide_up(threads, WARP_THREADS),
+                                 .shared = (double)occupancy.shared_allocated,
+                                 .local = (double)use->local};
+    const Traffic traffic = traffic_predict(profile, device, &residents);
     time.busiest = busiest_share(profile, device);
     demands(profile, device, &traffic, time.busiest, &time);
     time.known = true;
@@ -112,18 +133,12 @@ Time time_predict(const Profile *profile, const SmLimits *sm, const Device *devi
     time.waves = most_blocks / resident;
     time.l1_hits = traffic.l1_hits;
     time.dram_sectors = traffic.dram_sectors;
-    time.load_latency = traffic.load_latency;
-    time.path = profile->sm ? sass_path(profile, device, traffic.load_latency, warps)
-                                 : warp_path(profile, device, traffic.load_latency, warps);
+    time.load_latency = traffic.latency.global;
+    time.path = profile->sm ? sass_path(profile, device, traffic.latency, warps)
+                            : warp_path(profile, device, traffic.latency, warps);
     double path = fmax(path_factor * time.path, 1);
     double latency = path * blocks_makespan(profile, occupancy.blocks * device->multiprocessors,
                                             block_start_cycles / path);
-    double sum = 0;
-    for (unsigned i = 0; i < RESOURCE_LATENCY; i++)
-        sum += pow(time.demand[i], throughput_norm);
-    time.cycles = pow(pow(norm(sum), latency_norm) + pow(latency, latency_norm), 1 / latency_norm) +
-                  device->launch_cycles;
-    time.microseconds = time.cycles / device->clock_mhz;
-    find_binding(&time, latency);
+    add_up(&time, device, latency);
     return time;
 }

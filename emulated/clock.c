@@ -77,7 +77,7 @@ double clock_of_run(Arena *arena, const ClockPlace *place, const FunctionForm *f
 {
     const Device *device = clock_device();
     const Profile *profile = profile_of_run(arena, form, launch, 1, result);
-    const Time time =
-        time_predict(profile, sm_limits_for(place->architecture), device, place->registers, place->shared);
+    const SmUse use = {.registers = place->registers, .shared = place->shared};
+    const Time time = time_predict(profile, sm_limits_for(place->architecture), device, &use);
     return time.known ? noisy(1e-3 * time.microseconds) : 1e-6 * (double)result->counters.warp_instructions;
 }

@@ -304,7 +304,7 @@ typedef struct EmulatorInst {
     Span span;
     uint64_t warps, threads; /* the warps and threads that executed it; if a guard is false, the thread is not counted,
                               * but the warp is */
-    /* With count_memory; wavefronts: the passes that the data banks of L1 need for global accesses. */
+    /* With count_memory; wavefronts: the passes that the data banks of L1 and shared memory need. */
     uint64_t sectors, lines, wavefronts, bank_conflicts;
 } EmulatorInst;
 

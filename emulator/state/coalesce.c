@@ -8,37 +8,49 @@ static unsigned lanes_together(unsigned bytes)
     return words > 8 ? LANES / 8 : LANES / words;
 }
 
-/* The number of groups of such lanes in which any is active. */
-static unsigned groups_active(uint32_t mask, unsigned bytes)
+/* The most different words that these lanes want from one bank, the banks being those of shared memory, which L1 has,
+ * too. Addresses count from any multiple of 128. Lanes that read a word share it; those that update it take turns. */
+static unsigned words_in_bank(uint32_t mask, unsigned bytes, const uint64_t *address, bool updates)
 {
-    unsigned lanes = lanes_together(bytes), groups = 0;
-    for (unsigned begin = 0; begin < LANES; begin += lanes)
-        groups += (mask >> begin & (uint32_t)((UINT64_C(1) << lanes) - 1)) != 0;
-    return groups;
+    uint64_t seen[32][LANES];
+    unsigned words = bytes < 4 ? 1 : bytes / 4, per_bank[32] = {0}, most = 0;
+    EACH_ACTIVE(lane, mask)
+    {
+        for (unsigned word = 0; word < words; word++) {
+            uint64_t place = address[lane] / 4 + word;
+            unsigned bank = place % 32, k = 0;
+            while (k < per_bank[bank] && (updates || seen[bank][k] != place))
+                k++;
+            if (k < per_bank[bank] || k == LANES)
+                continue;
+            seen[bank][per_bank[bank]++] = place;
+            most = per_bank[bank] > most ? per_bank[bank] : most;
+        }
+    }
+    return most;
 }
 
-/* Extra cycles, beyond one for each group. Addresses count from any multiple of 128. The banks of L1 are those of
- * shared memory. Lanes that read a word share it; those that update it take turns. */
-static unsigned bank_conflicts(uint32_t mask, unsigned bytes, const uint64_t *address, bool updates)
+/* The passes of the banks for an access: each group of lanes takes one and one for each conflict. In shared memory, two
+ * neighbouring groups share a pass if they conflict nowhere (counters of an H100: a load of 16 bytes from an address
+ * that half a warp shares takes two passes there and four in global memory). */
+static BankPasses bank_passes(uint32_t mask, unsigned bytes, const uint64_t *address, bool in_shared, bool updates)
 {
-    unsigned words = bytes < 4 ? 1 : bytes / 4, lanes = lanes_together(bytes), conflicts = 0;
-    for (unsigned begin = 0; begin < LANES; begin += lanes) {
-        uint64_t seen[32][LANES];
-        unsigned per_bank[32] = {0}, most = 1;
-        for (unsigned lane = begin; lane < begin + lanes; lane++)
-            for (unsigned word = 0; word < words && mask >> lane & 1; word++) {
-                uint64_t place = address[lane] / 4 + word;
-                unsigned bank = place % 32, k = 0;
-                while (k < per_bank[bank] && (updates || seen[bank][k] != place))
-                    k++;
-                if (k < per_bank[bank])
-                    continue;
-                seen[bank][per_bank[bank]++] = place;
-                most = per_bank[bank] > most ? per_bank[bank] : most;
-            }
-        conflicts += most - 1;
+    const unsigned lanes = lanes_together(bytes);
+    BankPasses passes = {0};
+    for (unsigned begin = 0; begin < LANES; begin += 2 * lanes) {
+        unsigned alone[2] = {0};
+        uint32_t pair = 0;
+        for (unsigned i = 0; i < 2 && begin + i * lanes < LANES; i++) {
+            const uint32_t group = mask & (uint32_t)((UINT64_C(1) << lanes) - 1) << (begin + i * lanes);
+            alone[i] = words_in_bank(group, bytes, address, updates);
+            passes.conflicts += alone[i] > 1 ? alone[i] - 1 : 0;
+            pair |= group;
+        }
+        const bool is_one =
+            in_shared && alone[0] == 1 && alone[1] == 1 && words_in_bank(pair, bytes, address, updates) == 1;
+        passes.all += is_one ? 1 : alone[0] + alone[1];
     }
-    return conflicts;
+    return passes;
 }
 
 static void counts_add(Exec *x, bool writes, unsigned sectors, unsigned lines, unsigned wavefronts,
@@ -81,16 +93,14 @@ void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const
             global_lanes |= 1u << lane;
         }
     }
-    unsigned wavefronts = 0;
-    if (global_lanes)
-        wavefronts = groups_active(global_lanes, bytes) + bank_conflicts(global_lanes, bytes, at->address, false);
-    unsigned conflicts = shared_lanes ? bank_conflicts(shared_lanes, bytes, shared, mode == MODE_ATOMIC) : 0;
+    const BankPasses in_shared = bank_passes(shared_lanes, bytes, shared, true, mode == MODE_ATOMIC);
+    const BankPasses in_l1 = bank_passes(global_lanes, bytes, at->address, false, false);
     if (x->emulator->options.count_reuse)
         reuse_count(x, mask, bytes, mode, at);
     if (x->emulator->options.count_reuse && mode == MODE_ATOMIC)
         updates_count(mask, at);
-    counts_add(x, mode != MODE_LOAD, loops->distinct(sectors, count), loops->distinct(lines, count), wavefronts,
-               conflicts);
+    counts_add(x, mode != MODE_LOAD, loops->distinct(sectors, count), loops->distinct(lines, count),
+               in_shared.all + in_l1.all, in_shared.conflicts);
 }
 
 /* The pieces of 'size' bytes that the runs touch. */
@@ -110,18 +120,19 @@ static inline unsigned pieces_count(const AccessShape *shape, uint32_t offset, u
 
 void count_shape(Exec *x, const Region *region, AccessShape *shape, uint32_t offset, bool writes)
 {
-    if (shape->conflicts < 0) {
+    if (!shape->has_passes) {
         uint64_t address[LANES];
         for (unsigned lane = 0; lane < LANES; lane++)
             address[lane] = (uint32_t)(offset + shape->relative[lane]);
-        shape->conflicts = (int)bank_conflicts(shape->mask, shape->bytes, address, false);
+        shape->passes = bank_passes(shape->mask, shape->bytes, address, region->space == SPACE_SHARED, false);
+        shape->has_passes = true;
     }
     if (region->space != SPACE_GLOBAL) {
-        counts_add(x, writes, 0, 0, 0, (unsigned)shape->conflicts);
+        counts_add(x, writes, 0, 0, shape->passes.all, shape->passes.conflicts);
         return;
     }
     if (region->toucher[writes])
         reuse_shape(x, region, shape, offset, writes);
     counts_add(x, writes, pieces_count(shape, offset, SECTOR_BYTES), pieces_count(shape, offset, LINE_BYTES),
-               groups_active(shape->mask, shape->bytes) + (unsigned)shape->conflicts, 0);
+               shape->passes.all, 0);
 }

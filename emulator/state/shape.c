@@ -55,7 +55,7 @@ static void shape_make(Emulator *emulator, AccessShape *shape, uint32_t mask, co
     shape->run_count = 0;
     shape->cell_count = 0;
     shape->overlaps = false;
-    shape->conflicts = -1;
+    shape->has_passes = false;
     for (unsigned lane = 0; lane < LANES; lane++)
         shape->relative[lane] = offsets[lane] - offsets[0];
     for (unsigned i = 0; i < count;) {

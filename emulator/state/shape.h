@@ -11,6 +11,11 @@ typedef struct Run {
     bool is_shared;        /* each place is accessed by several lanes; else by one */
 } Run;
 
+/* Passes of the banks of L1 and shared memory; those beyond one for each group of lanes that is served together. */
+typedef struct BankPasses {
+    unsigned all, conflicts;
+} BankPasses;
+
 /* Accesses are aligned to their size, so two lanes access the same bytes or none in common. */
 struct AccessShape {
     uint32_t mask; /* 0: no shape yet */
@@ -23,7 +28,8 @@ struct AccessShape {
     Run runs[LANES]; /* by address */
     /* For each cell, twice the last of the lanes that access it; twice the one before, or all ones if there is none. */
     uint32_t *lanes, *others;
-    int conflicts; /* -1: not counted yet */
+    bool has_passes; /* they have been counted */
+    BankPasses passes;
 };
 
 /* Updates the shape to that of the active lanes' accesses, each of 'bytes' bytes, unless it already has it. Inactive

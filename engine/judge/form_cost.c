@@ -48,8 +48,9 @@ static Profile *make_profile(const CostBasis *basis, const FunctionForm *form, c
 
 Time form_time(const CostBasis *basis, const FormCost *cost)
 {
-    return time_predict(cost->profile, basis->sm, &basis->device, cost->figures.registers,
-                        cost->figures.shared + launch_change_shared(&cost->change, basis->dynamic_shared));
+    const SmUse use = {cost->figures.registers, cost->figures.stack,
+                         cost->figures.shared + launch_change_shared(&cost->change, basis->dynamic_shared)};
+    return time_predict(cost->profile, basis->sm, &basis->device, &use);
 }
 
 FormCost form_cost(const CostBasis *basis, const FunctionForm *form, const Figures *figures,
@@ -94,8 +95,7 @@ static Use resource_use(const FormCost *before, const FormCost *after, Resource 
 {
     const Profile *x = before->profile, *y = after->profile;
     switch (resource) {
-    case RESOURCE_SHARED:
-        return (Use){x->shared_accesses + x->bank_conflicts, y->shared_accesses + y->bank_conflicts};
+    case RESOURCE_SHARED: return (Use){x->shared_wavefronts, y->shared_wavefronts};
     case RESOURCE_L1: return (Use){x->load_sectors + x->store_sectors, y->load_sectors + y->store_sectors};
     case RESOURCE_DRAM: return (Use){before->time.dram_sectors, after->time.dram_sectors};
     case RESOURCE_ISSUE: return (Use){profile_executed(x), profile_executed(y)};

@@ -69,7 +69,8 @@ static Profile *estimate(Test *test, double blocks, unsigned x, unsigned y)
 
 static Time predict(const Profile *profile, unsigned registers)
 {
-    return time_predict(profile, sm_limits_for("sm_90"), device_for(90), registers, 0);
+    const SmUse use = {.registers = registers};
+    return time_predict(profile, sm_limits_for("sm_90"), device_for(90), &use);
 }
 
 /* The pipe of the first instruction after the entry's. */
@@ -326,9 +327,9 @@ static void paths(void **state)
                            "ld.global.u32 %r6, [%rd4];\nst.global.u32 [%rd3], %r6;");
     const Device *device = device_for(90);
     double latency = 400;
-    double chain_path = warp_path(count(&chain, 1, 32), device, latency, 1);
-    double loads_path = warp_path(count(&loads, 1, 32), device, latency, 1);
-    double serial_path = warp_path(count(&serial, 1, 32), device, latency, 1);
+    double chain_path = warp_path(count(&chain, 1, 32), device, (LoadLatency){.global = latency}, 1);
+    double loads_path = warp_path(count(&loads, 1, 32), device, (LoadLatency){.global = latency}, 1);
+    double serial_path = warp_path(count(&serial, 1, 32), device, (LoadLatency){.global = latency}, 1);
     assert_true(chain_path < 100);
     assert_true(loads_path > latency && loads_path < 1.5 * latency);
     assert_true(serial_path > 2 * latency);
@@ -356,26 +357,32 @@ static void sass_paths(void **state)
     SassProfile sm = {.runs = runs, .run_count = 1};
     const Profile profile = {.sm = &sm};
     /* The two additions are done while the load is on its way. */
-    assert_true(sass_path(&profile, device, latency, 2) == latency + 4);
-    assert_true(sass_path(&profile, device, latency, 1) == 2 * (latency + 4));
+    assert_true(sass_path(&profile, device, (LoadLatency){.global = latency}, 2) == latency + 4);
+    assert_true(sass_path(&profile, device, (LoadLatency){.global = latency}, 1) == 2 * (latency + 4));
     /* Each iteration except the first uses the loads of the one before. */
     runs[0] = (SassRun){ahead, COUNT_OF(ahead), 10, 0};
-    assert_true(sass_path(&profile, device, latency, 1) == 10 * (latency + 4));
+    assert_true(sass_path(&profile, device, (LoadLatency){.global = latency}, 1) == 10 * (latency + 4));
     runs[0].before = SIZE_MAX;
-    assert_true(sass_path(&profile, device, latency, 1) == 10 * 14);
+    assert_true(sass_path(&profile, device, (LoadLatency){.global = latency}, 1) == 10 * 14);
     /* A block that was never executed costs nothing; nor does it as a predecessor. */
     runs[1] = (SassRun){straight, COUNT_OF(straight), 0, SIZE_MAX};
     sm.run_count = 2;
-    assert_true(sass_path(&profile, device, latency, 1) == 10 * 14);
+    assert_true(sass_path(&profile, device, (LoadLatency){.global = latency}, 1) == 10 * 14);
     /* Asynchronous copies: all groups are waited for, or all but the latest. */
     const SassStep once[] = {copy, commit, wait}, later[] = {copy, commit, leave, add};
     runs[0] = (SassRun){once, COUNT_OF(once), 1, SIZE_MAX};
-    assert_true(sass_path(&profile, device, latency, 1) == latency + 1);
+    assert_true(sass_path(&profile, device, (LoadLatency){.global = latency}, 1) == latency + 1);
     runs[0] = (SassRun){later, COUNT_OF(later), 10, SIZE_MAX};
-    assert_true(sass_path(&profile, device, latency, 1) == 10 * 7);
-    /* In each iteration, the wait is for the copies of the one before: 7 cycles of which have passed. */
+    assert_true(sass_path(&profile, device, (LoadLatency){.global = latency}, 1) == 10 * 7);
+    /* Two iterations' copies are on their way at once, so two of them take about the latency. */
     runs[0].before = 0;
-    assert_true(sass_path(&profile, device, latency, 1) == 10 * (latency - 7 + 1 + 4));
+    double mean = sass_path(&profile, device, (LoadLatency){.global = latency}, 1) / 10;
+    assert_true(mean > 0.45 * latency && mean < 0.55 * latency);
+    /* A loop that loads in one block and uses that two blocks later, in the next iteration, waits for it, too. */
+    const SassStep loads[] = {load, branch}, between[] = {add}, uses[] = {use, branch};
+    SassRun around[4] = {{uses, 2, 10, 3}, {between, 1, 10, 0}, {loads, 2, 10, 1}, {between, 1, 10, 2}};
+    sm = (SassProfile){.runs = around, .run_count = 4};
+    assert_true(sass_path(&profile, device, (LoadLatency){.global = latency}, 1) > 10 * latency);
 }
 
 /* Passes of the 32 banks of L1, which are those of shared memory. */
