@@ -6,6 +6,7 @@
 #include "engine/run_steps.h"
 #include "options/options.h"
 #include "parser/parser.h"
+#include "sass/sass.h"
 
 static bool changes_memory(const Options *options)
 {
@@ -179,6 +180,29 @@ static bool wants_assembler(const Options *options)
            options->registers.count || changes_memory(options) || options->cubin || options->report;
 }
 
+/* True if forms are chosen by predicted time. */
+static bool chooses(const Options *options)
+{
+    bool any = false;
+    for (size_t i = 0; i < options->coarsen.count; i++)
+        any |= options->coarsen.data[i].is_auto;
+    for (size_t i = 0; i < options->jams.count; i++)
+        any |= options->jams.data[i].is_auto;
+    for (size_t i = 0; i < options->memory.count; i++)
+        any |= options->memory.data[i].is_auto;
+    return any;
+}
+
+/* Without the machine instructions that a form executes, predictions miss so far that what is chosen may lose. */
+static bool can_choose(const Run *run)
+{
+    const char *missing = chooses(run->options) ? sass_lines_missing() : NULL;
+    if (missing)
+        fprintf(run->messages, "ptxopt: error: %s; it reads the machine code by which forms are compared (auto)\n",
+                missing);
+    return !missing;
+}
+
 bool open_assembler(Run *run)
 {
     const Options *options = run->options;
@@ -207,7 +231,7 @@ bool open_assembler(Run *run)
             if (assembler_note(run->assembler))
                 fprintf(run->messages, "ptxopt: %s\n", assembler_note(run->assembler));
         }
-        return true;
+        return can_choose(run);
     }
     report->assembler_missing = arena_strndup(run->arena, error, strcspn(error, ":\n"));
     bool is_needed = option_given(options, OPTION_ASSEMBLER) || options->cubin || options->warnings_are_errors ||

@@ -221,6 +221,9 @@ typedef struct SassMap {
     double assembler_seconds;
 } SassMap;
 
+/* NULL, or what is missing on this machine, so that no instruction's PTX can be found. */
+const char *sass_lines_missing(void);
+
 /* Assembles the module, reads the kernel's code and finds the PTX instruction of each machine instruction. NULL with
  * *error in the arena if there is no code to read. */
 SassMap *sass_map(Arena *arena, const SassRequest *request, const char **error);

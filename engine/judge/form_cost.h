@@ -36,6 +36,7 @@ typedef struct FormCost {
     Figures figures;
     LaunchChange change; /* of the original's launch */
     Profile *profile;
+    bool lacks_machine; /* executed machine instructions were wanted, and are unknown */
     Time time;
 } FormCost;
 

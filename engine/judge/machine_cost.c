@@ -220,6 +220,9 @@ void costs_align(const CostBasis *basis, FormCost *before, FormCost *after)
     profile_keep_data(before->profile, profile_of_own(basis, after));
     before->time = form_time(basis, before);
     after->time = form_time(basis, after);
+    /* The dependences of PTX are not those of the code that the assembler orders: by them, nothing is gained. */
+    if (before->lacks_machine || after->lacks_machine)
+        time_raise_latency(&after->time, &basis->device, before->time.demand[RESOURCE_LATENCY]);
 }
 
 FormCost text_cost(AssemblerJudge *judge, const CostBasis *basis, const FunctionForm *form, const Figures *figures,
@@ -253,6 +256,7 @@ FormCost machine_cost(AssemblerJudge *judge, const CostBasis *basis, const Funct
         const bool is_added = cost.known && cost.profile->sm && !listing;
         if (cost.known && !is_added && add_machine(judge, scratch, placed, cost.profile, basis->arena, listing))
             cost.time = form_time(basis, &cost);
+        cost.lacks_machine = cost.known && !cost.profile->sm;
     }
     arena_free(scratch);
     return cost.known ? cost : form_cost(basis, form, figures, change);

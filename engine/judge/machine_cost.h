@@ -31,7 +31,8 @@ const SassExecutions *profile_add_machine(Arena *arena, Arena *scratch, const Sa
 const SassExecutions *machine_executions(Arena *arena, const SassMap *map, const Profile *profile);
 
 /* Makes the costs of a kernel and of a changed form of it comparable: if machine instructions are known of only one,
- * both are costed by PTX instructions, and if they are estimated, both touch the same data. */
+ * both are costed by PTX instructions, and if they are estimated, both touch the same data. If the code of either
+ * should have been known and is not, the form has at least the kernel's latency. */
 void costs_align(const CostBasis *basis, FormCost *before, FormCost *after);
 
 #endif

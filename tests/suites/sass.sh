@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The reader of machine code against nvdisasm, over the corpus, for each architecture that the cost model covers.
+# The reader of machine code against nvdisasm, over the corpus, for each architecture that the cost model covers; and
+# choosing without libdw, which it needs.
 set -uo pipefail
 . tests/suites/result.bash
 . tests/suites/programs.bash
@@ -18,4 +19,20 @@ for arch in sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120; do
     status=$?
     result "$arch: $(head -n 1 "$TEST_TMP/errors")" "$([ "$status" -eq 0 ] || echo "nvdisasm disagrees")"
 done
+
+# An empty library in the place of libdw's. Its path must have no colon.
+libraries="$(mktemp -d)"
+trap 'rm -rf "$libraries"' EXIT
+"${CC:-cc}" -shared -o "$libraries/libdw.so.1" -x c /dev/null
+for option in "-coarsen auto" "-memory auto" "-uj auto" -auto; do
+    # shellcheck disable=SC2086
+    LD_LIBRARY_PATH="$libraries" "$PTXOPT" -q $option -assembler ptxas -o "$TEST_TMP/k.ptx" corpus/tmv/tmv.sm_90.ptx \
+        >"$TEST_TMP/errors" 2>&1
+    status=$?
+    result "$option without libdw" "$([ "$status" -eq 1 ] && grep -q 'error: libdw.so.1' "$TEST_TMP/errors" &&
+        [ ! -e "$TEST_TMP/k.ptx" ] || echo "status $status")"
+done
+LD_LIBRARY_PATH="$libraries" "$PTXOPT" -q -coarsen 2 -o "$TEST_TMP/k.ptx" corpus/tmv/tmv.sm_90.ptx \
+    >"$TEST_TMP/errors" 2>&1
+result "-coarsen 2 without libdw" "$([ -s "$TEST_TMP/k.ptx" ] || echo "no output")"
 exit "$failed"
