@@ -125,7 +125,7 @@ typedef struct Profile {
     double pipe[PIPE_COUNT];
     double shared_accesses, shared_wavefronts, bank_conflicts;
     double branches, divergent_branches; /* conditional ones of warps; 0 in estimates */
-    double loads, load_sectors, load_wavefronts, block_load_sectors, load_footprint;
+    double loads, load_sectors, load_wavefronts, block_load_sectors, hot_load_sectors, load_footprint;
     double shared_reuse, own_reuse[REUSE_DISTANCES]; /* as in EmulatorCounters */
     double most_updates; /* as in EmulatorCounters; 0 in estimates */
     double stores, store_sectors, store_wavefronts, block_store_sectors, store_footprint;

@@ -53,6 +53,7 @@ static void set_totals(Arena *arena, Profile *profile, const EmulatorResult *res
     profile->divergent_branches = (double)counters->divergent_branches;
     profile->block_load_sectors = (double)counters->block_load_sectors;
     profile->block_store_sectors = (double)counters->block_store_sectors;
+    profile->hot_load_sectors = (double)counters->hot_load_sectors;
     profile->load_footprint = (double)counters->load_footprint;
     profile->store_footprint = (double)counters->store_footprint;
     profile->shared_reuse = (double)counters->shared_reuse;

@@ -35,6 +35,7 @@ static void estimate_inst(Estimate *estimate, const Inst *inst, InstProfile *pro
         totals->store_footprint += in_grid;
     } else {
         totals->block_load_sectors += in_blocks;
+        totals->hot_load_sectors += shape.differs_by_block ? 0 : in_blocks;
         totals->load_footprint += in_grid;
         totals->shared_reuse += profile->sectors > in_blocks ? profile->sectors - in_blocks : 0;
     }
@@ -89,6 +90,7 @@ static Profile *estimate_body(Arena *arena, Estimate *estimate)
     profile->uneven = estimate_is_uneven(estimate);
     profile->assumes_trips = estimate->assumes_trips;
     profile->block_load_sectors = totals.block_load_sectors;
+    profile->hot_load_sectors = totals.hot_load_sectors;
     profile->block_store_sectors = totals.block_store_sectors;
     profile->load_footprint = totals.load_footprint;
     profile->store_footprint = totals.store_footprint;
@@ -162,5 +164,6 @@ void profile_keep_data(const Profile *original, Profile *form)
         form->block_load_sectors = original->block_load_sectors;
         form->block_store_sectors = original->block_store_sectors;
     }
+    form->hot_load_sectors = fmin(form->hot_load_sectors, form->block_load_sectors);
     form->shared_reuse = fmax(0, form->load_sectors - form->block_load_sectors);
 }

@@ -2,7 +2,8 @@
  *
  * A warp that loads a sector again after d others needs a cache that keeps d sectors for each of the warps that share
  * it: those of an SM for L1, those of all SMs for L2. A sector that another warp of the block has loaded is in L1 as
- * long as the sectors of the SM's blocks fit, and beyond that to the share that fits. L2 keeps the share of the grid's
+ * long as the sectors of the SM's blocks fit, and beyond that to the share that fits; so is one that most blocks load,
+ * such as weights, for those that come later. L2 keeps the share of the grid's
  * sectors that fits, which serves data that several blocks load. Stores go through L1 to L2, against the stream of
  * loads. L1 is what the blocks' shared memory leaves. */
 #include "cost/internal.h"
@@ -11,6 +12,9 @@
 
 /* passes of L2 for a sector that is stored */
 static const double store_passes = 2;
+/* The share of the sectors that several blocks load, but not most, which these load so far apart in time that L2 can
+ * have lost them: from the counters of an H100. Most are those of neighbours, which run together. */
+static const double far_share = 0.1;
 
 static double at_most_one(double value)
 {
@@ -59,10 +63,11 @@ Traffic traffic_predict(const Profile *profile, const Device *device, const Resi
     double working_set = block_sectors * SECTOR_BYTES * residents->blocks;
     double kept = working_set > 0 ? at_most_one(l1_size / working_set) : 1;
     double repeats = profile->shared_reuse * (1 - kept) + own_misses(profile, l1_size, warps);
-    double misses = profile->block_load_sectors + repeats;
+    double misses = profile->block_load_sectors - kept * profile->hot_load_sectors + repeats;
     double footprint = profile->load_footprint + profile->store_footprint;
     double evicted = footprint > 0 ? 1 - at_most_one(device->l2_size / SECTOR_BYTES / footprint) : 0;
-    double reads = profile->load_footprint + evicted * (profile->block_load_sectors - profile->load_footprint) +
+    double cold = profile->block_load_sectors - profile->hot_load_sectors;
+    double reads = profile->load_footprint + far_share * evicted * fmax(cold - profile->load_footprint, 0) +
                    own_misses(profile, device->l2_size, warps * device->multiprocessors);
     double writes = profile->store_footprint + evicted * (profile->block_store_sectors - profile->store_footprint);
     /* A load waits for the slowest of its sectors. */

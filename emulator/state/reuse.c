@@ -19,6 +19,7 @@ void reuse_prepare(Emulator *emulator, Region *region)
     for (unsigned i = 0; i < 2; i++)
         region->toucher[i] = emulator_alloc(emulator, sector_count(region) + 1, sizeof *region->toucher[i]);
     region->load_times = emulator_alloc(emulator, sector_count(region) + 1, sizeof *region->load_times);
+    region->loaders = emulator_alloc(emulator, sector_count(region) + 1, sizeof *region->loaders);
     region->updates = emulator_alloc(emulator, sector_count(region) + 1, sizeof *region->updates);
     footprint_prepare(emulator, region, sector_count(region));
 }
@@ -50,6 +51,7 @@ static bool count_load(Exec *x, const Region *region, uint64_t sector, uint32_t 
     bool is_new = true;
     if (region->toucher[0][sector] != block) {
         counters->block_load_sectors++;
+        region->loaders[sector]++;
         footprint_touch(x->emulator, region, false, sector);
     } else {
         is_new = count_repeat(counters, region->load_times[sector], time);
@@ -152,12 +154,25 @@ void reuse_merge(Region *region, const Region *other)
     for (unsigned i = 0; i < 2 && region->toucher[i]; i++)
         for (size_t k = 0; k < sector_count(region); k++)
             region->toucher[i][k] |= other->toucher[i][k];
-    for (size_t k = 0; region->updates && k < sector_count(region); k++)
+    for (size_t k = 0; region->updates && k < sector_count(region); k++) {
         region->updates[k] += other->updates[k];
+        region->loaders[k] += other->loaders[k];
+    }
 }
 
-static void collect(EmulatorCounters *counters, const Region *region)
+uint64_t reuse_hot_loads(const Region *region, uint64_t blocks)
 {
+    enum { LEAST_BLOCKS = 16 };
+    uint64_t loads = 0;
+    for (size_t k = 0; region->loaders && blocks >= LEAST_BLOCKS && k < sector_count(region); k++)
+        if (region->loaders[k] > blocks / 2)
+            loads += region->loaders[k];
+    return loads;
+}
+
+static void collect(EmulatorCounters *counters, const Region *region, uint64_t blocks)
+{
+    counters->hot_load_sectors += reuse_hot_loads(region, blocks);
     for (size_t k = 0; region->toucher[0] && k < sector_count(region); k++) {
         counters->load_footprint += region->toucher[0][k] != 0;
         counters->store_footprint += region->toucher[1][k] != 0;
@@ -169,8 +184,9 @@ static void collect(EmulatorCounters *counters, const Region *region)
 void reuse_collect(Emulator *emulator)
 {
     EmulatorCounters *counters = &emulator->result->counters;
+    const uint64_t blocks = (uint64_t)emulator->grid[0] * emulator->grid[1] * emulator->grid[2];
     for (unsigned i = 0; i < emulator->slot_count; i++)
-        collect(counters, emulator->slots[i]);
+        collect(counters, emulator->slots[i], blocks);
     for (size_t i = 0; emulator->device_regions && i < emulator->launch->device->memory_count; i++)
-        collect(counters, &emulator->device_regions[i]);
+        collect(counters, &emulator->device_regions[i], blocks);
 }

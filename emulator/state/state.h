@@ -47,6 +47,7 @@ typedef struct Region {
     uint32_t *toucher[2]; /* reuse.c: for each sector the last block that loaded [0] or stored [1] there, counted from
                            * 1; NULL: not tracked */
     uint32_t *load_times; /* reuse.c: for each sector, its last load: the warp and the time */
+    uint32_t *loaders;    /* reuse.c: for each sector, the blocks that load it */
     uint32_t *updates;    /* reuse.c: for each sector, how often an atomic operation updates it */
     Footprint *footprint; /* footprint.c; NULL: not tracked */
 } Region;
@@ -422,6 +423,8 @@ void updates_count(uint32_t mask, const Translation *at); /* of an atomic operat
 void reuse_merge(Region *region, const Region *other); /* adds the sectors that another Emulator touched in the same
                                                         * memory */
 void reuse_collect(Emulator *emulator);                  /* fills in the footprints */
+/* The loads of sectors that more than half of the 'blocks' blocks load, once for each block. */
+uint64_t reuse_hot_loads(const Region *region, uint64_t blocks);
 
 /* contents.c: a buffer's initial contents in memory of the Emulator's own; NULL: to be filled */
 uint8_t *contents_map(Emulator *emulator, const LaunchArgument *argument, uint64_t size);
