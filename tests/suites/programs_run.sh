@@ -49,6 +49,31 @@ result "the table" "$([ "$(grep -c '^|' "$table")" = 6 ] || cat "$table")"
 result "the programs are left alone" "$(find "$programs" -newer "$tmp/ptxopt-nvcc" -type f)"
 WANTED=-coarsen=2,-block=64 tools/programs-run -x coarsen=2,block=64 "$programs/add" >"$tmp/said" 2>"$tmp/errors"
 says "other options" $'add.cu\tadd\tcoarsened x4\t1.12x\t0.82x to 1.34x\t'
+
+# A GPU with a profiler: a changed kernel has a mangled name, and one that is not changed does not.
+gpu="$(mktemp -d)" # a colon in $TEST_TMP would end an entry of PATH
+trap 'rm -rf "$gpu"' EXIT
+cat >"$toolkit/bin/nvcc" <<'FAKE'
+#!/bin/sh
+echo '#!/bin/sh' >program && chmod +x program
+FAKE
+sed -i '2i case "$*" in *add.cu*) "$PTXOPT_REAL_NVCC" && echo "# ptxopt" >>program ;; esac' "$tmp/ptxopt-nvcc"
+printf '#!/bin/sh\n' >"$gpu/nvidia-smi"
+cat >"$gpu/ncu" <<'FAKE'
+#!/bin/sh
+for program; do :; done
+case " $* " in *" -c 7 "*) ;; *) exit 1 ;; esac
+echo '==PROF== a line of the profiler'
+echo '"ID","Kernel Name","gpu__time_duration.sum"'
+echo '"","","ns"'
+name="add(float *, int)" time=1,500
+if grep -q ptxopt "$program"; then name=_Z3addPfS_i__ptxopt_coarsened time=1,000; fi
+printf '"0","%s","%s"\n"1","other(int)","600"\n"2","%s","%s"\n' "$name" "$time" "$name" "$time"
+FAKE
+chmod +x "$gpu/"*
+PATH="$gpu:$PATH" tools/programs-run -n 7 "$programs/add" >"$tmp/said" 2>"$tmp/errors"
+says "the time of all kernels" $'add.cu\t\tall kernels\t\t\t1.385x'
+says "the time of a kernel" $'add.cu\tadd\tcoarsened x4\t1.12x\t0.82x to 1.34x\t1.500x'
 mkdir "$tmp/empty"
 tools/programs-run "$tmp/empty" >"$tmp/said" 2>"$tmp/errors"
 result "no program" "$([ $? = 1 ] && grep -q 'no program in' "$tmp/errors" || cat "$tmp/errors")"
