@@ -6,9 +6,10 @@
  *     (x << 8) + (x >> 56)    becomes    (x << 8) - ~(x >> 56) - 1      if the right shift is signed
  *     (int)(short)-h          becomes    (int)(short)(~h + 1)           and other uses of -h with its sign
  *     (int)(short)abs(h)      becomes    (int)(short)max(h, ~h + 1)
+ *     slct(a, b, INT_MIN)     becomes    slct(a, b, -1)                 also constants that are NaNs as floats
  *
  * ptxas, which sees through many spellings of -z, does not see through this one. Guarded instructions are left alone,
- * as ptxas leaves them, unless they use a narrow negative. */
+ * as ptxas leaves them, unless they use a narrow negative or select. */
 #include "opt/passes.h"
 
 typedef struct Finding {
@@ -231,13 +232,57 @@ static void find_narrow_negation(Finding *finding, Inst *inst)
     }
 }
 
+/* The constant that the register holds; false if a few steps do not tell. */
+static bool has_constant(const Finding *finding, RegId reg, unsigned steps, uint64_t *bits)
+{
+    const Inst *inst = steps ? value_inst(finding->values, reg) : NULL;
+    uint64_t sources[COMPUTE_SOURCES] = {0};
+    Computation c;
+    if (!inst || !computation_of(finding->values->body, inst, &c))
+        return false;
+    for (unsigned i = 0; i < c.source_count; i++)
+        if (!c.sources[i].is_constant && (c.sources[i].reg == REG_NONE ||
+                                          !has_constant(finding, c.sources[i].reg, steps - 1, &sources[i])))
+            return false;
+    return computation_value(&c, sources, bits);
+}
+
+/* True if it is at least 0 as an integer and not as an f32, or the other way around: a positive NaN, and -0. */
+static bool has_two_signs(uint32_t bits)
+{
+    const uint32_t infinity = 0x7f800000;
+    return (bits > infinity && bits <= INT32_MAX) || bits == UINT32_C(1) << 31;
+}
+
+/* A selection by the sign of a constant, which ptxas reads as an f32; only of signed integers. 0 and -1 have the same
+ * sign as both. */
+static void find_selection(Finding *finding, Inst *inst)
+{
+    enum { CONSTANT_STEPS = 4 };
+    Body *body = finding->context->body;
+    Computation c;
+    if (!computation_if_executed(body, inst, &c) || c.op != COMPUTE_SELECT_SIGN || c.bits != 32 || !c.is_signed)
+        return;
+    const ComputeSource *selector = &c.sources[2];
+    uint64_t bits = selector->constant;
+    if (!selector->is_constant &&
+        (selector->reg == REG_NONE || !has_constant(finding, selector->reg, CONSTANT_STEPS, &bits)))
+        return;
+    if (!has_two_signs((uint32_t)bits) || !note(finding, DEFECT_CONSTANT_SELECTOR, inst))
+        return;
+    const RegId sign = body_clone_reg(body, c.result);
+    inst_insert_before(inst, inst_build(body, "mov.b32", "di", sign, (int64_t)((int32_t)bits < 0 ? -1 : 0)));
+    inst_replace_operand(body, inst, (unsigned)(selector->operand - inst->operands), sign);
+}
+
 bool pass_fix_defects(PassContext *context)
 {
     const DefectRequest *request = context->defect_request;
     const bool loses_negations = request && defect_applies(DEFECT_NEGATED_BOUND, request);
     const bool rotates = request && defect_applies(DEFECT_SHIFTS_AS_ROTATION, request);
     const bool loses_signs = request && defect_applies(DEFECT_NARROW_NEGATION, request);
-    if (!loses_negations && !rotates && !loses_signs)
+    const bool mistakes_signs = request && defect_applies(DEFECT_CONSTANT_SELECTOR, request);
+    if (!loses_negations && !rotates && !loses_signs && !mistakes_signs)
         return false;
     Finding finding = {.context = context, .values = analyses_values(context->analyses)};
     for (size_t b = 0; b < context->body->blocks.count; b++)
@@ -249,6 +294,8 @@ bool pass_fix_defects(PassContext *context)
             }
             if (loses_signs)
                 find_narrow_negation(&finding, inst);
+            if (mistakes_signs)
+                find_selection(&finding, inst);
             if (rotates)
                 find_rotation(&finding, inst);
         }

@@ -82,6 +82,13 @@ if [ "$version" -ge 120 ] && [ "$version" -lt 133 ]; then
     says "quiet: only what is not equal" 5 '-O3\): different' -q -arch sm_75 -opt-level 0,3 "$work/shifts.ptx"
     result "quiet: nothing else" "$(grep -o -- '-O0.*' "$work/out")"
 fi
+kernel 'slct.s32.s32 %r, %a, %b, 2147483647;' >"$work/selection.ptx"
+if [ "$version" -ge 120 ] && [ "$version" -lt 134 ]; then
+    for arch in sm_75 sm_90 sm_120; do
+        says "a constant selector, on $arch" 5 '-O3\): different' -arch "$arch" "$work/selection.ptx"
+    done
+    says "a constant selector, one level right" 5 '-O0\): equal' -arch sm_75 -opt-level 0,3 "$work/selection.ptx"
+fi
 # docs/defects.md, "Found, but not in the table".
 kernel 'cvt.u16.u32 %h1, %a; neg.s16 %h2, %h1; cvt.s32.s16 %r, %h2;' >"$work/negated.ptx"
 kernel 'bfi.b32 %r, %a, %b, 13, 32;' >"$work/insert.ptx"

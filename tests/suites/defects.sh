@@ -57,6 +57,10 @@ is_wrong_sum() {
 is_wrong_negation() {
     awk '/[ (]-R|IABS/ { made = 1; extended = 0 } /PRMT|SGXT/ { extended = 1 } END { exit !made || extended }'
 }
+# A selection, of %a if it is right, that takes the other value.
+is_wrong_selection() {
+    ! grep -qF '+0x8]'
+}
 
 # $1: name; $2: the test of the code; $3: the code itself; $4: architectures.
 try() {
@@ -94,6 +98,12 @@ negated='.reg .b16 %h<3>; ld.global.s16 %h1, [%p+8]; neg.s16 %h2, %h1; cvt.s32.s
 try negation is_wrong_negation "$negated" "$all"
 try negation-absolute is_wrong_negation "${negated/neg/abs}" "sm_75 sm_90"
 try negation-wide is_wrong_negation "${negated/cvt.s32.s16 %r, %h2/cvt.s64.s16 %d, %h2}" sm_90
+selection='slct.s32.s32 %r, %a, %b, 2147483647;'
+try selection is_wrong_selection "$selection" "$all"
+try selection-nan is_wrong_selection "${selection/2147483647/0x7f800001}" sm_90
+try selection-least is_wrong_selection 'slct.s32.s32 %r, %b, %a, -2147483648;' "sm_75 sm_90"
+try selection-moved is_wrong_selection "mov.b32 %s1, 2147483647; ${selection/2147483647/%s1}" sm_90
+try selection-computed is_wrong_selection "mov.b32 %s1, -1; shr.u32 %s1, %s1, 1; ${selection/2147483647/%s1}" sm_90
 
 # One warning for all replicas of an instruction.
 own='.reg .b32 %t; .reg .b64 %w; mov.u32 %t, %tid.x; mul.wide.u32 %w, %t, 64; add.s64 %p, %p, %w;'

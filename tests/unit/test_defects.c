@@ -175,6 +175,43 @@ static void narrow_negations(void **state)
     expect(NARROW "neg.s16 %h3, %h1; abs.s16 %h4, %h2; mul.wide.s16 %r, %h3, %h4;", 1, DEFECT_NARROW_NEGATION);
 }
 
+static void selections_by_a_constant(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "slct.s32.s32 %r, %a, %b, 2147483647;",
+        "slct.s32.s32 %r, %a, %b, 0x7f800001;",
+        "slct.s32.s32 %r, %a, %b, -2147483648;",
+        "slct.s32.s32 %r, %a, %b, 0x80000000;",
+        "slct.s32.s32 %r, 5, %b, 0x80000000;",
+        "slct.s32.s32 %r, %a, 7, 2147483647;",
+        "mov.s32 %s1, 2147483647; slct.s32.s32 %r, %a, %b, %s1;",
+        "mov.u32 %s1, -2147483648; mov.b32 %s2, %s1; slct.s32.s32 %r, %a, %b, %s2;",
+        "mov.b32 %s1, 1; shl.b32 %s1, %s1, 31; slct.s32.s32 %r, %a, %b, %s1;",
+        ".reg .f32 %f; mov.b32 %f, 2147483647; mov.b32 %s1, %f; slct.s32.s32 %r, %a, %b, %s1;",
+        "setp.lt.s32 %p, %c, 0; @%p slct.s32.s32 %r, %a, %b, 2147483647;",
+        "setp.lt.s32 %p, %c, 0; @!%p slct.s32.s32 %r, %a, %b, -2147483648;",
+    };
+    static const char *const right[] = {
+        "slct.s32.s32 %r, %a, %b, 0;",
+        "slct.s32.s32 %r, %a, %b, -1;",
+        "slct.s32.s32 %r, %a, %b, 1;",
+        "slct.s32.s32 %r, %a, %b, 0x7f800000;", /* infinity, not a NaN */
+        "slct.s32.s32 %r, %a, %b, 0x80000001;",
+        "slct.s32.s32 %r, %a, %b, 0xffc00000;",
+        "slct.s32.s32 %r, %a, %b, %c;",
+        "slct.u32.s32 %r, %a, %b, 2147483647;",
+        "slct.b32.s32 %r, %a, %b, 2147483647;",
+        "slct.u64.s32 %d, %x, 3, 2147483647;",
+        "slct.s64.s32 %d, %x, 3, -2147483648;",
+        "slct.s32.f32 %r, %a, %b, 0f7FFFFFFF;",
+        "slct.ftz.s32.f32 %r, %a, %b, 0f80000000;",
+        "mov.s32 %s1, 2147483647; setp.lt.s32 %p, %c, 0; @%p mov.s32 %s1, 1; slct.s32.s32 %r, %a, %b, %s1;",
+    };
+    expect_each(wrong, COUNT_OF(wrong), 1, DEFECT_CONSTANT_SELECTOR);
+    expect_each(right, COUNT_OF(right), 0, DEFECT_CONSTANT_SELECTOR);
+}
+
 static unsigned found(const char *code, unsigned version, unsigned arch)
 {
     Module *module = kernel_of(code);
@@ -192,14 +229,16 @@ static void versions_and_targets(void **state)
     (void)state;
     const char *bound = "neg.s32 %s1, %a; max.s32 %s2, %b, %s1; max.s32 %r, %s2, %c;";
     const char *sum = "shl.b64 %e1, %x, 8; shr.u64 %e2, %x, 56; sub.s64 %d, %e1, %e2;";
-    static const struct { unsigned version, arch, bounds, sums; } cases[] = {
-        {1205, 90, 0, 1}, {1206, 90, 1, 1}, {1302, 90, 1, 1},  {1303, 90, 1, 0},  {1304, 90, 0, 0},
-        {1300, 80, 0, 1}, {1300, 75, 0, 1}, {1300, 100, 1, 1}, {1300, 103, 1, 1}, {1300, 120, 0, 1},
-        {0, 90, 1, 1},    {0, 80, 0, 1},    {1300, 0, 0, 0},   {1101, 90, 0, 0},
+    const char *selection = "slct.s32.s32 %r, %a, %b, 2147483647;";
+    static const struct { unsigned version, arch, bounds, sums, selections; } cases[] = {
+        {1205, 90, 0, 1, 1},  {1206, 90, 1, 1, 1},  {1302, 90, 1, 1, 1}, {1303, 90, 1, 0, 1}, {1304, 90, 0, 0, 0},
+        {1300, 80, 0, 1, 1},  {1300, 75, 0, 1, 1},  {1300, 100, 1, 1, 1}, {1300, 103, 1, 1, 1},
+        {1300, 120, 0, 1, 1}, {0, 90, 1, 1, 1},     {0, 80, 0, 1, 1},    {1300, 0, 0, 0, 0},  {1101, 90, 0, 0, 0},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         assert_int_equal(found(bound, cases[i].version, cases[i].arch), cases[i].bounds);
         assert_int_equal(found(sum, cases[i].version, cases[i].arch), cases[i].sums);
+        assert_int_equal(found(selection, cases[i].version, cases[i].arch), cases[i].selections);
     }
 }
 
@@ -233,6 +272,7 @@ int main(void)
         cmocka_unit_test(bounds_with_a_negation),
         cmocka_unit_test(sums_of_shifts),
         cmocka_unit_test(narrow_negations),
+        cmocka_unit_test(selections_by_a_constant),
         cmocka_unit_test(versions_and_targets),
         cmocka_unit_test(newer_targets),
         cmocka_unit_test(versions_are_read),
