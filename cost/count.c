@@ -1,6 +1,8 @@
 /* Profiles counted by the emulator. */
 #include "cost/internal.h"
 
+#include <string.h>
+
 /* Assigns the counts of one function, in 'counts' up to 'end', to its instructions in the profile, from 'first' on.
  * Both are in code order; the emulator leaves out instructions that never ran. */
 static void assign_counts(ProfileBuilder *all, size_t first, const EmulatorInst *counts, const EmulatorInst *end)
@@ -42,6 +44,24 @@ static const EmulatorInst *add_function(ProfileBuilder *all, const FunctionForm 
     return next;
 }
 
+/* The share of the loaded sectors whose loads look for them in L1. */
+static double l1_share(const Profile *profile)
+{
+    static const char *const past_l1[] = {".cg", ".cv", ".volatile", ".relaxed", ".acquire"};
+    double all = 0, past = 0;
+    for (size_t i = 0; i < profile->instruction_count; i++) {
+        const InstProfile *inst = &profile->instructions[i];
+        bool is_past = false;
+        if (inst->unit.pipe != PIPE_GLOBAL || inst->unit.is_store)
+            continue;
+        for (size_t k = 0; k < COUNT_OF(past_l1) && inst->spelling; k++)
+            is_past |= strstr(inst->spelling, past_l1[k]) != NULL;
+        all += inst->sectors;
+        past += is_past ? inst->sectors : 0;
+    }
+    return all > 0 ? 1 - past / all : 1;
+}
+
 static void set_totals(Arena *arena, Profile *profile, const EmulatorResult *result)
 {
     const EmulatorCounters *counters = &result->counters;
@@ -53,7 +73,7 @@ static void set_totals(Arena *arena, Profile *profile, const EmulatorResult *res
     profile->divergent_branches = (double)counters->divergent_branches;
     profile->block_load_sectors = (double)counters->block_load_sectors;
     profile->block_store_sectors = (double)counters->block_store_sectors;
-    profile->hot_load_sectors = (double)counters->hot_load_sectors;
+    profile->hot_load_sectors = l1_share(profile) * (double)counters->hot_load_sectors;
     profile->load_footprint = (double)counters->load_footprint;
     profile->store_footprint = (double)counters->store_footprint;
     profile->shared_reuse = (double)counters->shared_reuse;

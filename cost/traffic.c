@@ -63,7 +63,9 @@ Traffic traffic_predict(const Profile *profile, const Device *device, const Resi
     double working_set = block_sectors * SECTOR_BYTES * residents->blocks;
     double kept = working_set > 0 ? at_most_one(l1_size / working_set) : 1;
     double repeats = profile->shared_reuse * (1 - kept) + own_misses(profile, l1_size, warps);
-    double misses = profile->block_load_sectors - kept * profile->hot_load_sectors + repeats;
+    /* The first block of an SM loads what is hot, too. */
+    double later = fmax(1 - device->multiprocessors / profile->blocks, 0);
+    double misses = profile->block_load_sectors - kept * later * profile->hot_load_sectors + repeats;
     double footprint = profile->load_footprint + profile->store_footprint;
     double evicted = footprint > 0 ? 1 - at_most_one(device->l2_size / SECTOR_BYTES / footprint) : 0;
     double cold = profile->block_load_sectors - profile->hot_load_sectors;

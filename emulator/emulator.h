@@ -273,7 +273,7 @@ typedef struct EmulatorCounters {
     /* With count_reuse: the distinct global sectors that each block touches, summed over the blocks, and those that the
      * grid touches. */
     uint64_t block_load_sectors, block_store_sectors, load_footprint, store_footprint;
-    /* Of the loaded ones of all blocks, those of sectors that more than half of the blocks load. */
+    /* The part of block_load_sectors that more than half of the blocks load. */
     uint64_t hot_load_sectors;
     /* Loads of sectors that the block had loaded before: by another warp last, or by this warp 2^k to 2^(k+1) - 1
      * sectors ago. */
