@@ -184,7 +184,7 @@ case "${BUILD:-build}" in
 */asan) slow_launch 300000 ;;
 *) slow_launch 3000000 ;;
 esac
-show -i 'comparing forms, 0 of' -- -v -report -assembler ptxas -coarsen auto -launch "$tmp/slow.json" -o "$tmp/o.ptx" \
+show -i 'stride block, counted' -- -v -report -assembler ptxas -coarsen auto -launch "$tmp/slow.json" -o "$tmp/o.ptx" \
     "$tmp/slow.ptx"
 wrong="$([ "$status" -eq 0 ] || echo "status $status")"
 shows "note" "note: the search for a form of kernel 'slow' was interrupted; the best form until then is used"
