@@ -180,12 +180,18 @@ static bool wants_assembler(const Options *options)
            options->registers.count || changes_memory(options) || options->cubin || options->report;
 }
 
-/* True if forms are chosen by predicted time. */
-static bool chooses(const Options *options)
+static bool chooses_factors(const Options *options)
 {
     bool any = false;
     for (size_t i = 0; i < options->coarsen.count; i++)
         any |= options->coarsen.data[i].is_auto;
+    return any;
+}
+
+/* True if forms are chosen by predicted time. */
+static bool chooses(const Options *options)
+{
+    bool any = chooses_factors(options);
     for (size_t i = 0; i < options->jams.count; i++)
         any |= options->jams.data[i].is_auto;
     for (size_t i = 0; i < options->memory.count; i++)
@@ -235,9 +241,7 @@ bool open_assembler(Run *run)
     }
     report->assembler_missing = arena_strndup(run->arena, error, strcspn(error, ":\n"));
     bool is_needed = option_given(options, OPTION_ASSEMBLER) || options->cubin || options->warnings_are_errors ||
-                     assembler_is_named(options->assembler);
-    for (size_t i = 0; i < options->coarsen.count; i++)
-        is_needed |= options->coarsen.data[i].is_auto;
+                     assembler_is_named(options->assembler) || chooses_factors(options);
     if (is_needed) {
         fprintf(run->messages, "ptxopt: error: %s\n", error);
         return false;

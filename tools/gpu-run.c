@@ -51,9 +51,7 @@ typedef struct Request {
 typedef struct Gpu {
     Request request;
     GpuDriver driver;
-    Arena *arena;
     GpuLaunch on_gpu;
-    Launch *launch;
     Form *forms;
     unsigned form_count, rounds;
     DevicePointer *kept; /* by argument: contents to restore before a launch; 0: none needed */
@@ -66,8 +64,8 @@ typedef struct Gpu {
 static const char *keep_changed(Gpu *gpu)
 {
     unsigned place = 0;
-    for (unsigned i = 0; i < gpu->launch->argument_count; i++) {
-        const LaunchArgument *argument = &gpu->launch->arguments[i];
+    for (unsigned i = 0; i < gpu->on_gpu.launch->argument_count; i++) {
+        const LaunchArgument *argument = &gpu->on_gpu.launch->arguments[i];
         if (!gpu_owns_memory(argument))
             continue;
         const EmulatorBuffer *after = &gpu->forms[0].result->buffers[place++];
@@ -85,10 +83,10 @@ static const char *keep_changed(Gpu *gpu)
 static int restore(const Gpu *gpu)
 {
     int error = CUDA_DONE;
-    for (unsigned i = 0; i < gpu->launch->argument_count && error == CUDA_DONE; i++)
+    for (unsigned i = 0; i < gpu->on_gpu.launch->argument_count && error == CUDA_DONE; i++)
         if (gpu->kept[i])
             error = gpu->driver.copy_within(gpu->on_gpu.buffers[i], gpu->kept[i],
-                                            gpu_argument_bytes(&gpu->launch->arguments[i]), NULL);
+                                            gpu_argument_bytes(&gpu->on_gpu.launch->arguments[i]), NULL);
     return error;
 }
 
@@ -101,13 +99,14 @@ static const char *reference_difference(Gpu *gpu, const EmulatorResult *result, 
     void *library = dlopen(gpu->request.references, RTLD_NOW | RTLD_LOCAL);
     Reference *reference = NULL;
     if (library)
-        *(void **)&reference = dlsym(library, arena_printf(gpu->arena, "%s_reference", gpu->launch->kernel));
+        *(void **)&reference =
+            dlsym(library, arena_printf(gpu->on_gpu.arena, "%s_reference", gpu->on_gpu.launch->kernel));
     if (!reference)
         return NULL;
     *said = "plain C";
-    const Launch *launch = gpu->launch;
+    const Launch *launch = gpu->on_gpu.launch;
     EmulatorResult *expected = gpu_launch_filled(&gpu->on_gpu);
-    void **args = ARENA_ARRAY(gpu->arena, void *, launch->argument_count + 1);
+    void **args = ARENA_ARRAY(gpu->on_gpu.arena, void *, launch->argument_count + 1);
     RefLaunch shape;
     memcpy(shape.grid, launch->grid, sizeof shape.grid);
     memcpy(shape.block, launch->block, sizeof shape.block);
@@ -125,7 +124,7 @@ static const char *reference_difference(Gpu *gpu, const EmulatorResult *result, 
                 args[i] = (char *)args[k] + argument->offset;
     }
     reference(&shape, args);
-    return emulator_difference(gpu->arena, launch, expected, result, launch->reference_tolerance);
+    return emulator_difference(gpu->on_gpu.arena, launch, expected, result, launch->reference_tolerance);
 }
 
 /* Runs each form once, then 'launches' times, as programs do that tune (docs/tuning.md). */
@@ -149,6 +148,7 @@ static void run_forms(Gpu *gpu)
 static bool check(Gpu *gpu)
 {
     const Form *input = &gpu->forms[0];
+    const Launch *launch = gpu->on_gpu.launch;
     bool fine = true;
     for (unsigned i = 0; i < gpu->form_count; i++) {
         Form *form = &gpu->forms[i];
@@ -156,7 +156,7 @@ static bool check(Gpu *gpu)
             form->difference = reference_difference(gpu, form->result, &gpu->reference);
         else if (!form->problem && !input->problem)
             form->difference =
-                emulator_difference(gpu->arena, gpu->launch, input->result, form->result, gpu->launch->tolerance);
+                emulator_difference(gpu->on_gpu.arena, launch, input->result, form->result, launch->tolerance);
         fine &= !form->problem && !form->difference;
     }
     return fine;
@@ -185,7 +185,7 @@ static int queue_form(const Gpu *gpu, const Form *form)
 {
     const GpuDriver *driver = &gpu->driver;
     bool restores = false;
-    for (unsigned i = 0; i < gpu->launch->argument_count; i++)
+    for (unsigned i = 0; i < gpu->on_gpu.launch->argument_count; i++)
         restores |= gpu->kept[i] != 0;
     int error = restore(gpu);
     error = error ? error : gpu_flush_run(&gpu->driver, &gpu->flush);
@@ -234,8 +234,8 @@ static const char *time_forms(Gpu *gpu)
         problem = gpu_failure(&gpu->on_gpu, gpu_flush_open(&gpu->driver, &gpu->flush), "preparing to flush the cache");
     for (unsigned i = 0; i < gpu->form_count && !problem; i++) {
         Form *form = &gpu->forms[i];
-        form->cold = ARENA_ARRAY(gpu->arena, double, gpu->request.repeat);
-        form->warm = ARENA_ARRAY(gpu->arena, double, gpu->request.repeat);
+        form->cold = ARENA_ARRAY(gpu->on_gpu.arena, double, gpu->request.repeat);
+        form->warm = ARENA_ARRAY(gpu->on_gpu.arena, double, gpu->request.repeat);
         for (unsigned k = 0; k < COUNT_OF(form->events) && !problem; k++)
             problem = gpu_failure(&gpu->on_gpu, gpu->driver.event_create(&form->events[k], 0), "making an event");
     }
@@ -327,7 +327,7 @@ static void print_result(const Gpu *gpu)
     json_object_set_new(value, "version", json_integer(1));
     json_object_set_new(value, "device", device_json(&gpu->driver));
     json_object_set_new(value, "launch", text_or_null(gpu->request.launch));
-    json_object_set_new(value, "kernel", text_or_null(gpu->launch->kernel));
+    json_object_set_new(value, "kernel", text_or_null(gpu->on_gpu.launch->kernel));
     json_object_set_new(value, "reference", text_or_null(gpu->reference));
     json_object_set_new(value, "rounds", json_integer(gpu->rounds));
     json_object_set_new(value, "flushed_bytes", json_integer((json_int_t)gpu->flush.bytes));
@@ -411,10 +411,10 @@ static void clean_up(Gpu *gpu)
                 driver->event_destroy(form->events[k]);
         gpu_form_close(&gpu->on_gpu, &form->on_gpu);
     }
-    for (unsigned i = 0; gpu->kept && i < gpu->launch->argument_count; i++)
+    for (unsigned i = 0; gpu->kept && i < gpu->on_gpu.launch->argument_count; i++)
         if (gpu->kept[i])
             driver->memory_free(gpu->kept[i]);
-    if (gpu->launch)
+    if (gpu->on_gpu.launch)
         gpu_launch_close(&gpu->on_gpu);
     gpu_flush_close(driver, &gpu->flush);
 }
@@ -423,7 +423,7 @@ static const char *load(const Gpu *gpu, Form *form, const char *path)
 {
     const char *error;
     form->path = path;
-    const Source *source = source_read(gpu->arena, path, &error);
+    const Source *source = source_read(gpu->on_gpu.arena, path, &error);
     return source ? gpu_form_load(&gpu->on_gpu, source->text, &form->on_gpu) : error;
 }
 
@@ -432,8 +432,8 @@ static int run(Gpu *gpu, char **files, unsigned count)
     const char *error;
     Buf message = {0};
     if (!gpu->request.device_info) {
-        gpu->launch = launch_read(gpu->arena, gpu->request.launch, &error);
-        if (!gpu->launch) {
+        gpu->on_gpu.launch = launch_read(gpu->on_gpu.arena, gpu->request.launch, &error);
+        if (!gpu->on_gpu.launch) {
             fprintf(stderr, "gpu-run: %s\n", error);
             return STATUS_INPUT;
         }
@@ -447,10 +447,10 @@ static int run(Gpu *gpu, char **files, unsigned count)
         print_json(device_json(&gpu->driver));
         return STATUS_DONE;
     }
-    gpu->on_gpu = (GpuLaunch){.driver = &gpu->driver, .arena = gpu->arena, .launch = gpu->launch};
-    gpu->kept = ARENA_ARRAY(gpu->arena, DevicePointer, gpu->launch->argument_count + 1);
+    gpu->on_gpu.driver = &gpu->driver;
+    gpu->kept = ARENA_ARRAY(gpu->on_gpu.arena, DevicePointer, gpu->on_gpu.launch->argument_count + 1);
     const char *problem = gpu_launch_open(&gpu->on_gpu);
-    gpu->forms = ARENA_ARRAY(gpu->arena, Form, count);
+    gpu->forms = ARENA_ARRAY(gpu->on_gpu.arena, Form, count);
     gpu->form_count = count;
     for (unsigned i = 0; i < count && !problem; i++) {
         gpu->forms[i].problem = load(gpu, &gpu->forms[i], files[i]);
@@ -484,9 +484,9 @@ int main(int argc, char **argv)
     const char *wrong = read_options(argc, argv, &gpu.request);
     if (wrong)
         return usage(wrong);
-    gpu.arena = arena_new();
+    gpu.on_gpu.arena = arena_new();
     int status = run(&gpu, argv + optind + 1, (unsigned)(argc - optind - 1));
     clean_up(&gpu);
-    arena_free(gpu.arena);
+    arena_free(gpu.on_gpu.arena);
     return status;
 }

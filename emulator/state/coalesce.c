@@ -37,7 +37,7 @@ static BankPasses bank_passes(uint32_t mask, unsigned bytes, const uint64_t *add
 {
     const unsigned lanes = lanes_together(bytes);
     BankPasses passes = {0};
-    for (unsigned begin = 0; begin < LANES; begin += 2 * lanes) {
+    for (unsigned begin = 0; begin < LANES && mask; begin += 2 * lanes) {
         unsigned alone[2] = {0};
         uint32_t pair = 0;
         for (unsigned i = 0; i < 2 && begin + i * lanes < LANES; i++) {

@@ -49,7 +49,7 @@ static Profile *make_profile(const CostBasis *basis, const FunctionForm *form, c
 Time form_time(const CostBasis *basis, const FormCost *cost)
 {
     const SmUse use = {cost->figures.registers, cost->figures.stack,
-                         cost->figures.shared + launch_change_shared(&cost->change, basis->dynamic_shared)};
+                       cost->figures.shared + launch_change_shared(&cost->change, basis->dynamic_shared)};
     return time_predict(cost->profile, basis->sm, &basis->device, &use);
 }
 
