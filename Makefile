@@ -308,7 +308,7 @@ $(OUT)/tests/reuse-check $(OUT)/tests/work-check: $(OUT)/tests/tools/reuse_kerne
 $(OUT)/tests/jam-check $(OUT)/tests/work-check: $(OUT)/tests/tools/jam_kernel.o
 $(OUT)/tests/work-check: $(OUT)/tests/tools/stage_kernel.o
 $(OUT)/tests/row-check: $(OUT)/tests/tools/row_kernel.o
-$(OUT)/tests/stage-check: $(OUT)/tests/tools/stage_kernel.o $(OUT)/tests/tools/nest_kernel.o
+$(OUT)/tests/stage-check: $(addprefix $(OUT)/tests/tools/,stage_kernel.o nest_kernel.o store_kernel.o)
 $(OUT)/tests/count-check: $(OUT)/tests/tools/count_kernel.o
 $(OUT)/tests/pattern-check: $(addprefix $(OUT)/tests/tools/,pattern_trace.o stage_kernel.o nest_kernel.o \
     row_kernel.o random_kernel.o random_walk.o)

@@ -38,11 +38,11 @@ static void print_load(Buf *out, const Report *report, const StagedLoad *load)
         print_refused_load(out, load);
         return;
     }
-    if (load->sharers > 1)
+    if (load->sharers > 1 && !load->is_store)
         buf_printf(out, "%u threads of a block read each element", load->sharers);
     else
-        buf_puts(out, "neighbouring threads read rows apart");
-    if (load->sharers > 1)
+        buf_printf(out, "neighbouring threads %s rows apart", load->is_store ? "store" : "read");
+    if (load->sharers > 1 && !load->is_store)
         print_shared(out, load);
     buf_printf(out, "; staged in %llu bytes", (unsigned long long)load->bytes);
     if (load->sectors_before)
@@ -129,6 +129,7 @@ static json_t *load_json(const Report *report, const StagedLoad *load)
     json_t *value = json_object();
     json_object_set_new(value, "line", json_line(report_line(report, load->span)));
     json_object_set_new(value, "source_line", json_line(cuda_line(load->loc)));
+    json_object_set_new(value, "stores", json_boolean(load->is_store));
     json_object_set_new(value, "staged", json_boolean(load->done));
     if (load->is_resolved) {
         json_object_set_new(value, "same_along_x", json_integer(load->same_x));

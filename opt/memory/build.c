@@ -96,3 +96,28 @@ Inst *rewrite_copy_of(Rewrite *w, const Inst *inst)
         copy = copy->next;
     return copy;
 }
+
+static uint32_t round_pitch(const Tile *tile)
+{
+    for (unsigned d = 0; d < tile->dim_count; d++)
+        if (tile->dims[d] == INDEX_ROUND)
+            return tile->pitches[d];
+    return tile->step * tile->unit;
+}
+
+ReadAddress rewrite_own_place(Rewrite *w, const Tile *tile, RegId buffer)
+{
+    RegId first = w->base;
+    for (unsigned d = 0; d < tile->dim_count; d++)
+        if (tile->dims[d] != INDEX_ROUND) {
+            bool is_line = tile->dims[d] == INDEX_LINE;
+            RegId index = rewrite_thread_index(w, is_line ? INDEX_X : tile->dims[d]);
+            first = rewrite_multiple(w, index, is_line ? tile->across * tile->unit : tile->pitches[d], first);
+        }
+    if (buffer != REG_NONE) {
+        RegId moved = rewrite_reg(w, TYPE_B32, "%tile");
+        inst_append(w->top, inst_build(w->body, "add.u32", "drr", moved, first, buffer));
+        first = moved;
+    }
+    return (ReadAddress){first, rewrite_counter(w, first, round_pitch(tile))};
+}

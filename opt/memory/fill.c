@@ -1,4 +1,4 @@
-/* The loads of a tile, shared out among the threads of the block.
+/* The loads of a tile, or its stores to memory, shared out among the threads of the block.
  *
  * Portions of a tile are numbered in the order of memory, the innermost dimension first, and thread t loads portions t,
  * t + threads, ... So the indices of portion i are the digits of t + i * threads in a number system whose bases are the
@@ -9,7 +9,7 @@
 typedef struct Portion {
     Elsewhere at;
     RegId member;   /* rows: the number of the member; lines: of the element; else REG_NONE */
-    RegId store;    /* the address to which the tile's offset is added, and 'offset' is, too */
+    RegId store;    /* the address in the tile, to which the tile's offset is added, and 'offset' is, too */
     int64_t offset; /* bytes */
     RegId inside;   /* whether there is such a portion; REG_NONE: there is */
     RegId real;     /* lines with a pad: whether it is there and not of the pad, which is zero */
@@ -310,6 +310,8 @@ void rewrite_fill(Rewrite *w)
         return;
     }
     inst_append(w->top, inst_build(w->body, "bar.sync", "i", (int64_t)0));
+    if (!tiles->count)
+        return;
     for (size_t i = 0; i < tiles->count; i++) {
         loadings[i] = loading_of(w, loadings, i, &tiles->data[i]);
         load_all(w, &loadings[i], &results);
@@ -318,4 +320,48 @@ void rewrite_fill(Rewrite *w)
         for (uint64_t k = 0; k < loadings[i].count; k++)
             build_store(w, loadings[i].tile, &loadings[i].portions[k], results.data[next++]);
     inst_append(w->top, inst_build(w->body, "bar.sync", "i", (int64_t)0));
+}
+
+/* Stores the members' elements of a portion to where the other thread stores them. */
+static void flush_portion(Rewrite *w, const Tile *tile, const Portion *portion)
+{
+    int64_t offset = portion->offset + tile->offset;
+    for (unsigned m = 0; m < (tile->is_row ? 1 : tile->member_count); m++) {
+        const Member *member = &tile->members[m];
+        RegId address = build_address(w, member, portion), regs[UNIT_MEMBERS_MOST];
+        Inst *store = inst_clone(w->body, member->inst);
+        Access access;
+        unsigned count = 0;
+        require(inst_access(store, &access));
+        RegRef *base = operand_ref(store, &access.address->items[0]);
+        base->reg = address;
+        for (unsigned r = 0; r < store->ref_count; r++)
+            if (&store->refs[r] != base)
+                regs[count++] = store->refs[r].reg = body_clone_reg(w->body, store->refs[r].reg);
+        require(count == member->count);
+        Inst *load = shared_access(w, false, member->type, regs, count, portion->store, offset);
+        inst_append(w->flush, load);
+        inst_append(w->flush, store);
+        if (portion->inside != REG_NONE) {
+            inst_guard(w->body, load, portion->inside, false, REG_NONE);
+            inst_set_guard(w->body, store, portion->inside, false);
+        }
+        offset += member->count * member->bytes;
+    }
+}
+
+void rewrite_flush(Rewrite *w)
+{
+    const TileVec *tiles = &w->s->out_tiles;
+    Loading *loadings = ARENA_ARRAY(w->s->scratch, Loading, tiles->count);
+    /* Registers of their own, which are not those of tiles that are loaded ahead. */
+    w->slices = slices_new(w->s, w->gate, w->top, w->tail, w->strides, w->s->rounds);
+    inst_append(w->flush, inst_build(w->body, "bar.sync", "i", (int64_t)0));
+    for (size_t i = 0; i < tiles->count; i++) {
+        loadings[i] = loading_of(w, loadings, i, &tiles->data[i]);
+        for (uint64_t k = 0; k < loadings[i].count; k++)
+            flush_portion(w, &tiles->data[i], &loadings[i].portions[k]);
+    }
+    /* Each thread sees what others have stored for it. */
+    inst_append(w->rest, inst_build(w->body, "bar.sync", "i", (int64_t)0));
 }

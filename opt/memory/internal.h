@@ -44,7 +44,7 @@ enum {
     LANES = 32,     /* of a warp */
 };
 
-/* A load whose results come from shared memory. */
+/* A load whose results come from shared memory, or a store whose data go there first. */
 typedef struct Member {
     Inst *inst;
     RegId base;      /* of its address, to which 'offset' is added */
@@ -86,6 +86,23 @@ typedef struct Tile {
 } Tile;
 
 typedef VEC(Tile) TileVec;
+
+/* The loads or stores of a loop that stores to global memory, at one register plus constants. In round j, they are
+ * between base + step * j + first and base + step * j + end. */
+typedef struct AccessGroup {
+    RegId base;
+    bool is_store;
+    int64_t step, first, end; /* bytes */
+    const Inst *any; /* one of them */
+} AccessGroup;
+
+/* A thread's stores must not touch what it loads, or stores otherwise, in other rounds. */
+typedef struct Apart {
+    const AccessGroup *a, *b;
+    bool may_be_same; /* if both begin at one address, no round touches what another one does */
+} Apart;
+
+enum { GROUPS_MOST = 16, APARTS_MOST = 24 };
 
 /* The lines that threads read in a loop inside of the staged one, of which each round of the staged loop, and each
  * thread along y, has one: an array of rows. In round j, thread y reads the lines from row across_y * y + j on. */
@@ -143,9 +160,16 @@ typedef struct Staging {
     unsigned inner_guard_count;
     Field fields[FIELDS_MOST];
     unsigned field_count;
+    bool stores;            /* the loop stores to global memory: */
+    AccessGroup groups[GROUPS_MOST];
+    unsigned group_count;
+    Apart aparts[APARTS_MOST]; /* that is tested before the first tile */
+    unsigned apart_count;
     TileVec tiles;
+    TileVec out_tiles;      /* of stores */
     unsigned rounds;        /* of a tile: a power of two */
-    uint32_t bytes;         /* of all tiles */
+    uint32_t bytes;         /* of all tiles of loads */
+    uint32_t out_bytes;     /* of all tiles of stores, which follow the buffers of the others */
     unsigned buffers;       /* for each tile; 1: without asynchronous copies */
     Variable **array;       /* shared by all loops of the kernel; *array is NULL until one is staged */
     StagedLoop *report;
@@ -187,6 +211,11 @@ bool async_can_fill(const Staging *s);
 /* tiles.c */
 /* Chooses the loads to stage, their tiles and the number of rounds. False, and refused, if there are none. */
 bool stage_find_tiles(Staging *s);
+
+/* stores.c */
+/* Finds what a loop that stores to global memory loads and stores, and what has to be tested of that before. False, and
+ * refused, if it is not certain that tiles then read and write what the loop does. */
+bool stage_find_stores(Staging *s);
 
 /* nests.c */
 /* Finds the loop inside, what it reads, and the fields and rounds for that. False if it cannot be staged as a nest;

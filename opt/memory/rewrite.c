@@ -7,8 +7,9 @@
  *                 load and store this thread's part of the next tile
  *                 barrier                             all of it is there
  *     body:       T rounds that read from the tile
+ *     flush:      if stores went to a tile: barrier, the block stores it to memory
  *     tail:       another T rounds? goto top
- *     rest:       no round left? goto after
+ *     rest:       if so: barrier; no round left? goto after
  *     header:     the original loop, for the rounds that are left
  *
  * Values pass from round to round as in the original, so sums keep their order. The original loop ends by its own
@@ -27,18 +28,10 @@ typedef struct Reader {
 
 typedef VEC(Reader) ReaderVec;
 
-static uint32_t round_pitch(const Tile *tile)
-{
-    for (unsigned d = 0; d < tile->dim_count; d++)
-        if (tile->dims[d] == INDEX_ROUND)
-            return tile->pitches[d];
-    return tile->step * tile->unit;
-}
-
 static void build_base(Rewrite *w)
 {
     Staging *s = w->s;
-    const uint64_t bytes = (uint64_t)s->bytes * s->buffers;
+    const uint64_t bytes = (uint64_t)s->bytes * s->buffers + s->out_bytes;
     if (!*s->array)
         *s->array = body_add_array(w->body, "ptxopt_tile", SPACE_SHARED, bytes, ALIGNMENT);
     if ((*s->array)->dims[0] < bytes)
@@ -55,19 +48,7 @@ static ReadAddress read_address(Rewrite *w, ReaderVec *readers, const Tile *tile
     for (size_t i = 0; i < readers->count; i++)
         if (tiles_match(readers->data[i].like, tile))
             return readers->data[i].address;
-    RegId first = w->base;
-    for (unsigned d = 0; d < tile->dim_count; d++)
-        if (tile->dims[d] != INDEX_ROUND) {
-            bool is_line = tile->dims[d] == INDEX_LINE;
-            RegId index = rewrite_thread_index(w, is_line ? INDEX_X : tile->dims[d]);
-            first = rewrite_multiple(w, index, is_line ? tile->across * tile->unit : tile->pitches[d], first);
-        }
-    if (w->read_buffer != REG_NONE) {
-        RegId buffer = rewrite_reg(w, TYPE_B32, "%tile");
-        inst_append(w->top, inst_build(w->body, "add.u32", "drr", buffer, first, w->read_buffer));
-        first = buffer;
-    }
-    const Reader reader = {tile, {first, rewrite_counter(w, first, round_pitch(tile))}};
+    const Reader reader = {tile, rewrite_own_place(w, tile, w->read_buffer)};
     VEC_PUSH(w->s->scratch, *readers, reader);
     return reader.address;
 }
@@ -88,14 +69,21 @@ static void replace_unit(Rewrite *w, const Tile *tile, Inst *const *copies, RegI
         inst_remove(copies[m]);
 }
 
+/* The copies of the members of tile i, at MEMBERS_MOST * i and after that. */
+static Inst **rewrite_copies(Rewrite *w, const TileVec *tiles)
+{
+    Inst **copies = ARENA_ARRAY(w->s->scratch, Inst *, tiles->count * MEMBERS_MOST + 1);
+    for (size_t i = 0; i < tiles->count; i++)
+        for (unsigned m = 0; m < tiles->data[i].member_count; m++)
+            copies[i * MEMBERS_MOST + m] = rewrite_copy_of(w, tiles->data[i].members[m].inst);
+    return copies;
+}
+
 static void read_tiles(Rewrite *w)
 {
     const TileVec *tiles = &w->s->tiles;
     ReaderVec readers = {0};
-    Inst **copies = ARENA_ARRAY(w->s->scratch, Inst *, tiles->count * MEMBERS_MOST);
-    for (size_t i = 0; i < tiles->count; i++)
-        for (unsigned m = 0; m < tiles->data[i].member_count; m++)
-            copies[i * MEMBERS_MOST + m] = rewrite_copy_of(w, tiles->data[i].members[m].inst);
+    Inst **copies = rewrite_copies(w, tiles);
     for (size_t i = 0; i < tiles->count; i++) {
         const Tile *tile = &tiles->data[i];
         const ReadAddress address = read_address(w, &readers, tile);
@@ -165,16 +153,18 @@ static void end_body(Rewrite *w)
                                                (int64_t)w->s->rounds - 1));
     inst_remove(latch->last);
     inst_append(latch, inst_build_branch(w->body, header, more, false));
-    latch->fall = w->tail;
+    latch->fall = w->flush ? w->flush : w->tail;
+    if (w->flush)
+        w->flush->fall = w->tail;
 }
 
 /* The predicate that a line's address grows with x as its tile assumes, for this thread and with the others so far. */
-static RegId test_line(Rewrite *w, const Tile *tile, RegId holds)
+static RegId test_line(Rewrite *w, Slices *slices, const Tile *tile, RegId holds)
 {
     const Staging *s = w->s;
     const Phi *phi = &s->loop->header->phis.data[s->values->defs[tile->members[0].root].phi];
     const Elsewhere at = {{w->zero, REG_NONE, REG_NONE, REG_NONE}};
-    RegId start = loop_start(s->loop, phi), first = slices_value(w->slices, &at, start);
+    RegId start = loop_start(s->loop, phi), first = slices_value(slices, &at, start);
     RegId expected = body_clone_reg(w->body, start), both = rewrite_reg(w, TYPE_PRED, "%line");
     inst_append(w->setup, inst_build(w->body, "mad.wide.u32", "drir", expected, rewrite_thread_index(w, INDEX_X),
                                      (int64_t)tile->across * tile->unit, first));
@@ -184,14 +174,17 @@ static RegId test_line(Rewrite *w, const Tile *tile, RegId holds)
     return both;
 }
 
-/* Ends the setup: to the original loop unless all lines are lines, in all threads of the block. */
-static void test_lines(Rewrite *w)
+/* Ends the setup: to the original loop unless all lines are lines, and stores are apart from loads, in all threads of
+ * the block. */
+static void test_addresses(Rewrite *w)
 {
     Staging *s = w->s;
+    Slices *slices = slices_new(s, w->setup, w->setup, NULL, w->strides, s->rounds);
     RegId holds = REG_NONE;
     for (size_t i = 0; i < s->tiles.count; i++)
         if (s->tiles.data[i].is_line)
-            holds = test_line(w, &s->tiles.data[i], holds);
+            holds = test_line(w, slices, &s->tiles.data[i], holds);
+    holds = rewrite_test_stores(w, slices, holds);
     if (holds == REG_NONE)
         return;
     RegId all = rewrite_reg(w, TYPE_PRED, "%lines");
@@ -226,9 +219,13 @@ static void copy_loop(Rewrite *w)
         w->gate = versions_add_block(v, s->loop->preheader, true);
         w->setup->fall = w->verify;
         w->verify->fall = w->gate;
+    } else if (s->apart_count) {
+        w->gate = versions_add_block(v, s->loop->preheader, true);
+        w->setup->fall = w->gate;
     }
     w->top = versions_add_block(v, s->loop->preheader, true);
     versions_copy(v, blocks, count, s->loop->preheader);
+    w->flush = s->out_tiles.count ? versions_add_block(v, s->loop->preheader, true) : NULL;
     w->tail = versions_add_block(v, s->loop->preheader, true);
     w->rest = versions_add_block(v, s->loop->preheader, true);
     w->gate->fall = w->top;
@@ -263,7 +260,8 @@ static unsigned count_instructions(const Block *block)
 static double work_of_round(const Rewrite *w)
 {
     const Staging *s = w->s;
-    double work = (double)(count_instructions(w->top) + count_instructions(w->tail)) / s->rounds, inner = 0;
+    const unsigned flush = w->flush ? count_instructions(w->flush) : 0;
+    double work = (double)(count_instructions(w->top) + flush + count_instructions(w->tail)) / s->rounds, inner = 0;
     if (s->inner)
         work += count_instructions(w->verify);
     for (uint32_t b = 0; b < s->loop->block_count; b++) {
@@ -299,17 +297,22 @@ void stage_rewrite(Staging *s)
         nest_fill(&w);
         nest_read(&w);
     } else {
-        w.slices = slices_new(s, w.setup, w.top, w.tail, w.strides, s->rounds);
+        Inst **stores = rewrite_copies(&w, &s->out_tiles);
+        w.slices = slices_new(s, w.gate, w.top, w.tail, w.strides, s->rounds);
         rewrite_fill(&w);
         read_tiles(&w);
+        rewrite_write(&w, stores);
+        if (w.flush)
+            rewrite_flush(&w);
     }
     end_body(&w);
     round_groups_end(&w.groups, w.gate, w.top, w.tail, w.rest, s->loop->header, s->after);
     if (!s->inner)
-        test_lines(&w);
+        test_addresses(&w);
     if (s->buffers > 1)
         rewrite_async(&w);
-    s->report->prefetches = s->request->prefetches && !s->inner && !has_lines(s) && s->buffers == 1;
+    s->report->prefetches =
+        s->request->prefetches && !s->inner && s->tiles.count && !has_lines(s) && s->buffers == 1;
     if (s->report->prefetches)
         rewrite_prefetch(&w);
     s->report->work = work_of_round(&w);

@@ -18,7 +18,8 @@ typedef struct Rewrite {
     Body *body;
     Versions versions;
     Block *setup, *top, *tail, *rest;
-    Block *gate; /* leads to the top of the first tile */
+    Block *gate; /* leads to the top of the first tile; the setup, if nothing is tested in between */
+    Block *flush; /* stores tiles to memory; NULL: there are none */
     Block *verify; /* nests: the loop that tests addresses */
     Block *reading, *reading_end, *reading_start; /* header and latch of the loop that reads, and the block before it */
     Block *once; /* for values of the thread alone: executed once, before the setup */
@@ -70,6 +71,8 @@ Inst *rewrite_read(Rewrite *w, const Inst *like, Type type, const RegId *regs, u
 
 /* A value of each round of a tile: 'first', and 'step' more in each round. */
 RegId rewrite_counter(Rewrite *w, RegId first, uint32_t step);
+/* The address from which this thread's elements of the tile are counted, in a buffer (REG_NONE: there are none). */
+ReadAddress rewrite_own_place(Rewrite *w, const Tile *tile, RegId buffer);
 /* The copy of an instruction of the loop. */
 Inst *rewrite_copy_of(Rewrite *w, const Inst *inst);
 
@@ -124,5 +127,13 @@ RegId rewrite_thread_number(Rewrite *w);
 bool tiles_match(const Tile *a, const Tile *b);
 /* Lets the threads of the block load all tiles together, in the top, between two barriers. */
 void rewrite_fill(Rewrite *w);
+/* Lets the threads of the block store all tiles of stores together, after a barrier. */
+void rewrite_flush(Rewrite *w);
+
+/* flush.c */
+/* Adds to the setup: whether, for this thread, stores are apart from loads, and 'holds' (REG_NONE: true). */
+RegId rewrite_test_stores(Rewrite *w, Slices *slices, RegId holds);
+/* Lets each round's stores write to their tiles; those of tile i are copies[MEMBERS_MOST * i], and so on. */
+void rewrite_write(Rewrite *w, Inst *const *copies);
 
 #endif

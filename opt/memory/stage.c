@@ -11,7 +11,8 @@
  *                                             for (; k < n; k++) ...
  *
  * A loop is staged if
- *   1. it has one end, does not store to global memory, does not synchronise and calls nothing;
+ *   1. it has one end, does not synchronise and calls nothing, and what it stores to global memory is not what it loads
+ *      in other rounds (stores.c);
  *   2. all threads of the block go round it together, and the number of rounds is known before it (gather.c). If
  *      guards decide which threads do, these vote, and blocks in which some do not take the original loop;
  *   3. the block's size is known. If launches may have another one, they take the original loop, too;
@@ -19,8 +20,9 @@
  *      slices.c).
  * Then each address in a tile is that of a load which some thread of the block executes in these rounds, so nothing is
  * read that was not read before. The value is the same, too: the thread that reads it in the original does not store
- * in the loop, and its stores before that are ordered before the tile's loads by the barrier; no other thread may store
- * there without synchronizing with it in between, because that would be a data race. */
+ * there in the loop, and its stores before that are ordered before the tile's loads by the barrier; no other thread may
+ * store there without synchronizing with it in between, because that would be a data race. Stores go to tiles in the
+ * same way, which the block writes to memory after these rounds, if that takes fewer sectors. */
 #include "opt/common/preheader.h"
 #include "opt/demands.h"
 #include "opt/memory/internal.h"
@@ -43,7 +45,7 @@ bool stage_is_async(const StageResult *result)
     return is_async;
 }
 
-static bool check_inst(Staging *s, const Inst *inst)
+static bool check_inst(Staging *s, const Inst *inst, bool may_store)
 {
     const unsigned harmless = EFFECT_PURE | EFFECT_READ | EFFECT_WRITE | EFFECT_TRAP | EFFECT_THREAD | EFFECT_HINT |
                               EFFECT_CC_READ | EFFECT_CC_WRITE;
@@ -54,14 +56,16 @@ static bool check_inst(Staging *s, const Inst *inst)
         return stage_refuse(s, inst, REFUSAL_STAGE_FIXED);
     if (!(inst->effects & EFFECT_WRITE))
         return true;
-    if (!inst_access(inst, &access) || access.kind != ACCESS_STORE || !access.weak ||
-        (access.space != SPACE_SHARED && access.space != SPACE_LOCAL))
+    if (!inst_access(inst, &access) || access.kind != ACCESS_STORE || !access.weak)
         return stage_refuse(s, inst, REFUSAL_STAGE_STORE);
-    return true;
+    if (access.space == SPACE_SHARED || access.space == SPACE_LOCAL)
+        return true;
+    s->stores = may_store && access_is_global(analyses_affine(s->analyses), inst, &access);
+    return s->stores || stage_refuse(s, inst, REFUSAL_STAGE_STORE);
 }
 
 /* The end of the loop: one edge back, from the only block that leads out. */
-static bool check_shape(Staging *s)
+static bool check_shape(Staging *s, bool may_store)
 {
     const Loop *loop = s->loop;
     if (!trip_count_find(loop, s->loops, s->analyses, &s->trips) || loop->latch_count != 1 ||
@@ -74,7 +78,7 @@ static bool check_shape(Staging *s)
         if (bitset_has(&s->loops->irreducible, loop->blocks[b]->id))
             return stage_refuse(s, last, REFUSAL_STAGE_JUMPS);
         for (const Inst *inst = loop->blocks[b]->first; inst; inst = inst->next)
-            if (!check_inst(s, inst))
+            if (!check_inst(s, inst, may_store))
                 return false;
     }
     return true;
@@ -91,7 +95,7 @@ static bool check_rounds(Staging *s)
 /* The same for a loop with another one inside. */
 static bool stage_nest(Staging *s)
 {
-    if (!check_shape(s) || !stage_find_guards(s) || !check_rounds(s))
+    if (!check_shape(s, false) || !stage_find_guards(s) || !check_rounds(s))
         return false;
     stage_find_patterns(s);
     if (!nest_find(s))
@@ -103,10 +107,10 @@ static bool stage_nest(Staging *s)
 
 static bool stage_loop(Staging *s)
 {
-    if (!check_shape(s) || !stage_find_guards(s) || !check_rounds(s))
+    if (!check_shape(s, true) || !stage_find_guards(s) || !check_rounds(s))
         return false;
     stage_find_patterns(s);
-    if (!stage_find_tiles(s))
+    if ((s->stores && !stage_find_stores(s)) || !stage_find_tiles(s))
         return false;
     s->report->votes = s->vote != NULL;
     s->report->done = true;

@@ -1,4 +1,5 @@
-/* Staging: what the threads of a block read from global memory in a loop goes through shared memory. */
+/* Staging: what the threads of a block read from global memory in a loop, and what they store there, goes through
+ * shared memory. */
 #ifndef PTXOPT_OPT_MEMORY_STAGE_H
 #define PTXOPT_OPT_MEMORY_STAGE_H
 
@@ -18,9 +19,10 @@ typedef struct StageRequest {
     uint64_t dynamic_shared; /* bytes of a block at launch */
 } StageRequest;
 
-/* A load of a loop that was staged, or not. */
+/* A load or store of a loop that was staged, or not. */
 typedef struct StagedLoad {
     Span span;
+    bool is_store;
     const Loc *loc; /* NULL: unknown */
     bool done;
     bool is_resolved; /* what follows is known: */

@@ -1,4 +1,4 @@
-/* The loads that are staged, and where their elements are in shared memory.
+/* The loads and stores that are staged, and where their elements are in shared memory.
  *
  * A tile has an element for each thread and round that read different ones: its dimensions are the indices that the
  * address depends on. The index with the smallest stride in memory is the innermost one, so that consecutive threads
@@ -34,10 +34,10 @@ static bool load_refuse(const Staging *s, StagedLoad *load, const Inst *inst, Re
     return false;
 }
 
-/* The elements that a load of a register or a vector of registers writes. */
+/* The elements of a load or store of a register or a vector of registers. */
 static bool read_elements(const Staging *s, const Inst *inst, const Access *access, Member *member)
 {
-    const Operand *data = &inst->operands[0];
+    const Operand *data = &inst->operands[access->kind == ACCESS_STORE];
     member->count = data->kind == OPERAND_VECTOR ? data->item_count : 1;
     member->type = inst->signature->types[0];
     member->bytes = type_bits(member->type) / 8;
@@ -63,7 +63,7 @@ static bool member_find(const Staging *s, Inst *inst, const Access *access, Stag
     uint64_t offset = 0;
     *out = (Member){.inst = inst, .base = address_base(inst, access->address)};
     if (!access->weak || !inst_is_plain(inst) || inst->pragma || !read_elements(s, inst, access, out))
-        return load_refuse(s, load, inst, REFUSAL_STAGE_LOAD_PLAIN);
+        return load_refuse(s, load, inst, load->is_store ? REFUSAL_STAGE_STORE_PLAIN : REFUSAL_STAGE_LOAD_PLAIN);
     if (!is_in_every_round(s, inst->block))
         return load_refuse(s, load, inst, REFUSAL_STAGE_LOAD_SOMETIMES);
     if (out->base == REG_NONE)
@@ -131,16 +131,17 @@ static StagedLoad *report_load(const Staging *s, const Inst *inst)
     return &s->report->loads.data[s->report->loads.count - 1];
 }
 
-static void find_members(const Staging *s, MemberVec *members)
+static void find_members(const Staging *s, AccessKind kind, MemberVec *members)
 {
     for (uint32_t b = 0; b < s->loop->block_count; b++)
         for (Inst *inst = s->loop->blocks[b]->first; inst; inst = inst->next) {
             Access access;
             Member member;
-            if (!inst_access(inst, &access) || access.kind != ACCESS_LOAD || !access.address ||
+            if (!inst_access(inst, &access) || access.kind != kind || !access.address ||
                 !access_is_global(analyses_affine(s->analyses), inst, &access))
                 continue;
             StagedLoad *load = report_load(s, inst);
+            load->is_store = kind == ACCESS_STORE;
             if (member_find(s, inst, &access, load, &member))
                 VEC_PUSH(s->scratch, *members, member);
             load->is_resolved = member.pattern.is_resolved;
@@ -225,8 +226,8 @@ static unsigned unit_members(const Member *member, unsigned count)
     return most;
 }
 
-static void tile_add(Staging *s, const MemberVec *members, bool *taken, const size_t *which, unsigned count,
-                     bool is_row)
+static void tile_add(Staging *s, TileVec *tiles, const MemberVec *members, bool *taken, const size_t *which,
+                     unsigned count, bool is_row)
 {
     Tile tile = {.member_count = count, .is_row = is_row && count > 1};
     for (unsigned m = 0; m < count; m++) {
@@ -236,7 +237,7 @@ static void tile_add(Staging *s, const MemberVec *members, bool *taken, const si
     tile.count = count * tile.members[0].count;
     tile.unit = tile.count * tile.members[0].bytes;
     tile.dim_count = order_dims(&tile.members[0].pattern, tile.dims);
-    VEC_PUSH(s->scratch, s->tiles, tile);
+    VEC_PUSH(s->scratch, *tiles, tile);
 }
 
 static void make_lines(Staging *s, const MemberVec *members, bool *taken)
@@ -247,27 +248,28 @@ static void make_lines(Staging *s, const MemberVec *members, bool *taken)
         unsigned count = taken[i] ? 0 : line_find(s, members, taken, i, line, &end);
         if (!count)
             continue;
-        tile_add(s, members, taken, line, count, false);
+        tile_add(s, &s->tiles, members, taken, line, count, false);
         line_make(&s->tiles.data[s->tiles.count - 1], end);
     }
 }
 
 /* First the rows that are as long as an access can be, then shorter ones, then what is left. */
-static void make_tiles(Staging *s, const MemberVec *members)
+static void make_tiles(Staging *s, TileVec *tiles, const MemberVec *members)
 {
     bool *taken = ARENA_ARRAY(s->scratch, bool, members->count + 1);
     size_t which[MEMBERS_MOST];
-    make_lines(s, members, taken);
+    if (tiles == &s->tiles)
+        make_lines(s, members, taken);
     for (unsigned wanted = UNIT_MEMBERS_MOST; wanted > 1; wanted /= 2)
         for (size_t i = 0; i < members->count; i++) {
             unsigned count = taken[i] ? 0 : find_row(members, taken, i, which);
             if (count >= wanted && unit_members(&members->data[i], count) == wanted)
-                tile_add(s, members, taken, which, wanted, true);
+                tile_add(s, tiles, members, taken, which, wanted, true);
         }
     for (size_t i = 0; i < members->count; i++)
         if (!taken[i]) {
             unsigned count = find_pack(members, taken, i, which);
-            tile_add(s, members, taken, which, unit_members(&members->data[i], count), false);
+            tile_add(s, tiles, members, taken, which, unit_members(&members->data[i], count), false);
         }
 }
 
@@ -349,59 +351,73 @@ static uint64_t loads_each(const Staging *s, const Tile *tile)
     return (loads + s->threads - 1) / s->threads * (tile->is_row || tile->is_line ? 1 : tile->member_count);
 }
 
+/* Places the tiles one after the other, and sums up their bytes; false if a thread would have too much to do. */
+static bool place_all(const Staging *s, TileVec *tiles, uint32_t *bytes)
+{
+    bool fits = true;
+    *bytes = 0;
+    for (size_t i = 0; i < tiles->count; i++) {
+        Tile *tile = &tiles->data[i];
+        place_tile(s, tile);
+        tile->offset = *bytes;
+        *bytes += tile->bytes;
+        fits &= loads_each(s, tile) <= LOADS_MOST && *bytes <= SHARED_MOST;
+    }
+    return fits;
+}
+
 /* Places all tiles; false if they do not fit. */
 static bool place_tiles(Staging *s, uint64_t most)
 {
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < s->tiles.count; i++) {
-        Tile *tile = &s->tiles.data[i];
-        place_tile(s, tile);
-        tile->offset = (uint32_t)bytes;
-        bytes += tile->bytes;
-        if (loads_each(s, tile) > LOADS_MOST || bytes > most)
-            return false;
-    }
-    s->bytes = (uint32_t)bytes;
-    return true;
+    if (!place_all(s, &s->tiles, &s->bytes) || !place_all(s, &s->out_tiles, &s->out_bytes))
+        return false;
+    for (size_t i = 0; i < s->out_tiles.count; i++)
+        s->out_tiles.data[i].offset += s->bytes * s->buffers;
+    return s->bytes + divide_up(s->out_bytes, s->buffers) <= most;
 }
 
 /* A depth that is asked for may cost blocks on an SM. */
 static uint64_t bytes_most(const Staging *s)
 {
-    uint64_t used = s->shared + s->request->dynamic_shared, most = (uint64_t)BYTES_OF_THREAD * s->threads;
+    const unsigned ways = 1 + (s->tiles.count && s->out_tiles.count);
+    uint64_t used = s->shared + s->request->dynamic_shared, most = (uint64_t)ways * BYTES_OF_THREAD * s->threads;
     uint64_t left = (used < SHARED_MOST ? SHARED_MOST - used : 0) / s->buffers;
     most = most < BYTES_LEAST ? BYTES_LEAST : most;
     return most < left && !s->request->depth ? most : left;
 }
 
-static void keep_paying(Staging *s)
+static void keep_paying(const Staging *s, TileVec *tiles)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < s->tiles.count; i++) {
-        const Tile tile = s->tiles.data[i];
-        for (unsigned m = 0; m < tile.member_count && !tile_pays(s, &tile); m++)
-            load_refuse(s, report_load(s, tile.members[m].inst), tile.members[m].inst,
-                        REFUSAL_STAGE_LOAD_COALESCED);
+    for (size_t i = 0; i < tiles->count; i++) {
+        place_tile(s, &tiles->data[i]);
+        const Tile tile = tiles->data[i];
+        for (unsigned m = 0; m < tile.member_count && !tile_pays(s, &tile); m++) {
+            StagedLoad *load = report_load(s, tile.members[m].inst);
+            load_refuse(s, load, tile.members[m].inst,
+                        load->is_store ? REFUSAL_STAGE_STORE_COALESCED : REFUSAL_STAGE_LOAD_COALESCED);
+        }
         if (tile_pays(s, &tile))
-            s->tiles.data[kept++] = tile;
+            tiles->data[kept++] = tile;
     }
-    s->tiles.count = kept;
+    tiles->count = kept;
 }
 
 static void choose_rounds(Staging *s)
 {
     s->rounds = 2;
-    for (size_t i = 0; i < s->tiles.count; i++) {
-        unsigned wanted = rounds_wanted(s, &s->tiles.data[i]);
+    for (size_t i = 0; i < s->tiles.count + s->out_tiles.count; i++) {
+        const bool is_out = i >= s->tiles.count;
+        unsigned wanted = rounds_wanted(s, is_out ? &s->out_tiles.data[i - s->tiles.count] : &s->tiles.data[i]);
         if (wanted > s->rounds)
             s->rounds = wanted < ROUNDS_MOST ? wanted : ROUNDS_MOST;
     }
 }
 
-static void report_tiles(Staging *s)
+static void report_tiles(const Staging *s, const TileVec *tiles)
 {
-    for (size_t i = 0; i < s->tiles.count; i++) {
-        const Tile *tile = &s->tiles.data[i];
+    for (size_t i = 0; i < tiles->count; i++) {
+        const Tile *tile = &tiles->data[i];
         for (unsigned m = 0; m < tile->member_count; m++) {
             StagedLoad *load = report_load(s, tile->members[m].inst);
             load->done = true;
@@ -412,29 +428,41 @@ static void report_tiles(Staging *s)
                                        tile_units(tile));
         }
     }
+}
+
+static void report_loop(const Staging *s)
+{
+    report_tiles(s, &s->tiles);
+    report_tiles(s, &s->out_tiles);
     s->report->rounds = s->rounds;
-    s->report->shared = (uint64_t)s->bytes * s->buffers;
+    s->report->shared = (uint64_t)s->bytes * s->buffers + s->out_bytes;
     s->report->buffers = s->buffers > 1 ? s->buffers : 0;
+}
+
+static void find_tiles(Staging *s, AccessKind kind, TileVec *tiles)
+{
+    MemberVec members = {0};
+    find_members(s, kind, &members);
+    make_tiles(s, tiles, &members);
 }
 
 bool stage_find_tiles(Staging *s)
 {
-    MemberVec members = {0};
-    find_members(s, &members);
-    make_tiles(s, &members);
+    find_tiles(s, ACCESS_LOAD, &s->tiles);
+    if (s->stores)
+        find_tiles(s, ACCESS_STORE, &s->out_tiles);
     choose_rounds(s);
-    for (size_t i = 0; i < s->tiles.count; i++)
-        place_tile(s, &s->tiles.data[i]);
-    keep_paying(s);
-    if (!s->tiles.count)
+    keep_paying(s, &s->tiles);
+    keep_paying(s, &s->out_tiles);
+    if (!s->tiles.count && !s->out_tiles.count)
         return stage_refuse(s, s->latch->last, REFUSAL_STAGE_NOTHING);
-    s->buffers = s->request->buffers && async_can_fill(s) ? s->request->buffers : 1;
+    s->buffers = s->request->buffers && s->tiles.count && async_can_fill(s) ? s->request->buffers : 1;
     while (!place_tiles(s, bytes_most(s)) && s->rounds)
         s->rounds /= 2;
     if (s->rounds < 2)
         return stage_refuse(s, s->latch->last, REFUSAL_STAGE_NO_ROOM);
     if (trip_count_bound(&s->trips, analyses_affine(s->analyses)) < s->rounds)
         return stage_refuse(s, s->latch->last, REFUSAL_STAGE_FEW);
-    report_tiles(s);
+    report_loop(s);
     return true;
 }

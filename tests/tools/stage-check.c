@@ -7,11 +7,12 @@
  * errors, and at the end the numbers of kernels in which a loop was staged or none, and, of the former, of those whose
  * threads vote, that read vectors, that have lines, that load a tile with parts of the block only, in which tiles
  * were really loaded, whose rounds are unrolled, in which nests were tiled, in which threads beyond the edge go
- * along, also with tiles, in which the next tile is loaded ahead, and which asynchronous copies fill: a check of
- * nothing would find nothing.
+ * along, also with tiles, in which the next tile is loaded ahead, which asynchronous copies fill, and in which tiles of
+ * stores were really filled: a check of nothing would find nothing.
  * -v names the refusals; -d keeps wrong outputs. */
 #include "nest_kernel.h"
 #include "stage_kernel.h"
+#include "store_kernel.h"
 
 #include "form_difference.h"
 #include "parse_text.h"
@@ -29,7 +30,7 @@
 
 typedef struct Sums {
     unsigned done, refused, wrong;
-    unsigned votes, vectors, lines, loaded, partial, unrolled, nests, edges, both, ahead, async;
+    unsigned votes, vectors, lines, loaded, partial, unrolled, nests, edges, both, ahead, async, stores;
 } Sums;
 
 typedef struct Check {
@@ -100,18 +101,23 @@ static bool transform(const Check *check, Arena *arena, Function *kernel, const 
 static void count_forms(Sums *sums, const KernelResult *result, const char *text, uint64_t barriers, uint64_t before)
 {
     bool votes = false;
-    bool unrolled = false, nest = false, ahead = false;
+    bool unrolled = false, nest = false, ahead = false, stores = false;
     for (size_t i = 0; i < result->staged.loops.count; i++) {
         unrolled |= result->staged.loops.data[i].unrolled > 1;
         ahead |= result->staged.loops.data[i].prefetches && barriers > before;
         nest |= result->staged.loops.data[i].is_nest && barriers > before;
         votes |= result->staged.loops.data[i].done && result->staged.loops.data[i].votes;
+        for (size_t k = 0; k < result->staged.loops.data[i].loads.count; k++) {
+            const StagedLoad *load = &result->staged.loops.data[i].loads.data[k];
+            stores |= load->is_store && load->done && barriers > before;
+        }
     }
     sums->edges += result->edges == OUTCOME_DONE;
     sums->both += result->edges == OUTCOME_DONE && result->staging == OUTCOME_DONE && barriers > before;
     sums->ahead += ahead;
     sums->async += strstr(text, "cp.async") && barriers > before;
     sums->unrolled += unrolled;
+    sums->stores += stores;
     sums->nests += nest;
     sums->votes += votes;
     sums->vectors += strstr(text, "ld.shared.v") != NULL;
@@ -129,7 +135,8 @@ static void check_seed(void *context, uint64_t seed)
     Launch launch;
     Buf text = {0}, after = {0};
     const EmulatorOptions options = {.check_races = true, .check_unwritten = true};
-    (seed % 3 ? stage_kernel : nest_kernel)(seed, arena, &text, &launch);
+    static void (*const makers[])(uint64_t, Arena *, Buf *, Launch *) = {nest_kernel, stage_kernel, store_kernel};
+    makers[seed % COUNT_OF(makers)](seed, arena, &text, &launch);
     Module *module = parse_text("random.ptx", buf_text(&text), text.length);
     require(module);
     EmulatorResult *expected = emulator_run(arena, module, &launch, &options);
@@ -174,9 +181,8 @@ int main(int count, char **words)
     each_seed(seeds, check.verbose, check_seed, &check);
     const Sums *sums = &check.sums;
     printf("%u done, %u refused, %u wrong; votes %u, vectors %u, lines %u, partial %u, loaded %u, unrolled %u, "
-           "nests %u, edges %u, both %u, ahead %u, async %u\n",
+           "nests %u, edges %u, both %u, ahead %u, async %u, stores %u\n",
            sums->done, sums->refused, sums->wrong, sums->votes, sums->vectors, sums->lines, sums->partial, sums->loaded,
-           sums->unrolled, sums->nests, sums->edges, sums->both,
-           sums->ahead, sums->async);
+           sums->unrolled, sums->nests, sums->edges, sums->both, sums->ahead, sums->async, sums->stores);
     return sums->wrong != 0;
 }
