@@ -19,6 +19,7 @@
 typedef enum Pipe {
     PIPE_FP32,
     PIPE_INTEGER, /* also logic, comparison, selection */
+    PIPE_MULTIPLY, /* integer products, which the pipe of FP32 makes */
     PIPE_SPECIAL, /* reciprocals, roots, sines, logarithms; divisions are several of these */
     PIPE_FP64,
     PIPE_TENSOR,
@@ -56,6 +57,7 @@ typedef struct InstProfile {
     /* Counts over all warps of the launch. */
     double warps, threads;
     double sectors, lines, wavefronts, bank_conflicts;
+    double fresh; /* of the sectors, those that a block loads here for the first time; 0 in estimates */
 } InstProfile;
 
 /* Instructions that always execute one after the other: a basic block, or a part of one between calls. */
@@ -79,6 +81,9 @@ typedef struct SassStep {
     uint8_t read_barrier;  /* ... when its operands have been read */
     uint8_t pipe;          /* Pipe */
     uint8_t copy, left;    /* StepCopy; STEP_WAITS: groups */
+    float fresh; /* loads of global memory: the share of executions that load what the block has not loaded yet;
+                  * below 0: unknown */
+    float lines; /* the same: lines that an execution touches */
 } SassStep;
 
 enum { MACHINE_STEP_NONE = 7, MACHINE_SCOREBOARDS = 6 };
@@ -126,7 +131,10 @@ typedef struct Profile {
     double shared_accesses, shared_wavefronts, bank_conflicts;
     double branches, divergent_branches; /* conditional ones of warps; 0 in estimates */
     double loads, load_sectors, load_wavefronts, block_load_sectors, hot_load_sectors, load_footprint;
-    double shared_reuse, own_reuse[REUSE_DISTANCES]; /* as in EmulatorCounters */
+    double own_reuse[REUSE_DISTANCES], shared_reuse[REUSE_DISTANCES]; /* as in EmulatorCounters, */
+    double own_rewrites[REUSE_DISTANCES];                             /* as well */
+    double shared_unknown; /* in estimates: loads of what other warps of the block have loaded */
+    double load_lines, store_lines; /* of 128 bytes; 0 in estimates */
     double most_updates; /* as in EmulatorCounters; 0 in estimates */
     double stores, store_sectors, store_wavefronts, block_store_sectors, store_footprint;
     /* The longest warp of each block over the mean warp of the launch; NULL: all are 1. */

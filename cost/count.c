@@ -20,6 +20,7 @@ static void assign_counts(ProfileBuilder *all, size_t first, const EmulatorInst 
         profile->lines = (double)counts->lines;
         profile->wavefronts = (double)counts->wavefronts;
         profile->bank_conflicts = (double)counts->bank_conflicts;
+        profile->fresh = (double)counts->fresh;
         counts++;
     }
 }
@@ -76,9 +77,13 @@ static void set_totals(Arena *arena, Profile *profile, const EmulatorResult *res
     profile->hot_load_sectors = l1_share(profile) * (double)counters->hot_load_sectors;
     profile->load_footprint = (double)counters->load_footprint;
     profile->store_footprint = (double)counters->store_footprint;
-    profile->shared_reuse = (double)counters->shared_reuse;
-    for (unsigned i = 0; i < REUSE_DISTANCES; i++)
+    for (unsigned i = 0; i < REUSE_DISTANCES; i++) {
         profile->own_reuse[i] = (double)counters->own_reuse[i];
+        profile->shared_reuse[i] = (double)counters->shared_reuse[i];
+        profile->own_rewrites[i] = (double)counters->own_rewrites[i];
+    }
+    profile->load_lines = (double)counters->load_lines;
+    profile->store_lines = (double)counters->store_lines;
     profile->load_sectors = (double)counters->load_sectors;
     profile->most_updates = (double)counters->most_updates;
     profile->store_sectors = (double)counters->store_sectors;

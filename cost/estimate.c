@@ -37,7 +37,7 @@ static void estimate_inst(Estimate *estimate, const Inst *inst, InstProfile *pro
         totals->block_load_sectors += in_blocks;
         totals->hot_load_sectors += shape.differs_by_block ? 0 : in_blocks;
         totals->load_footprint += in_grid;
-        totals->shared_reuse += profile->sectors > in_blocks ? profile->sectors - in_blocks : 0;
+        totals->shared_unknown += profile->sectors > in_blocks ? profile->sectors - in_blocks : 0;
     }
 }
 
@@ -94,7 +94,7 @@ static Profile *estimate_body(Arena *arena, Estimate *estimate)
     profile->block_store_sectors = totals.block_store_sectors;
     profile->load_footprint = totals.load_footprint;
     profile->store_footprint = totals.store_footprint;
-    profile->shared_reuse = totals.shared_reuse;
+    profile->shared_unknown = totals.shared_unknown;
     return profile;
 }
 
@@ -165,5 +165,5 @@ void profile_keep_data(const Profile *original, Profile *form)
         form->block_store_sectors = original->block_store_sectors;
     }
     form->hot_load_sectors = fmin(form->hot_load_sectors, form->block_load_sectors);
-    form->shared_reuse = fmax(0, form->load_sectors - form->block_load_sectors);
+    form->shared_unknown = fmax(0, form->load_sectors - form->block_load_sectors);
 }

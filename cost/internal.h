@@ -22,7 +22,10 @@ Profile *profile_finish(ProfileBuilder *all);
 
 /* How long loads take, in cycles. */
 typedef struct LoadLatency {
-    double global, local;
+    double global, local;    /* mean */
+    double hit, miss;        /* of global memory: in L1, and beyond it */
+    double fresh_misses;     /* the share of the sectors that the block has not loaded before which miss in L1, */
+    double other_misses;     /* and of the others */
 } LoadLatency;
 
 /* The cycles that a warp alone spends in the profiled code, over the 'warps' warps of the launch. */
@@ -34,7 +37,7 @@ double sass_path(const Profile *profile, const Device *device, LoadLatency laten
 typedef struct Traffic {
     double l2_sectors;   /* those read from L2, plus twice those written to it */
     double dram_sectors;
-    LoadLatency latency; /* mean */
+    LoadLatency latency;
     double l1_hits;      /* share of the sectors of loads from global memory */
 } Traffic;
 

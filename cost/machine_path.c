@@ -7,6 +7,8 @@
  * holds for groups of asynchronous copies. */
 #include "cost/internal.h"
 
+#include <math.h>
+
 #include <string.h>
 
 enum {
@@ -33,11 +35,21 @@ typedef struct Scoreboards {
     double groups[MOST_GROUPS]; /* the latest groups, the oldest first; 0: there was none */
 } Scoreboards;
 
-static double result_latency(const SassPath *path, Pipe pipe)
+/* A load waits for the slowest of its lines. */
+static double load_latency(const LoadLatency *load, const SassStep *step)
+{
+    if (step->fresh < 0)
+        return load->global;
+    const double fresh = step->fresh;
+    const double misses = fresh * load->fresh_misses + (1 - fresh) * fmin(step->lines * load->other_misses, 1);
+    return load->hit + misses * (load->miss - load->hit);
+}
+
+static double result_latency(const SassPath *path, const SassStep *step)
 {
     const Device *device = path->device;
-    switch (pipe) {
-    case PIPE_GLOBAL: return path->load.global;
+    switch ((Pipe)step->pipe) {
+    case PIPE_GLOBAL: return load_latency(&path->load, step);
     case PIPE_SHARED: return path->shared_latency;
     case PIPE_LOCAL: return path->load.local;
     case PIPE_CONSTANT: return CONSTANT_LATENCY;
@@ -79,7 +91,7 @@ static double run_block(const SassPath *path, const SassRun *run, Scoreboards *b
         for (unsigned board = 0; board < MACHINE_SCOREBOARDS; board++)
             if (step->wait & 1u << board && boards->free[board] > now)
                 now = boards->free[board];
-        hold(boards, step->write_barrier, now + result_latency(path, (Pipe)step->pipe));
+        hold(boards, step->write_barrier, now + result_latency(path, step));
         hold(boards, step->read_barrier, now + READ_LATENCY);
         now = follow_copies(path, step, boards, now);
         if (step->pipe == PIPE_BARRIER)

@@ -32,6 +32,7 @@ static double instruction_latency(const InstProfile *inst, const Device *device,
     case PIPE_TENSOR: return TENSOR_LATENCY;
     case PIPE_BARRIER: return BARRIER_LATENCY;
     case PIPE_CONTROL: return BRANCH_LATENCY;
+    case PIPE_MULTIPLY:
     case PIPE_INTEGER: return device->alu_latency * (inst->unit.is_slow ? SLOW_PASSES + 1 : 1);
     default: return device->alu_latency;
     }

@@ -58,7 +58,10 @@ static void demands(const Profile *profile, const Device *device, const Traffic 
     const double *pipe = profile->sm ? profile->sm->pipe : profile->pipe;
     double special = profile->sm ? pipe[PIPE_SPECIAL] : special_warps(profile);
     demand[RESOURCE_ISSUE] = share * profile_executed(profile) / device->schedulers;
-    demand[RESOURCE_FP32] = share * pipe[PIPE_FP32] * WARP_THREADS / device->fp32;
+    /* The pipe of FP32 makes integer products, 64 in a cycle even where it is twice as wide. */
+    const double products = share * pipe[PIPE_MULTIPLY] * WARP_THREADS;
+    demand[RESOURCE_FP32] = fmax((share * pipe[PIPE_FP32] * WARP_THREADS + products) / device->fp32,
+                                 products / fmin(device->fp32, device->integer));
     demand[RESOURCE_INTEGER] = share * (pipe[PIPE_INTEGER] + pipe[PIPE_MOVE]) * WARP_THREADS / device->integer;
     demand[RESOURCE_SPECIAL] = share * special * WARP_THREADS / device->special;
     demand[RESOURCE_FP64] = share * pipe[PIPE_FP64] * WARP_THREADS / device->fp64;

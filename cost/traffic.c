@@ -1,17 +1,24 @@
-/* Cache hits of loads, from the sectors that blocks and the grid touch, and from how soon warps come back to a sector.
+/* Cache hits of loads, from the sectors that blocks and the grid touch, and from how soon sectors are accessed again.
  *
- * A warp that loads a sector again after d others needs a cache that keeps d sectors for each of the warps that share
- * it: those of an SM for L1, those of all SMs for L2. A sector that another warp of the block has loaded is in L1 as
- * long as the sectors of the SM's blocks fit, and beyond that to the share that fits; so is one that most blocks load,
- * such as weights, for those that come later. L2 keeps the share of the grid's
- * sectors that fits, which serves data that several blocks load. Stores go through L1 to L2, against the stream of
- * loads. L1 is what the blocks' shared memory leaves. */
+ * A warp that loads a sector again after d other lines needs a cache that keeps d lines for each of the warps that
+ * share it: those of an SM for L1, those of all SMs for L2. A cache keeps lines, so threads that walk through rows
+ * of their own fill it with four times as many bytes as they use. A sector that another warp of the block has
+ * loaded is near if both have come as far. One that most blocks load, such as weights, is in L1 for those that come
+ * later, as far as the SM's blocks fit. L2 keeps the share of the grid's sectors that fits, which serves data that
+ * several blocks load. Stores go through L1 to L2, against the stream of loads; a sector that is stored in parts
+ * and leaves L2 in between costs DRAM a reading and a writing each time. L1 is what the blocks' shared memory
+ * leaves. */
 #include "cost/internal.h"
 
 #include <math.h>
 
+/* Sectors that DRAM moves at once: L2 asks for both, and for both before it writes a part of them. */
+enum { DRAM_SECTORS = 2 };
+
 /* passes of L2 for a sector that is stored */
 static const double store_passes = 2;
+/* The share of L2 that keeps lines which a thread comes back to: each half of an H100's has lines of the other one. */
+static const double l2_share = 0.75;
 /* The share of the sectors that several blocks load, but not most, which these load so far apart in time that L2 can
  * have lost them: from the counters of an H100. Most are those of neighbours, which run together. */
 static const double far_share = 0.1;
@@ -21,15 +28,34 @@ static double at_most_one(double value)
     return value < 1 ? value : 1;
 }
 
-/* The warps' own repeated loads that miss in a cache of 'size' bytes that 'warps' warps share. */
-static double own_misses(const Profile *profile, double size, double warps)
+/* The accesses to what has been accessed before that miss in a cache of 'size' bytes. All resident warps together
+ * move 'bytes' from one line of the distance to the next, but no more than 'most' at all. */
+static double far_accesses(const double distances[REUSE_DISTANCES], double size, double bytes, double most)
 {
     double misses = 0;
     for (unsigned k = 0; k < REUSE_DISTANCES; k++) {
-        double distance = 1.5 * (double)(UINT64_C(1) << k); /* the middle of the class */
-        misses += profile->own_reuse[k] * (1 - at_most_one(2 * size / (distance * SECTOR_BYTES * warps)));
+        const double distance = 1.5 * (double)(UINT64_C(1) << k); /* the middle of the class */
+        misses += distances[k] * (1 - at_most_one(size / fmin(distance * bytes, most)));
     }
     return misses;
+}
+
+/* Between 1, if accesses touch but one sector of a line, and 4. */
+static double sectors_per_line(double sectors, double lines)
+{
+    return lines > 0 ? fmax(sectors / lines, 1) : 1;
+}
+
+/* The same for L2, of loads or of stores, of which the launch makes 'lines': between two of them, warps move lines of
+ * the other kind, too. */
+static double far_in_l2(const Profile *profile, const double distances[REUSE_DISTANCES], double lines,
+                        const Device *device, double warps)
+{
+    if (!(lines > 0))
+        return 0;
+    const double moved = LINE_BYTES * (profile->load_lines + profile->store_lines) / lines;
+    const double footprint = SECTOR_BYTES * (profile->load_footprint + profile->store_footprint);
+    return far_accesses(distances, l2_share * device->l2_size, moved * warps * device->multiprocessors, footprint);
 }
 
 /* The least share of L1 that is left beside shared memory, and, of that, for global data beside the threads' stacks. */
@@ -62,25 +88,38 @@ Traffic traffic_predict(const Profile *profile, const Device *device, const Resi
     double block_sectors = profile->blocks > 0 ? profile->block_load_sectors / profile->blocks : 0;
     double working_set = block_sectors * SECTOR_BYTES * residents->blocks;
     double kept = working_set > 0 ? at_most_one(l1_size / working_set) : 1;
-    double repeats = profile->shared_reuse * (1 - kept) + own_misses(profile, l1_size, warps);
+    const double load_density = sectors_per_line(profile->load_sectors, profile->load_lines);
+    const double store_density = sectors_per_line(profile->store_sectors, profile->store_lines);
+    const double block_bytes = working_set * LINE_BYTES / SECTOR_BYTES / load_density;
+    double repeats = profile->shared_unknown * (1 - kept) +
+                     far_accesses(profile->own_reuse, l1_size, LINE_BYTES * warps, block_bytes) +
+                     far_accesses(profile->shared_reuse, l1_size, LINE_BYTES * warps, block_bytes);
     /* The first block of an SM loads what is hot, too. */
     double later = fmax(1 - device->multiprocessors / profile->blocks, 0);
     double misses = profile->block_load_sectors - kept * later * profile->hot_load_sectors + repeats;
     double footprint = profile->load_footprint + profile->store_footprint;
     double evicted = footprint > 0 ? 1 - at_most_one(device->l2_size / SECTOR_BYTES / footprint) : 0;
     double cold = profile->block_load_sectors - profile->hot_load_sectors;
+    const double again = far_in_l2(profile, profile->own_reuse, profile->load_lines, device, warps);
+    const double rewritten = far_in_l2(profile, profile->own_rewrites, profile->store_lines, device, warps);
     double reads = profile->load_footprint + far_share * evicted * fmax(cold - profile->load_footprint, 0) +
-                   own_misses(profile, device->l2_size, warps * device->multiprocessors);
-    double writes = profile->store_footprint + evicted * (profile->block_store_sectors - profile->store_footprint);
-    /* A load waits for the slowest of its sectors. */
-    double miss_share = profile->loads > 0 ? at_most_one(misses / profile->loads) : 0;
+                   again * fmax(DRAM_SECTORS / load_density, 1);
+    double writes = profile->store_footprint + evicted * (profile->block_store_sectors - profile->store_footprint) +
+                    rewritten * (store_density < DRAM_SECTORS ? 2 * DRAM_SECTORS : 1);
+    /* A load waits for the slowest of its lines; the sectors of one come together. */
+    const double sectors = profile->loads * load_density;
+    const double fresh = profile->block_load_sectors, others = fmax(profile->load_sectors - fresh, 0);
     double dram_share = misses > 0 ? at_most_one(reads / misses) : 0;
-    double miss_latency = device->l2_latency + dram_share * (device->dram_latency - device->l2_latency);
+    LoadLatency latency = {.hit = device->l1_latency,
+                           .miss = device->l2_latency + dram_share * (device->dram_latency - device->l2_latency),
+                           .local = device->l1_latency + local.miss_share * (device->l2_latency - device->l1_latency),
+                           .fresh_misses = fresh > 0 ? at_most_one((misses - repeats) / fresh) : 0,
+                           .other_misses = others > 0 ? at_most_one(repeats / others) : 0};
+    latency.global = latency.hit + (sectors > 0 ? at_most_one(misses / sectors) : 0) * (latency.miss - latency.hit);
     return (Traffic){
         .l2_sectors = misses + store_passes * profile->store_sectors + local.misses,
         .dram_sectors = reads + writes + local.l2_misses,
-        .latency = {.global = device->l1_latency + miss_share * (miss_latency - device->l1_latency),
-                    .local = device->l1_latency + local.miss_share * (device->l2_latency - device->l1_latency)},
+        .latency = latency,
         .l1_hits = profile->load_sectors > 0 ? 1 - misses / profile->load_sectors : 0,
     };
 }

@@ -4,7 +4,8 @@
 const char *pipe_name(Pipe pipe)
 {
     static const char *const names[PIPE_COUNT] = {
-        [PIPE_FP32] = "FP32",         [PIPE_INTEGER] = "integer",   [PIPE_SPECIAL] = "special function",
+        [PIPE_FP32] = "FP32",         [PIPE_INTEGER] = "integer",   [PIPE_MULTIPLY] = "integer product",
+        [PIPE_SPECIAL] = "special function",
         [PIPE_FP64] = "FP64",         [PIPE_TENSOR] = "tensor",     [PIPE_SHARED] = "shared memory",
         [PIPE_GLOBAL] = "global memory", [PIPE_LOCAL] = "local memory", [PIPE_CONSTANT] = "constant memory",
         [PIPE_BARRIER] = "barrier",   [PIPE_CONTROL] = "control",   [PIPE_MOVE] = "move",
@@ -48,6 +49,19 @@ static Pipe arithmetic_pipe(const Inst *inst, Pipe otherwise)
     return otherwise;
 }
 
+static bool is_product(const Inst *inst)
+{
+    switch (inst_op(inst)) {
+    case OP_MUL:
+    case OP_MUL24:
+    case OP_MAD:
+    case OP_MAD24:
+    case OP_DP2A:
+    case OP_DP4A: return true;
+    default: return false;
+    }
+}
+
 static Pipe category_pipe(const Inst *inst)
 {
     switch (form_category(inst->form)) {
@@ -70,7 +84,7 @@ static Pipe category_pipe(const Inst *inst)
     case CATEGORY_ASYNC_COPY:
     case CATEGORY_TEXTURE:
     case CATEGORY_SURFACE: return PIPE_GLOBAL;
-    default: return arithmetic_pipe(inst, PIPE_INTEGER);
+    default: return arithmetic_pipe(inst, is_product(inst) ? PIPE_MULTIPLY : PIPE_INTEGER);
     }
 }
 

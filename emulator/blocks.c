@@ -17,7 +17,7 @@ static void warp_start(Emulator *emulator, BlockState *block, Warp *warp, unsign
     warp->index = index;
     warp->runnable_count = warp->blocked_count = 0;
     warp->idle_steps = warp->steps = 0;
-    warp->loaded = 0;
+    warp->moved[0] = warp->moved[1] = 0;
     warp->repeats = 0;
     warp->cluster_arrived = 0;
     warp->registers = emulator->launch_registers;

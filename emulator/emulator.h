@@ -275,9 +275,12 @@ typedef struct EmulatorCounters {
     uint64_t block_load_sectors, block_store_sectors, load_footprint, store_footprint;
     /* The part of block_load_sectors that more than half of the blocks load. */
     uint64_t hot_load_sectors;
-    /* Loads of sectors that the block had loaded before: by another warp last, or by this warp 2^k to 2^(k+1) - 1
-     * sectors ago. */
-    uint64_t shared_reuse, own_reuse[REUSE_DISTANCES];
+    /* Loads of sectors that the block had loaded before, by their distance, 2^k to 2^(k+1) - 1 lines: those that this
+     * warp has loaded since, if it was the last to load the sector, or else those by which the other warp had loaded
+     * more or less then than this one has now. */
+    uint64_t own_reuse[REUSE_DISTANCES], shared_reuse[REUSE_DISTANCES];
+    /* Stores to sectors that this warp was the last of the block to store to, by their distance in stored lines. */
+    uint64_t own_rewrites[REUSE_DISTANCES];
     /* How often atomic operations update the global sector that they update the most: lanes with the same address take
      * turns, unless all of the warp have it. */
     uint64_t most_updates;
@@ -308,6 +311,7 @@ typedef struct EmulatorInst {
                               * but the warp is */
     /* With count_memory; wavefronts: the passes that the data banks of L1 and shared memory need. */
     uint64_t sectors, lines, wavefronts, bank_conflicts;
+    uint64_t fresh; /* with count_reuse: of the sectors, those that a block loads here for the first time */
 } EmulatorInst;
 
 typedef struct EmulatorBuffer {

@@ -84,6 +84,7 @@ static void worker_collect(Emulator *emulator, const Emulator *worker)
                 to->costs[k].wavefronts += from->costs[k].wavefronts;
                 to->costs[k].bank_conflicts += from->costs[k].bank_conflicts;
                 to->costs[k].divergent_branches += from->costs[k].divergent_branches;
+                to->costs[k].fresh += from->costs[k].fresh;
             }
         }
     }

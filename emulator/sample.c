@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 enum {
-    CODE_FIELDS = 7, /* the counts of an op */
+    CODE_FIELDS = 8, /* the counts of an op */
     LAUNCH_FIELDS = sizeof(EmulatorCounters) / sizeof(uint64_t),
 };
 static const double accepted_error = 0.01;

@@ -26,7 +26,8 @@ static const OpcodeRow rows[] = {
 const char *sass_class_name(SassClass class)
 {
     static const char *const names[MACHINE_CLASS_COUNT] = {
-        [MACHINE_FP32] = "fp32",         [MACHINE_INTEGER] = "integer", [MACHINE_FP16] = "fp16",
+        [MACHINE_FP32] = "fp32",         [MACHINE_COMPARE] = "compare", [MACHINE_INTEGER] = "integer",
+        [MACHINE_MULTIPLY] = "multiply", [MACHINE_FP16] = "fp16",
         [MACHINE_FP64] = "fp64",         [MACHINE_SFU] = "sfu",         [MACHINE_TENSOR] = "tensor",
         [MACHINE_SHARED] = "shared",     [MACHINE_GLOBAL] = "global",   [MACHINE_LOCAL] = "local",
         [MACHINE_CONSTANT] = "constant", [MACHINE_TEXTURE] = "texture", [MACHINE_WARP] = "warp",

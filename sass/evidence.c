@@ -34,6 +34,7 @@ static double class_weight(unsigned class)
         [MACHINE_FP32] = 4,    [MACHINE_FP16] = 2,   [MACHINE_FP64] = 4,   [MACHINE_SFU] = 4,
         [MACHINE_TENSOR] = 8,  [MACHINE_SHARED] = 8, [MACHINE_GLOBAL] = 8, [MACHINE_TEXTURE] = 8,
         [MACHINE_WARP] = 4,    [MACHINE_BARRIER] = 8, [MACHINE_LOCAL] = 4,  [MACHINE_INTEGER] = 1,
+        [MACHINE_COMPARE] = 4, [MACHINE_MULTIPLY] = 1,
         [MACHINE_CONTROL] = 0.05, [MACHINE_UNIFORM] = 0.2, [MACHINE_CONSTANT] = 0.05, [MACHINE_MOVE] = 0.05,
         [MACHINE_OTHER] = 0,
     };
@@ -61,6 +62,7 @@ static Evidence evidence_through(Arena *arena, const SassMap *map, const Copy *c
                          .threads = executions[copies->ptx].threads};
     unsigned most = 0, here = 0;
     bool unclear = false;
+    const SassClass class = map->code->instructions[copies->instruction].class;
     for (size_t i = 0; i < count; i++) {
         const SassInstruction *machine = &map->code->instructions[copies[i].instruction];
         if (!evidence.share_count || evidence.shares[evidence.share_count - 1].block != copies[i].block) {
@@ -75,7 +77,7 @@ static Evidence evidence_through(Arena *arena, const SassMap *map, const Copy *c
         evidence.weight = class_weight(machine->class);
     }
     /* Two equal instructions may be copies, or the halves of a 64-bit operation. */
-    if (unclear || (most > 1 && map->code->instructions[copies->instruction].class == MACHINE_INTEGER))
+    if (unclear || (most > 1 && (class == MACHINE_INTEGER || class == MACHINE_MULTIPLY)))
         evidence.weight *= 0.1;
     return evidence;
 }

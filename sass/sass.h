@@ -12,7 +12,9 @@
 /* The unit that executes an instruction, as sass/opcodes.def says. */
 typedef enum SassClass {
     MACHINE_FP32,
+    MACHINE_COMPARE, /* comparisons and selections of FP32 */
     MACHINE_INTEGER,
+    MACHINE_MULTIPLY, /* integer products, on the pipe of FP32 */
     MACHINE_FP16,
     MACHINE_FP64,
     MACHINE_SFU, /* MUFU, conversions, bit counts */

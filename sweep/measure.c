@@ -59,7 +59,7 @@ static void set_counters(const Profile *profile, const Time *time, double replic
     values[SWEEP_THREADS] = threads;
     values[SWEEP_INSTRUCTIONS] = profile_executed(profile) * lanes;
     values[SWEEP_FP32] = pipe[PIPE_FP32] * lanes;
-    values[SWEEP_INTEGER] = pipe[PIPE_INTEGER] * lanes;
+    values[SWEEP_INTEGER] = (pipe[PIPE_INTEGER] + pipe[PIPE_MULTIPLY]) * lanes;
     values[SWEEP_SPECIAL] = pipe[PIPE_SPECIAL] * lanes;
     values[SWEEP_CONTROL] = pipe[PIPE_CONTROL] * lanes;
     values[SWEEP_LOADS] = profile->loads * lanes;

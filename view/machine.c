@@ -11,8 +11,17 @@ static bool is_reload(const SassInstruction *inst)
 
 static bool is_arithmetic(const SassInstruction *inst)
 {
-    return inst->class == MACHINE_FP32 || inst->class == MACHINE_INTEGER || inst->class == MACHINE_FP16 ||
-           inst->class == MACHINE_FP64 || inst->class == MACHINE_SFU || inst->class == MACHINE_MOVE;
+    switch (inst->class) {
+    case MACHINE_FP32:
+    case MACHINE_COMPARE:
+    case MACHINE_INTEGER:
+    case MACHINE_MULTIPLY:
+    case MACHINE_FP16:
+    case MACHINE_FP64:
+    case MACHINE_SFU:
+    case MACHINE_MOVE: return true;
+    default: return false;
+    }
 }
 
 static ViewRemedy remedy_of(const SassInstruction *inst)

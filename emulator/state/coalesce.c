@@ -95,11 +95,12 @@ void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const
     }
     const BankPasses in_shared = bank_passes(shared_lanes, bytes, shared, true, mode == MODE_ATOMIC);
     const BankPasses in_l1 = bank_passes(global_lanes, bytes, at->address, false, false);
+    const unsigned distinct_lines = loops->distinct(lines, count);
     if (x->emulator->options.count_reuse)
-        reuse_count(x, mask, bytes, mode, at);
+        reuse_count(x, mask, bytes, distinct_lines, mode, at);
     if (x->emulator->options.count_reuse && mode == MODE_ATOMIC)
         updates_count(mask, at);
-    counts_add(x, mode != MODE_LOAD, loops->distinct(sectors, count), loops->distinct(lines, count),
+    counts_add(x, mode != MODE_LOAD, loops->distinct(sectors, count), distinct_lines,
                in_shared.all + in_l1.all, in_shared.conflicts);
 }
 
@@ -131,8 +132,8 @@ void count_shape(Exec *x, const Region *region, AccessShape *shape, uint32_t off
         counts_add(x, writes, 0, 0, shape->passes.all, shape->passes.conflicts);
         return;
     }
+    const unsigned lines = pieces_count(shape, offset, LINE_BYTES);
     if (region->toucher[writes])
-        reuse_shape(x, region, shape, offset, writes);
-    counts_add(x, writes, pieces_count(shape, offset, SECTOR_BYTES), pieces_count(shape, offset, LINE_BYTES),
-               shape->passes.all, 0);
+        reuse_shape(x, region, shape, offset, lines, writes);
+    counts_add(x, writes, pieces_count(shape, offset, SECTOR_BYTES), lines, shape->passes.all, 0);
 }

@@ -152,6 +152,7 @@ void instructions_collect(Arena *arena, Emulator *emulator)
             count->lines += code->costs[k].lines;
             count->wavefronts += code->costs[k].wavefronts;
             count->bank_conflicts += code->costs[k].bank_conflicts;
+            count->fresh += code->costs[k].fresh;
         }
     }
 }

@@ -167,6 +167,7 @@ struct Op {
 
 typedef struct OpCosts {
     uint64_t sectors, lines, wavefronts, bank_conflicts, divergent_branches;
+    uint64_t fresh; /* with count_reuse: sectors that the block loads here for the first time */
 } OpCosts;
 
 typedef struct LocalPlace {

@@ -1,10 +1,13 @@
 /* The reuse of global memory by each block: the sectors that it touches for the first time.
  *
- * Every region has, for each sector and separately for loads and stores, the number of the block that touched it last.
- * A block's first touch of a sector is what a first-level cache of unlimited size would pass on; the sectors touched at
- * all are what a second-level cache would. A later load of the sector has a distance: the number of sectors that its
- * warp has loaded since. Together with the number of warps that run at once, it tells how large a cache has to be. None
- * of this depends on the order in which blocks run. */
+ * Every region has, for each sector and separately for loads and stores, the number of the block that touched it
+ * last. A block's first touch of a sector is what a first-level cache of unlimited size would pass on; the sectors
+ * touched at all are what a second-level cache would. A later load of the sector has a distance: the number of
+ * lines that its warp has loaded since, and a later store one in stored lines. Caches have tags for lines of four
+ * sectors, so threads that walk through rows need a line each, whatever they use of it. Together with the number of
+ * warps that run at once, the distance tells how large a cache has to be. Warps of a block that load the same
+ * sector hit if they load it at nearly the same time, as far as they have come at the same rate. None of this
+ * depends on the order in which blocks run. */
 #include "emulator/state/shape.h"
 
 static size_t sector_count(const Region *region)
@@ -16,58 +19,52 @@ void reuse_prepare(Emulator *emulator, Region *region)
 {
     if (!emulator->options.count_reuse || region->space != SPACE_GLOBAL)
         return;
-    for (unsigned i = 0; i < 2; i++)
+    for (unsigned i = 0; i < 2; i++) {
         region->toucher[i] = emulator_alloc(emulator, sector_count(region) + 1, sizeof *region->toucher[i]);
-    region->load_times = emulator_alloc(emulator, sector_count(region) + 1, sizeof *region->load_times);
+        region->times[i] = emulator_alloc(emulator, sector_count(region) + 1, sizeof *region->times[i]);
+    }
     region->loaders = emulator_alloc(emulator, sector_count(region) + 1, sizeof *region->loaders);
     region->updates = emulator_alloc(emulator, sector_count(region) + 1, sizeof *region->updates);
     footprint_prepare(emulator, region, sector_count(region));
 }
 
-/* A load's time: its warp in the high bits, the sectors that the warp had loaded in the low ones, modulo 2^27. */
+/* The time of a load or store: its warp in the high bits, the lines that the warp had moved in the low ones. */
 enum { TIME_BITS = 27 };
 #define TIME_MASK ((UINT32_C(1) << TIME_BITS) - 1)
 
-/* Counts a load of a sector that the block has loaded before, at 'time'; false if the same access has. */
-static bool count_repeat(EmulatorCounters *counters, uint32_t before, uint32_t time)
+static uint32_t access_time(const Exec *x, bool writes)
 {
-    if (before == time)
-        return false;
-    if (before >> TIME_BITS != time >> TIME_BITS) {
-        counters->shared_reuse++;
-        return true;
-    }
-    uint32_t distance = (time - before) & TIME_MASK;
-    unsigned k = 31 - (unsigned)__builtin_clz(distance | 1);
-    counters->own_reuse[k < REUSE_DISTANCES ? k : REUSE_DISTANCES - 1]++;
-    return true;
+    return x->warp->index << TIME_BITS | (x->warp->moved[writes] & TIME_MASK);
 }
 
-/* Counts one lane's load of a sector; true if no lane before it in the access touched the sector. */
-static bool count_load(Exec *x, const Region *region, uint64_t sector, uint32_t block)
+static void add_distance(uint64_t *distances, uint32_t before, uint32_t time)
+{
+    const uint32_t later = (time - before) & TIME_MASK, earlier = (before - time) & TIME_MASK;
+    const uint32_t distance = later < earlier ? later : earlier;
+    const unsigned k = 31 - (unsigned)__builtin_clz(distance | 1);
+    distances[k < REUSE_DISTANCES ? k : REUSE_DISTANCES - 1]++;
+}
+
+static void count_sector(Exec *x, const Region *region, uint64_t sector, uint32_t block, bool writes)
 {
     EmulatorCounters *counters = &x->emulator->result->counters;
-    uint32_t time = x->warp->index << TIME_BITS | (x->warp->loaded & TIME_MASK);
-    bool is_new = true;
-    if (region->toucher[0][sector] != block) {
-        counters->block_load_sectors++;
-        region->loaders[sector]++;
-        footprint_touch(x->emulator, region, false, sector);
-    } else {
-        is_new = count_repeat(counters, region->load_times[sector], time);
+    const uint32_t time = access_time(x, writes), before = region->times[writes][sector];
+    region->times[writes][sector] = time;
+    if (region->toucher[writes][sector] != block) {
+        region->toucher[writes][sector] = block;
+        *(writes ? &counters->block_store_sectors : &counters->block_load_sectors) += 1;
+        if (!writes) {
+            region->loaders[sector]++;
+            if (x->frame->code->costs)
+                x->frame->code->costs[x->split->pc].fresh++;
+        }
+        footprint_touch(x->emulator, region, writes, sector);
+    } else if (before >> TIME_BITS != time >> TIME_BITS) {
+        if (!writes)
+            add_distance(counters->shared_reuse, before, time);
+    } else if (before != time) { /* else the same access */
+        add_distance(writes ? counters->own_rewrites : counters->own_reuse, before, time);
     }
-    region->toucher[0][sector] = block;
-    region->load_times[sector] = time;
-    return is_new;
-}
-
-static void count_store(Exec *x, const Region *region, uint64_t sector, uint32_t block)
-{
-    if (region->toucher[1][sector] == block)
-        return;
-    x->emulator->result->counters.block_store_sectors++;
-    footprint_touch(x->emulator, region, true, sector);
-    region->toucher[1][sector] = block;
 }
 
 /* Whether all lanes have the address of the first: assemblers or the hardware make one update of theirs. */
@@ -113,40 +110,31 @@ void updates_count(uint32_t mask, const Translation *at)
     }
 }
 
-void reuse_count(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const Translation *at)
+void reuse_count(Exec *x, uint32_t mask, unsigned bytes, unsigned lines, AccessMode mode, const Translation *at)
 {
-    uint32_t block = (uint32_t)x->block->index + 1, loaded = 0;
+    const uint32_t block = (uint32_t)x->block->index + 1;
+    const bool writes = mode != MODE_LOAD;
     EACH_ACTIVE(lane, mask)
     {
         const Region *region = at->region[lane];
         if (!region || !region->toucher[0])
             continue;
-        uint64_t offset = at->address[lane] - region->base;
-        for (uint64_t sector = offset / SECTOR_BYTES; sector <= (offset + bytes - 1) / SECTOR_BYTES; sector++) {
-            if (mode == MODE_LOAD) {
-                loaded += count_load(x, region, sector, block);
-                continue;
-            }
-            count_store(x, region, sector, block);
-        }
+        const uint64_t offset = at->address[lane] - region->base;
+        for (uint64_t sector = offset / SECTOR_BYTES; sector <= (offset + bytes - 1) / SECTOR_BYTES; sector++)
+            count_sector(x, region, sector, block, writes);
     }
-    x->warp->loaded += loaded;
+    x->warp->moved[writes] += lines;
 }
 
-void reuse_shape(Exec *x, const Region *region, const AccessShape *shape, uint32_t offset, bool writes)
+void reuse_shape(Exec *x, const Region *region, const AccessShape *shape, uint32_t offset, unsigned lines, bool writes)
 {
-    uint32_t block = (uint32_t)x->block->index + 1, loaded = 0;
+    const uint32_t block = (uint32_t)x->block->index + 1;
     for (unsigned i = 0; i < shape->run_count; i++) {
-        uint32_t begin = offset + shape->runs[i].first, end = begin + shape->runs[i].bytes;
-        for (uint32_t sector = begin / SECTOR_BYTES; sector <= (end - 1) / SECTOR_BYTES; sector++) {
-            if (!writes) {
-                loaded += count_load(x, region, sector, block);
-                continue;
-            }
-            count_store(x, region, sector, block);
-        }
+        const uint32_t begin = offset + shape->runs[i].first, end = begin + shape->runs[i].bytes;
+        for (uint32_t sector = begin / SECTOR_BYTES; sector <= (end - 1) / SECTOR_BYTES; sector++)
+            count_sector(x, region, sector, block, writes);
     }
-    x->warp->loaded += loaded;
+    x->warp->moved[writes] += lines;
 }
 
 void reuse_merge(Region *region, const Region *other)

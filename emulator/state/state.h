@@ -46,7 +46,7 @@ typedef struct Region {
     bool watched;     /* EmulatorOptions.watch */
     uint32_t *toucher[2]; /* reuse.c: for each sector the last block that loaded [0] or stored [1] there, counted from
                            * 1; NULL: not tracked */
-    uint32_t *load_times; /* reuse.c: for each sector, its last load: the warp and the time */
+    uint32_t *times[2];   /* reuse.c: for each sector, its last load [0] and store [1]: the warp and the time */
     uint32_t *loaders;    /* reuse.c: for each sector, the blocks that load it */
     uint32_t *updates;    /* reuse.c: for each sector, how often an atomic operation updates it */
     Footprint *footprint; /* footprint.c; NULL: not tracked */
@@ -127,7 +127,7 @@ struct Warp {
     uint32_t cluster_arrived; /* lanes that have arrived in the current phase of the cluster's barrier */
     uint64_t idle_steps;
     uint64_t steps; /* ops executed since the block started */
-    uint32_t loaded; /* with count_reuse: sectors loaded since the block started */
+    uint32_t moved[2]; /* with count_reuse: lines loaded [0] and stored [1] since the block started */
     IdleProbe *idle;  /* idle.c; NULL: none yet */
     uint64_t repeats; /* as Split.repeats, for all runnable splits together */
     /* Race check: a vector clock over the block's warps; its last entry is the latest tick known of other blocks. */
@@ -418,7 +418,7 @@ void pending_clear(BlockState *block);
 /* reuse.c: EmulatorOptions.count_reuse */
 
 void reuse_prepare(Emulator *emulator, Region *region);
-void reuse_count(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const Translation *at);
+void reuse_count(Exec *x, uint32_t mask, unsigned bytes, unsigned lines, AccessMode mode, const Translation *at);
 void updates_count(uint32_t mask, const Translation *at); /* of an atomic operation */
 void reuse_merge(Region *region, const Region *other); /* adds the sectors that another Emulator touched in the same
                                                         * memory */

@@ -1,5 +1,6 @@
 #include "engine/judge/machine_cost.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "parser/parser.h"
@@ -13,7 +14,8 @@ static const double most_residual = 0.25;
 static Pipe class_pipe(SassClass class)
 {
     static const Pipe pipes[MACHINE_CLASS_COUNT] = {
-        [MACHINE_FP32] = PIPE_FP32,         [MACHINE_INTEGER] = PIPE_INTEGER, [MACHINE_FP16] = PIPE_FP32,
+        [MACHINE_FP32] = PIPE_FP32,         [MACHINE_COMPARE] = PIPE_INTEGER, [MACHINE_INTEGER] = PIPE_INTEGER,
+        [MACHINE_MULTIPLY] = PIPE_MULTIPLY, [MACHINE_FP16] = PIPE_FP32,
         [MACHINE_FP64] = PIPE_FP64,         [MACHINE_SFU] = PIPE_SPECIAL,     [MACHINE_TENSOR] = PIPE_TENSOR,
         [MACHINE_SHARED] = PIPE_SHARED,     [MACHINE_GLOBAL] = PIPE_GLOBAL,   [MACHINE_LOCAL] = PIPE_LOCAL,
         [MACHINE_CONSTANT] = PIPE_CONSTANT, [MACHINE_TEXTURE] = PIPE_GLOBAL,  [MACHINE_WARP] = PIPE_SHARED,
@@ -60,16 +62,59 @@ static StepCopy step_copy(SassCopy copy)
     return steps[copy];
 }
 
-static void add_runs(const SassCode *code, const SassExecutions *executions, SassProfile *sm,
-                     Arena *arena)
+/* A load of global memory: as in SassStep. */
+typedef struct FreshLoad {
+    size_t begin; /* of the PTX instruction */
+    float fresh, lines;
+} FreshLoad;
+
+static int compare_begins(const void *a, const void *b)
 {
+    const size_t x = ((const FreshLoad *)a)->begin, y = ((const FreshLoad *)b)->begin;
+    return x < y ? -1 : x > y;
+}
+
+/* The loads of global memory, in the order of the text. The sectors of a line are taken to be loaded together. */
+static FreshLoad *fresh_loads(Arena *scratch, const Profile *profile, size_t *count)
+{
+    FreshLoad *loads = ARENA_ARRAY(scratch, FreshLoad, profile->instruction_count + 1);
+    *count = 0;
+    for (size_t i = 0; i < profile->instruction_count && profile->counted; i++) {
+        const InstProfile *inst = &profile->instructions[i];
+        if (inst->unit.pipe != PIPE_GLOBAL || inst->unit.is_store || !(inst->sectors > 0) || !(inst->warps > 0))
+            continue;
+        const double lines = inst->lines / inst->warps, fresh = inst->fresh / inst->sectors * lines;
+        loads[(*count)++] = (FreshLoad){inst->span.begin, (float)(fresh < 1 ? fresh : 1), (float)lines};
+    }
+    qsort(loads, *count, sizeof *loads, compare_begins);
+    return loads;
+}
+
+static FreshLoad load_of(const FreshLoad *loads, size_t count, const SassMap *map, const SassInstruction *inst)
+{
+    const FreshLoad unknown = {0, -1, 0};
+    if (!count || inst->ptx == MACHINE_NONE || class_pipe((SassClass)inst->class) != PIPE_GLOBAL)
+        return unknown;
+    const FreshLoad key = {map->lines.insts[inst->ptx]->span.begin, 0, 0};
+    const FreshLoad *found = bsearch(&key, loads, count, sizeof *loads, compare_begins);
+    return found ? *found : unknown;
+}
+
+static void add_runs(const SassMap *map, const SassExecutions *executions, const Profile *profile, SassProfile *sm,
+                     Arena *arena, Arena *scratch)
+{
+    const SassCode *code = map->code;
+    size_t load_count;
+    const FreshLoad *loads = fresh_loads(scratch, profile, &load_count);
     SassStep *steps = ARENA_ARRAY(arena, SassStep, code->count + 1);
     SassRun *runs = ARENA_ARRAY(arena, SassRun, code->block_count + 1);
     for (uint32_t i = 0; i < code->count; i++) {
         const SassInstruction *from = &code->instructions[i];
+        const FreshLoad load = load_of(loads, load_count, map, from);
         steps[i] = (SassStep){from->stall, from->wait, from->write_barrier, from->read_barrier,
                                  (uint8_t)class_pipe((SassClass)from->class),
-                                 (uint8_t)step_copy((SassCopy)from->copy), from->left};
+                                 (uint8_t)step_copy((SassCopy)from->copy), from->left,
+                                 load.fresh, load.lines};
     }
     for (uint32_t b = 0; b < code->block_count; b++)
         runs[b] = (SassRun){steps + code->blocks[b].first, code->blocks[b].count, executions->block_warps[b],
@@ -132,7 +177,7 @@ const SassExecutions *profile_add_machine(Arena *arena, Arena *scratch, const Sa
     sm->residual = executions->residual;
     for (unsigned class = 0; class < MACHINE_CLASS_COUNT; class++)
         sm->pipe[class_pipe((SassClass)class)] += executions->by_class[class];
-    add_runs(map->code, executions, sm, arena);
+    add_runs(map, executions, profile, sm, arena, scratch);
     profile->sm = sm;
     return executions;
 }

@@ -101,6 +101,8 @@ static void units(void **state)
     assert_int_equal(unit_of("bar.sync 0;").pipe, PIPE_BARRIER);
     assert_int_equal(unit_of("shfl.sync.down.b32 %r5, %r1, 1, 31, -1;").pipe, PIPE_SHARED);
     assert_int_equal(unit_of("mov.u32 %r5, %r1;").pipe, PIPE_MOVE);
+    assert_int_equal(unit_of("mad.lo.s32 %r5, %r1, %r2, %r3;").pipe, PIPE_MULTIPLY);
+    assert_int_equal(unit_of("add.s32 %r5, %r1, %r2;").pipe, PIPE_INTEGER);
 }
 
 /* Counts and estimates agree if everything is known. */
@@ -338,6 +340,36 @@ static void paths(void **state)
     arena_free(serial.arena);
 }
 
+/* Threads that walk through rows of their own come back to a sector after a line for each thread, so caches of
+ * lines are full with a quarter of the bytes; what is stored in parts and evicted in between is read and written by
+ * DRAM each time. A warp that loads what another one has just loaded hits, whatever the block loads in all. */
+static void caches_of_lines(void **state)
+{
+    (void)state;
+    const Device *device = device_for(90);
+    const Residents full = {.blocks = 16, .block_warps = 4}, one = {.blocks = 1, .block_warps = 1};
+    Profile profile = {.counted = true, .blocks = 4096, .block_threads = 128, .loads = 1 << 20,
+                       .load_sectors = 32 << 20, .load_lines = 32 << 20, .block_load_sectors = 4 << 20,
+                       .load_footprint = 4 << 20, .store_footprint = 4 << 20};
+    profile.own_reuse[5] = 28 << 20;
+    const Traffic rows = traffic_predict(&profile, device, &full), alone = traffic_predict(&profile, device, &one);
+    assert_true(rows.l1_hits < 0.7 && alone.l1_hits > 0.87);
+    profile.own_rewrites[0] = 1 << 20;
+    profile.stores = 1 << 20;
+    profile.store_sectors = profile.store_lines = 32 << 20;
+    const Traffic stored = traffic_predict(&profile, device, &full);
+    profile.own_rewrites[0] = 0;
+    profile.own_rewrites[12] = 1 << 20;
+    const Traffic evicted = traffic_predict(&profile, device, &full);
+    assert_true(evicted.dram_sectors > stored.dram_sectors + 3 * (1 << 20));
+    profile.own_reuse[5] = 0;
+    profile.shared_reuse[0] = 28 << 20;
+    assert_true(traffic_predict(&profile, device, &full).l1_hits > 0.87);
+    profile.shared_reuse[0] = 0;
+    profile.shared_reuse[12] = 28 << 20;
+    assert_true(traffic_predict(&profile, device, &full).l1_hits < 0.2);
+}
+
 /* A result is waited for at its scoreboard; a loop finds the results that its previous iteration left pending. */
 static void sass_paths(void **state)
 {
@@ -345,19 +377,28 @@ static void sass_paths(void **state)
     enum { NONE = MACHINE_STEP_NONE };
     const Device *device = device_for(90);
     double latency = 400;
-    const SassStep load = {1, 0, 0, NONE, PIPE_GLOBAL, 0, 0}, add = {4, 0, NONE, NONE, PIPE_INTEGER, 0, 0},
-                   use = {4, 1 << 0, NONE, NONE, PIPE_INTEGER, 0, 0},
-                   branch = {5, 0, NONE, NONE, PIPE_CONTROL, 0, 0},
-                   copy = {1, 0, NONE, NONE, PIPE_GLOBAL, STEP_COPIES, 0},
-                   commit = {1, 0, NONE, NONE, PIPE_CONTROL, STEP_COMMITS, 0},
-                   wait = {1, 0, NONE, NONE, PIPE_CONTROL, STEP_WAITS, 0},
-                   leave = {1, 0, NONE, NONE, PIPE_CONTROL, STEP_WAITS, 1};
+    const SassStep load = {1, 0, 0, NONE, PIPE_GLOBAL, 0, 0, -1, 1}, add = {4, 0, NONE, NONE, PIPE_INTEGER, 0, 0, -1, 1},
+                   use = {4, 1 << 0, NONE, NONE, PIPE_INTEGER, 0, 0, -1, 1},
+                   branch = {5, 0, NONE, NONE, PIPE_CONTROL, 0, 0, -1, 1},
+                   copy = {1, 0, NONE, NONE, PIPE_GLOBAL, STEP_COPIES, 0, -1, 1},
+                   commit = {1, 0, NONE, NONE, PIPE_CONTROL, STEP_COMMITS, 0, -1, 1},
+                   wait = {1, 0, NONE, NONE, PIPE_CONTROL, STEP_WAITS, 0, -1, 1},
+                   leave = {1, 0, NONE, NONE, PIPE_CONTROL, STEP_WAITS, 1, -1, 1};
     const SassStep straight[] = {load, add, add, use}, ahead[] = {use, load, add, branch};
     SassRun runs[2] = {{straight, COUNT_OF(straight), 2, SIZE_MAX}};
     SassProfile sm = {.runs = runs, .run_count = 1};
     const Profile profile = {.sm = &sm};
     /* The two additions are done while the load is on its way. */
     assert_true(sass_path(&profile, device, (LoadLatency){.global = latency}, 2) == latency + 4);
+    /* All lines that the block has not loaded miss, and half of the others. */
+    const LoadLatency apart = {.global = latency, .hit = 40, .miss = 440, .fresh_misses = 1, .other_misses = 0.5};
+    SassStep fresh[] = {load, add, add, use};
+    runs[0].steps = fresh;
+    for (unsigned i = 0; i <= 2; i++) {
+        fresh[0].fresh = (float)i / 2;
+        assert_true(sass_path(&profile, device, apart, 2) == 240 + 100 * i + 4);
+    }
+    runs[0].steps = straight;
     assert_true(sass_path(&profile, device, (LoadLatency){.global = latency}, 1) == 2 * (latency + 4));
     /* Each iteration except the first uses the loads of the one before. */
     runs[0] = (SassRun){ahead, COUNT_OF(ahead), 10, 0};
@@ -492,7 +533,7 @@ static void forms_keep_data(void **state)
     assert_float_equal(form.store_footprint, 10, 0);
     assert_float_equal(form.block_load_sectors, 200, 0);
     assert_float_equal(form.block_store_sectors, 10, 0);
-    assert_float_equal(form.shared_reuse, 100, 0);
+    assert_float_equal(form.shared_unknown, 100, 0);
     merged.working_blocks = 4;
     profile_keep_data(&original, &merged);
     assert_float_equal(merged.block_load_sectors, 100, 0);
@@ -561,7 +602,7 @@ int main(void)
         cmocka_unit_test(units),     cmocka_unit_test(known_figures), cmocka_unit_test(estimated_shapes),
         cmocka_unit_test(copies_are_seen_through),
         cmocka_unit_test(estimated_lanes), cmocka_unit_test(estimated_branches), cmocka_unit_test(estimated_lengths),
-        cmocka_unit_test(makespans), cmocka_unit_test(paths), cmocka_unit_test(sass_paths),
+        cmocka_unit_test(makespans), cmocka_unit_test(paths), cmocka_unit_test(caches_of_lines), cmocka_unit_test(sass_paths),
         cmocka_unit_test(wavefronts),
         cmocka_unit_test(times),     cmocka_unit_test(devices),
         cmocka_unit_test(surplus_blocks), cmocka_unit_test(forms_keep_data), cmocka_unit_test(longest_warps),

@@ -81,6 +81,7 @@ static void check_counts(const EmulatorResult *result)
     assert_int_equal(load->warps, WARPS * EXECUTIONS);
     assert_int_equal(load->threads, THREADS * EXECUTIONS);
     assert_int_equal(load->sectors, WARPS * EXECUTIONS * 4);
+    assert_int_equal(load->fresh, BLOCKS * (THREADS / 8));
     assert_int_equal(result->instructions[0].warps, WARPS * BLOCKS);
 }
 
