@@ -377,7 +377,8 @@ static void sass_paths(void **state)
     enum { NONE = MACHINE_STEP_NONE };
     const Device *device = device_for(90);
     double latency = 400;
-    const SassStep load = {1, 0, 0, NONE, PIPE_GLOBAL, 0, 0, -1, 1}, add = {4, 0, NONE, NONE, PIPE_INTEGER, 0, 0, -1, 1},
+    const SassStep load = {1, 0, 0, NONE, PIPE_GLOBAL, 0, 0, -1, 1},
+                   add = {4, 0, NONE, NONE, PIPE_INTEGER, 0, 0, -1, 1},
                    use = {4, 1 << 0, NONE, NONE, PIPE_INTEGER, 0, 0, -1, 1},
                    branch = {5, 0, NONE, NONE, PIPE_CONTROL, 0, 0, -1, 1},
                    copy = {1, 0, NONE, NONE, PIPE_GLOBAL, STEP_COPIES, 0, -1, 1},
@@ -602,7 +603,8 @@ int main(void)
         cmocka_unit_test(units),     cmocka_unit_test(known_figures), cmocka_unit_test(estimated_shapes),
         cmocka_unit_test(copies_are_seen_through),
         cmocka_unit_test(estimated_lanes), cmocka_unit_test(estimated_branches), cmocka_unit_test(estimated_lengths),
-        cmocka_unit_test(makespans), cmocka_unit_test(paths), cmocka_unit_test(caches_of_lines), cmocka_unit_test(sass_paths),
+        cmocka_unit_test(makespans), cmocka_unit_test(paths), cmocka_unit_test(sass_paths),
+        cmocka_unit_test(caches_of_lines),
         cmocka_unit_test(wavefronts),
         cmocka_unit_test(times),     cmocka_unit_test(devices),
         cmocka_unit_test(surplus_blocks), cmocka_unit_test(forms_keep_data), cmocka_unit_test(longest_warps),
