@@ -8,6 +8,7 @@
 #include "engine/directive.h"
 #include "engine/kernel_estimate.h"
 #include "engine/report/defects.h"
+#include "engine/report/pool.h"
 #include "engine/report/refusal_words.h"
 #include "engine/report/verdicts.h"
 #include "engine/run_steps.h"
@@ -402,6 +403,19 @@ static void complete_request(Run *run, KernelReport *kernel)
     }
 }
 
+/* Finds out how the kernel passes on the registers of its blocks, and warns where it waits for them forever. */
+static void find_pool(Run *run, KernelReport *kernel)
+{
+    const Function *function = kernel->result.kernel;
+    const BlockSize block = block_size_resolve(&function->tuning, kernel->request.block);
+    bool is_limited = false; /* by an option of the assembler, which ptxas heeds only without these directives */
+    for (size_t i = 0; !function->tuning.maxntid_count && !function->tuning.reqntid_count &&
+                       i < run->options->ptxas_options.count; i++)
+        is_limited |= strstr(run->options->ptxas_options.data[i], "maxrregcount") != NULL;
+    kernel->pool = pool_report(kernel->result.kernel, &block, is_limited);
+    pool_warn(&run->diag, function, &kernel->pool);
+}
+
 static void run_kernel(Run *run, KernelReport *kernel)
 {
     KernelResult *result = &kernel->result;
@@ -421,6 +435,7 @@ static void run_kernel(Run *run, KernelReport *kernel)
     if (kernel->request.reduce && count_kernels(run) == 1)
         answer_input(run, result->kernel);
     kernel->tuning = result->kernel->tuning;
+    find_pool(run, kernel);
     if (run->options->report)
         kernel->estimate_before = kernel_estimate(run->arena, result->kernel, NULL, run->sm);
     /* The reported figures are those of the whole files. */

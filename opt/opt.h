@@ -20,6 +20,7 @@
 #include "opt/pass.h"
 #include "opt/pipeline.h"
 #include "opt/policy.h"
+#include "opt/pool.h"
 #include "opt/registers/moves/knobs.h"
 #include "opt/registers/registers.h"
 #include "opt/registers/search/estimate.h"

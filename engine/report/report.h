@@ -39,6 +39,16 @@ typedef struct LearnedForm {
     unsigned launches; /* different ones that were measured */
 } LearnedForm;
 
+/* How the warpgroups of a kernel, as it was written, pass on the registers of their block. */
+typedef struct PoolReport {
+    bool exists;     /* there is a setmaxnreg */
+    bool is_ignored; /* by assemblers: no directive limits the registers at launch */
+    Span span;       /* of the setmaxnreg to the most registers */
+    Pool pool;
+    unsigned launch; /* registers of each thread */
+    PoolOutcome outcome; /* the pool is known, and not ignored */
+} PoolReport;
+
 typedef struct KernelReport {
     KernelRequest request; /* the request that made the result, including all choices */
     KernelResult result;
@@ -65,6 +75,7 @@ typedef struct KernelReport {
     bool has_cost; /* the two below are known: the kernel was changed, and the model can predict its time */
     CostBasis basis;
     FormCost cost_before, cost_after;
+    PoolReport pool;
     const char *advice; /* a better request, going by the costs; NULL: none is known */
     LaunchCondition conditions[CONTRACT_CONDITIONS]; /* of the launch contract */
     unsigned condition_count;

@@ -3,6 +3,7 @@
 #include "engine/launch.h"
 #include "engine/report/counters.h"
 #include "engine/report/json.h"
+#include "engine/report/pool.h"
 #include "engine/report/report_memory.h"
 #include "engine/report/report.h"
 #include "engine/report/cost_report.h"
@@ -379,6 +380,7 @@ static json_t *kernel_json(const Report *report, const KernelReport *kernel)
     json_object_set_new(value, "counters", counted_json(report, kernel));
     json_object_set_new(value, "vectors", vectors_json(report, kernel));
     json_object_set_new(value, "defects", defects_json(report, kernel));
+    json_object_set_new(value, "pool", pool_json(report, kernel));
     json_object_set_new(value, "registers", registers_json(report, kernel));
     json_object_set_new(value, "cost", cost_comparison_json(kernel));
     json_object_set_new(value, "before", standing_json(report, &kernel->before));

@@ -6,6 +6,7 @@
 #include "engine/report/refusal_words.h"
 #include "engine/report/report.h"
 #include "engine/report/pattern_words.h"
+#include "engine/report/pool.h"
 #include "engine/report/report_memory.h"
 #include "engine/report/report_trials.h"
 #include "engine/report/summary.h"
@@ -425,6 +426,7 @@ static void print_kernel(Buf *out, const Report *report, const KernelReport *ker
     vectors_print(report, kernel, out);
     defects_print(report, kernel, out);
     assembling_print(report, kernel, out);
+    pool_print(report, kernel, out);
     print_registers(out, report, kernel);
     print_costs(out, report, kernel, explained);
     print_figures(out, kernel);
