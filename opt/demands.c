@@ -17,6 +17,11 @@ static bool is_about_clusters(const Inst *inst)
     return inst->sync == SYNC_CLUSTER_BARRIER || inst_op(inst) == OP_MAPA;
 }
 
+bool setmaxnreg_increases(const Inst *inst)
+{
+    return inst_has(inst, MOD_INC);
+}
+
 /* Indirect calls may call functions of other modules, too: in those, assemblers ignore setmaxnreg ("to maintain
  * compatibility across compilation units"). */
 static void visit_inst(Demands *demands, const Inst *inst)

@@ -20,6 +20,8 @@ typedef struct Demands {
 } Demands;
 
 Demands demands_find(const Function *kernel);
+/* Whether a setmaxnreg is .inc; else it is .dec. */
+bool setmaxnreg_increases(const Inst *inst);
 
 /* The fewest registers that a form may have, given the input's; the input's own where all forms must have those. */
 unsigned demands_fewest_registers(const Demands *demands, const Figures *input);

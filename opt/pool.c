@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "opt/demands.h"
 
 /* The steps up to a place. */
 typedef struct Trace {
@@ -138,7 +139,7 @@ static void step_add(Tracer *tracer, PoolGroup *steps, const Inst *inst)
         give_up(tracer, POOL_MANY, inst->span);
     else if (outcome)
         steps->steps[steps->step_count++] = (PoolStep){.span = inst->span,
-                                                       .increases = inst_has(inst, MOD_INC),
+                                                       .increases = setmaxnreg_increases(inst),
                                                        .registers = (unsigned)inst->operands[0].constant->bits};
 }
 

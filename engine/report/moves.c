@@ -28,6 +28,7 @@ static void kind_print(const Move *move, Buf *out)
     case MOVE_TARGET: buf_printf(out, "target %u", count); break;
     case MOVE_FEWEST: buf_printf(out, "the fewest so far: %u", count); break;
     case MOVE_BLOCK: buf_printf(out, ".maxntid %u", count); break;
+    case MOVE_POOL: buf_printf(out, "setmaxnreg: .dec %u, .inc %u", move->released, count); break;
     case MOVE_ONE_BASE: buf_puts(out, "addresses from one base"); break;
     case MOVE_DISTANCES: buf_printf(out, "%u pointer%s by uniform distances", count, plural(count)); break;
     case MOVE_SHIFTS: buf_printf(out, "%u offset%s shifted", count, plural(count)); break;

@@ -426,6 +426,19 @@ static void fewest_print(const RegistersResult *result, Buf *out)
     }
 }
 
+static void shares_print(const RegistersResult *result, Buf *out)
+{
+    const unsigned *shares = result->explanation.shares;
+    const unsigned before = result->before.registers, after = result->after.registers;
+    buf_printf(out, "setmaxnreg.dec to %u and .inc to %u instead of %u and %u", shares[2], shares[3], shares[0],
+               shares[1]);
+    if (after != before)
+        buf_printf(out, ", launched with %u instead of %u", after, before);
+    buf_puts(out, ": ");
+    bytes_print(figures_spills(&result->after), out);
+    buf_printf(out, " spilled instead of %llu", (unsigned long long)figures_spills(&result->before));
+}
+
 static void outcome_print(const RegistersResult *result, const Source *source, Buf *out)
 {
     const RegistersExplanation *explanation = &result->explanation;
@@ -437,6 +450,9 @@ static void outcome_print(const RegistersResult *result, const Source *source, B
         break;
     case REGISTERS_FIXED:
     case REGISTERS_CUT: demand_print(&explanation->demand, out); break;
+    case REGISTERS_SHARES:
+        shares_print(result, out);
+        break;
     case REGISTERS_FITS:
         buf_puts(out, "the input fits with ");
         registers_print(result->before.registers, out);

@@ -11,6 +11,7 @@ typedef enum MoveKind {
     MOVE_TARGET,         /* a lower target, without .maxnreg: registers */
     MOVE_FEWEST,         /* nothing changes, but these are the fewest registers so far at the price */
     MOVE_BLOCK,          /* .maxntid: threads */
+    MOVE_POOL,           /* setmaxnreg: registers after each .inc, and .released after each .dec */
     MOVE_ONE_BASE,       /* addresses from one base */
     MOVE_DISTANCES,      /* pointers by uniform distances */
     MOVE_SHIFTS,         /* offsets shifted instead of multiplied */
@@ -38,7 +39,7 @@ typedef enum MoveKind {
 typedef struct Move {
     MoveKind kind;
     unsigned count;
-    unsigned words, worth, lowered, proved, knobs, slots; /* 0, except where the kind says */
+    unsigned words, worth, lowered, proved, knobs, slots, released; /* 0, except where the kind says */
     const char *rule;  /* its name in the table of rules */
     bool of_input;     /* MOVE_KNOBS: of the input, not of the best form */
     bool is_slower;    /* MOVE_KNOBS: predicted to be */

@@ -227,8 +227,8 @@ static void own_spills_move(Search *search, const Body *input, PassContext *cont
     result->explanation.moves_spills = true;
 }
 
-/* The registers stay as they are, and what the target was is only said. */
-static void target_keep(Search *search, PassContext *context)
+/* The registers at launch stay as they are, and what the target was is only said. */
+static void target_keep(Search *search, const Body *input, PassContext *context, Budget budget)
 {
     const RegistersRequest *request = search->request;
     RegistersResult *result = search->result;
@@ -237,7 +237,8 @@ static void target_keep(Search *search, PassContext *context)
         result->target = request->target;
         result->reached = result->before.registers <= request->target;
     }
-    nothing_changed(search, context, REGISTERS_FIXED);
+    if (!shares_choose(search, input, context, budget))
+        nothing_changed(search, context, REGISTERS_FIXED);
 }
 
 /* Says so of passes that have no form for -d to print. */
@@ -274,7 +275,7 @@ void registers_reduce(PassContext *context, const RegistersRequest *request, Reg
     if (!result->before.known)
         nothing_changed(&search, context, REGISTERS_NOT_ASSEMBLED);
     else if (result->explanation.demand.kind != DEMAND_MET)
-        target_keep(&search, context);
+        target_keep(&search, input, context, budget);
     else if (request->goal == GOAL_AUTO)
         target_auto(&search, input, context, budget);
     else if (request->goal == GOAL_FEWEST)

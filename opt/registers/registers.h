@@ -85,6 +85,7 @@ typedef enum RegistersOutcome {
     REGISTERS_NOTHING,
     REGISTERS_NOT_ASSEMBLED, /* the input: result.before */
     REGISTERS_FIXED,         /* demand: no form may have other registers */
+    REGISTERS_SHARES,        /* the same, but with other immediates of setmaxnreg it spills less: shares, 'found' */
     REGISTERS_FITS,          /* the input fits: result.before */
     REGISTERS_CAP_REJECTED,  /* the input under the cap: result.capped */
     /* A fixed target. */
@@ -120,6 +121,7 @@ typedef struct RegistersExplanation {
     ThreadsOrigin origin;    /* how far to trust that */
     Occupancy now;           /* with the input */
     DemandObjection demand;
+    unsigned shares[4]; /* registers after .dec and .inc: the input's, then the form's */
     bool moves_spills; /* nothing else is changed, but spills of the kernel's own are in shared memory: result.after */
 } RegistersExplanation;
 

@@ -117,7 +117,8 @@ void proposals_add(const Search *search, Proposals *proposals, const Body *body)
 static bool reaches_target(const Search *search, const Figures *figures)
 {
     return figures->known && !search_excess(search, figures) &&
-           figures_spills(figures) <= figures_spills(&search->result->before) &&
+           figures_spills(figures) <=
+               (search->target.needs_no_spills ? 0 : figures_spills(&search->result->before)) &&
            figures->instructions <= search->target.most_instructions;
 }
 
@@ -194,7 +195,7 @@ static void charge(Search *search, const Body *body, const Figures *figures, uns
 static void demands_check(const Search *search, Figures *figures)
 {
     const PassContext *passes = &search->passes;
-    const Figures *input = &search->result->before;
+    const Figures *input = search->launched.known ? &search->launched : &search->result->before;
     const Residency residency = {
         .sm = passes->sm, .block = passes->block, .dynamic_shared = search->request->dynamic_shared};
     if (!figures->known || !input->known)

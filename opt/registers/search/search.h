@@ -43,6 +43,7 @@ typedef struct SearchTarget {
     unsigned cap;      /* the last .maxnreg tried for the input; 0: none */
     Prediction capped; /* for the input under it; not known if not asked for yet */
     uint64_t most_instructions; /* the most that a candidate may have */
+    bool needs_no_spills; /* else no more than the input has */
     Figures dropped; /* the best form that was as low as the target, but had too many instructions; or not known */
 } SearchTarget;
 
@@ -74,6 +75,7 @@ typedef struct Search {
     RegistersResult *result;
     const Body *input;        /* not in SSA form */
     Demands demands;          /* of the kernel: forms that do not meet them do not count as assembled */
+    Figures launched;         /* of the form whose demands are meant; not known: the input */
     SearchObserver *observer; /* NULL: none */
     Random random;
     PassContext passes; /* body: the current form, in SSA form, which passes start from; NULL at first */
@@ -209,6 +211,8 @@ BoundaryVerdict raise_judge(const Search *search, RegistersBoundary *boundary, c
                             const Prediction *after);
 /* auto.c: looks for the best boundary: below the input's registers, or, without losing a block, above. */
 void target_auto(Search *search, const Body *input, PassContext *context, Budget budget);
+/* shares.c: looks for other immediates of setmaxnreg with which a kernel spills less; false if nothing changed. */
+bool shares_choose(Search *search, const Body *input, PassContext *context, Budget budget);
 /* fewest.c: looks for the fewest registers at the price that is allowed. */
 void target_fewest(Search *search, const Body *input, PassContext *context, Budget budget);
 
