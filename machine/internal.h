@@ -102,6 +102,7 @@ struct Thread {
     bool predicates[8], uniform_predicates[8];
     ThreadBlock *block;
     uint32_t at;      /* the instruction */
+    uint64_t path;    /* a hash of the jumps so far: threads that it is the same for have come here together */
     unsigned id[3];
     unsigned index;   /* in the block */
     bool exited, waits;
@@ -115,6 +116,15 @@ typedef struct MachineRegion {
     uint32_t *writers; /* by byte: the instruction that wrote it last; MACHINE_NONE: none */
 } MachineRegion;
 
+enum { MOVED_VALUES = 1 << 12 };
+
+/* A value that a thread of a warp moved to a uniform register; 'thread' is its index in the block, and one more. */
+typedef struct MovedValue {
+    uint64_t path;
+    uint32_t at, value;
+    unsigned thread;
+} MovedValue;
+
 struct ThreadBlock {
     const Program *program;
     const MachineLaunch *launch;
@@ -125,6 +135,7 @@ struct ThreadBlock {
     size_t region_count;
     MachineEnd *end;
     Arena *arena;
+    MovedValue *moved; /* a hash table; the first of a warp at each place of each path */
 };
 
 static inline bool has(const Decoded *it, SuffixId suffix)

@@ -68,12 +68,43 @@ Step execute_move(Thread *thread, const Decoded *it)
     return STEP_ON;
 }
 
+enum { MOVED_PROBES = 16 };
+
+/* The first value that a thread of this warp moved here on this path, or room for it; NULL: the table has none. */
+static MovedValue *find_moved(const Thread *thread)
+{
+    const unsigned warp = thread->index / WARP_THREADS;
+    const uint64_t hash = (thread->path ^ ((uint64_t)warp << 32 | thread->at)) * UINT64_C(0x9e3779b97f4a7c15);
+    for (unsigned i = 0; i < MOVED_PROBES; i++) {
+        MovedValue *moved = &thread->block->moved[((hash >> 40) + i) % MOVED_VALUES];
+        if (!moved->thread || (moved->path == thread->path && moved->at == thread->at &&
+                               (moved->thread - 1) / WARP_THREADS == warp))
+            return moved;
+    }
+    return NULL;
+}
+
+/* Threads of a warp that have taken the same path execute this together, and only one value gets into the register. */
+static Step check_moved(Thread *thread, uint32_t value)
+{
+    MovedValue *moved = find_moved(thread);
+    if (moved && !moved->thread)
+        *moved = (MovedValue){thread->path, thread->at, value, thread->index + 1};
+    if (!moved || moved->value == value)
+        return STEP_ON;
+    return stop(thread, MACHINE_WRONG,
+                "moves 0x%08x from thread %u of the block and 0x%08x from thread %u of the same warp, which execute "
+                "this together, to one uniform register",
+                moved->value, moved->thread - 1, value, thread->index);
+}
+
 /* R2UR d, a */
 Step execute_move_to_uniform(Thread *thread, const Decoded *it)
 {
     const unsigned from = skip_predicates(it, 0);
-    set32(thread, &it->operands[from], raw32(thread, &it->operands[from + 1]));
-    return STEP_ON;
+    const uint32_t value = raw32(thread, &it->operands[from + 1]);
+    set32(thread, &it->operands[from], value);
+    return check_moved(thread, value);
 }
 
 /* P2R d, PR, a, mask: a, with predicates in place of the mask's bits. */

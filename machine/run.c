@@ -55,11 +55,14 @@ static Step run_thread(Thread *thread)
         if (end->steps++ == MOST_STEPS)
             return stop(thread, MACHINE_UNDECIDED, "too many instructions are executed");
         const Decoded *it = &program->code[thread->at];
+        const uint32_t from = thread->at;
         Step step = STEP_ON;
         if (guard_holds(thread, it))
             step = it->problem ? stop(thread, MACHINE_UNDECIDED, "%s", it->problem) : it->execute(thread, it);
         if (step == STEP_ON || step == STEP_BARRIER)
             thread->at++;
+        else if (step == STEP_JUMPED)
+            thread->path = (thread->path ^ ((uint64_t)from << 32 | thread->at)) * UINT64_C(0x9e3779b97f4a7c15) + 1;
         if (step != STEP_ON && step != STEP_JUMPED)
             return step;
     }
@@ -94,6 +97,7 @@ static bool run_interval(Thread *threads, unsigned count)
 static void run_block(ThreadBlock *block, Thread *threads, unsigned count)
 {
     memset(block->shared, POISON_BYTE, block->shared_size);
+    memset(block->moved, 0, MOVED_VALUES * sizeof *block->moved);
     for (unsigned i = 0; i < count; i++)
         thread_start(&threads[i], block, i);
     while (run_interval(threads, count))
@@ -122,6 +126,7 @@ MachineEnd *machine_run(Arena *arena, const Program *program, const MachineLaunc
     ThreadBlock block = {.program = program, .launch = launch, .end = end, .arena = arena,
                    .shared = arena_alloc(arena, SHARED_BYTES), .shared_size = SHARED_BYTES,
                    .regions = make_regions(arena, launch, end), .region_count = launch->memory_count};
+    block.moved = ARENA_ARRAY(arena, MovedValue, MOVED_VALUES);
     const unsigned count = launch->block[0] * launch->block[1] * launch->block[2];
     Thread *threads = ARENA_ARRAY(arena, Thread, count);
     memset(threads, 0, count * sizeof *threads);

@@ -294,12 +294,47 @@ static void test_decimal(void **state)
     arena_free(arena);
 }
 
+/* Threads that execute R2UR together give the warp one value. */
+static void test_moves_to_uniform(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned index;
+        uint64_t path;
+        uint32_t value;
+        Step step;
+    } moves[] = {
+        {0, 0, 7, STEP_ON},
+        {1, 0, 7, STEP_ON},
+        {32, 0, 8, STEP_ON}, /* of another warp */
+        {2, 1, 8, STEP_ON},  /* by another path */
+        {3, 1, 8, STEP_ON},
+        {4, 0, 8, STEP_STOPPED},
+        {33, 0, 7, STEP_STOPPED},
+    };
+    Arena *arena = arena_new();
+    MachineEnd end = {.approximate = MACHINE_NONE, .ordered = MACHINE_NONE};
+    ThreadBlock block = {.end = &end, .arena = arena, .moved = ARENA_ARRAY(arena, MovedValue, MOVED_VALUES)};
+    const Decoded it = decode_text(arena, "R2UR UR4, R4");
+    assert_null(it.problem);
+    for (size_t i = 0; i < COUNT_OF(moves); i++) {
+        Thread thread = {.block = &block, .index = moves[i].index, .path = moves[i].path};
+        thread.registers[4] = moves[i].value;
+        end.kind = MACHINE_DONE;
+        assert_int_equal(it.execute(&thread, &it), moves[i].step);
+        assert_int_equal(end.kind, moves[i].step == STEP_ON ? MACHINE_DONE : MACHINE_WRONG);
+    }
+    assert_non_null(strstr(end.message, "moves 0x00000008 from thread 32 of the block and 0x00000007 from thread 33"));
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_instructions),
         cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_decimal),
+        cmocka_unit_test(test_moves_to_uniform),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
