@@ -278,7 +278,7 @@ $(EMBEDDED): runtime/embed.awk wrappers/wrapped.def $(EMBEDDED_SOURCES) $(wildca
 
 # The same for programs that cannot be built again: preloaded.
 PRELOAD := $(OUT)/runtime/libptxopt-launch.so
-$(PRELOAD): $(SHARED_RUNTIME) $(OUT)/runtime/preload.o
+$(PRELOAD): $(SHARED_RUNTIME) $(addprefix $(OUT)/runtime/,jit.o loads.o preload.o)
 	$(call step,LINK)
 	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,$(@F) -o $@ $^ -ldl -lpthread
 

@@ -25,8 +25,12 @@ static void log_put(const char *text, unsigned count, const int *options, void *
         if (options[i] == JIT_ERROR_LOG_SIZE)
             room = (uint32_t)(uintptr_t)values[i];
     }
-    if (log && room)
-        snprintf(log, room, "%s", text);
+    if (!log || !room)
+        return;
+    snprintf(log, room, "%s", text);
+    for (unsigned i = 0; i < count; i++)
+        if (options[i] == JIT_ERROR_LOG_SIZE) /* what is filled */
+            values[i] = (void *)(uintptr_t)strlen(log); // NOLINT: a number, as CUDA's API has it
 }
 
 /* The messages go to the standard error stream and to the program's buffer. */

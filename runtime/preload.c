@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "runtime/runtime.h"
+#include "runtime/preload.h"
 
 typedef struct Function {
     const void *handle, *owner; /* and its module or library */
@@ -33,8 +33,7 @@ static void *(*real_dlsym(void))(void *, const char *)
     return found;
 }
 
-/* The driver's own function. */
-static void *driver_function(const char *name)
+void *driver_function(const char *name)
 {
     static void *library;
     if (!library)
@@ -45,6 +44,12 @@ static void *driver_function(const char *name)
 static void load(void)
 {
     driver_load(&driver, driver_function);
+}
+
+const Driver *preload_driver(void)
+{
+    pthread_once(&once, load);
+    return &driver;
 }
 
 static Function *function_known(const void *handle)
@@ -119,19 +124,6 @@ static Contract *contract_of(void *handle)
         note(handle, NULL, owner, name);
     return contract_known(handle);
 }
-
-/* Each function calls the driver's own of the same name. */
-#define OWN(TYPE, NAME, ...)                                                                                           \
-    static __typeof__(TYPE(*)(__VA_ARGS__)) real_##NAME(void)                                                          \
-    {                                                                                                                  \
-        static __typeof__(TYPE(*)(__VA_ARGS__)) found;                                                                 \
-        if (!found)                                                                                                    \
-            *(void **)&found = driver_function(#NAME);                                                                 \
-        return found;                                                                                                  \
-    }                                                                                                                  \
-    TYPE NAME(__VA_ARGS__)
-
-enum { NOT_FOUND = 500 };
 
 OWN(int, cuModuleGetFunction, void **function, void *module, const char *name)
 {
@@ -520,7 +512,7 @@ static void *own_function(const char *name)
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(own[i].name, name) == 0)
             return own[i].function;
-    return NULL;
+    return loads_function(name);
 }
 
 /* The flag chooses the functions whose default stream is each thread's, and the program's version of CUDA those with
@@ -530,7 +522,9 @@ enum { PER_THREAD_STREAM = 2 };
 static void *own_for(const char *symbol, int version, uint64_t flags)
 {
     char name[128];
-    bool is_newer = version >= (strcmp(symbol, "cuGraphAddNode") == 0 ? 13000 : 12000);
+    bool is_newer = version >= (strcmp(symbol, "cuGraphAddNode") == 0     ? 13000
+                                : strncmp(symbol, "cuLinkAdd", 9) == 0 ? 6050
+                                                                       : 12000);
     snprintf(name, sizeof name, "%s%s", symbol, flags & PER_THREAD_STREAM ? "_ptsz" : is_newer ? "_v2" : "");
     void *function = own_function(name);
     if (!function && is_newer) {

@@ -8,7 +8,7 @@
  *                  tuned_forms.c, shapes.c and events.c
  * link_adapter.c   in each object that ptxopt-nvcc compiles, by embed.awk, or linked into programs: takes the place of
  *                  the launch functions of the CUDA runtime
- * preload.c        preloaded: wraps those of the driver */
+ * preload.c        preloaded: wraps those of the driver; with loads.c and jit.c, also those that load PTX */
 #ifndef PTXOPT_RUNTIME_H
 #define PTXOPT_RUNTIME_H
 
