@@ -31,6 +31,15 @@ static bool hash_machine(Sweep *sweep, uint64_t *hash)
     return machine != NULL;
 }
 
+/* Times of configurations are compared, as in a choice (auto). */
+static bool has_line_tables(void)
+{
+    const char *missing = sass_lines_missing();
+    if (missing)
+        fprintf(stderr, "ptxopt: error: %s; it reads the machine code by which configurations are compared\n", missing);
+    return !missing;
+}
+
 static bool has_assembler(SweepTarget *target)
 {
     Run *run = &target->run;
@@ -68,7 +77,7 @@ bool sweep_open_targets(Sweep *sweep)
 {
     const SweepRequest *request = sweep->request;
     sweep->source = input_read(sweep->arena, request->input);
-    if (!sweep->source)
+    if (!sweep->source || !has_line_tables())
         return false;
     uint64_t inputs = hash_fnv(sweep->source->text, sweep->source->size, HASH_START);
     if (!hash_program(sweep->arena, &inputs) || !hash_machine(sweep, &inputs))

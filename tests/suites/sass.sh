@@ -24,13 +24,20 @@ done
 libraries="$(mktemp -d)"
 trap 'rm -rf "$libraries"' EXIT
 "${CC:-cc}" -shared -o "$libraries/libdw.so.1" -x c /dev/null
-for option in "-coarsen auto" "-memory auto" "-uj auto" -auto; do
+for option in "-coarsen auto" "-memory auto" "-uj auto" -auto -tune; do
     # shellcheck disable=SC2086
     LD_LIBRARY_PATH="$libraries" "$PTXOPT" -q $option -assembler ptxas -o "$TEST_TMP/k.ptx" corpus/tmv/tmv.sm_90.ptx \
         >"$TEST_TMP/errors" 2>&1
     status=$?
     result "$option without libdw" "$([ "$status" -eq 1 ] && grep -q 'error: libdw.so.1' "$TEST_TMP/errors" &&
         [ ! -e "$TEST_TMP/k.ptx" ] || echo "status $status")"
+done
+for command in sweep tune; do
+    LD_LIBRARY_PATH="$libraries" "$PTXOPT" $command -q -assembler ptxas -o "$TEST_TMP/table.tsv" \
+        corpus/tmv/tmv.sm_90.ptx corpus/tmv/tmv.launch.json >"$TEST_TMP/errors" 2>&1
+    status=$?
+    result "$command without libdw" "$([ "$status" -eq 1 ] && grep -q 'error: libdw.so.1' "$TEST_TMP/errors" &&
+        [ ! -e "$TEST_TMP/table.tsv" ] || echo "status $status")"
 done
 LD_LIBRARY_PATH="$libraries" "$PTXOPT" -q -coarsen 2 -o "$TEST_TMP/k.ptx" corpus/tmv/tmv.sm_90.ptx \
     >"$TEST_TMP/errors" 2>&1
