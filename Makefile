@@ -255,8 +255,8 @@ $(RUNTIME_OBJECTS): $(OUT)/runtime/%.o: runtime/%.c $(OUT)/configuration $(GEN)/
 
 ADAPTER := $(OUT)/runtime/libptxopt-launch.a
 # Both adapters share these.
-SHARED_RUNTIME := $(addprefix $(OUT)/runtime/,contracts.o events.o halving.o learned.o shapes.o tune.o tuned_forms.o) \
-    $(OUT)/store/store.o
+SHARED_RUNTIME := $(addprefix $(OUT)/runtime/,compare.o contracts.o events.o halving.o learned.o shapes.o tune.o \
+    tuned_forms.o) $(OUT)/store/store.o
 $(ADAPTER): $(SHARED_RUNTIME) $(OUT)/runtime/link_adapter.o
 	@rm -f $@
 	$(call step,AR)
@@ -293,7 +293,7 @@ ORACLE_TESTS := $(filter $(OUT)/tests/test_oracle_% $(OUT)/tests/test_evaluate,$
 $(UNIT_TESTS): LIBRARIES += -lcmocka
 $(ORACLE_TESTS): LIBRARIES += -lmpfr -lgmp
 $(ORACLE_TESTS): $(OUT)/liboracle.a
-$(OUT)/tests/test_halving: $(OUT)/runtime/halving.o
+$(OUT)/tests/test_halving: $(OUT)/runtime/halving.o $(OUT)/runtime/compare.o
 $(OUT)/tests/test_contracts $(OUT)/tests/test_tune: $(filter $(OUT)/runtime/%,$(SHARED_RUNTIME))
 $(UNIT_TESTS): $(OUT)/tests/%: $(OUT)/tests/unit/%.o $(OUT)/libptxopt.a
 	$(link)
@@ -467,7 +467,7 @@ $(OUT)/bench/refit: bench/refit.c $(OUT)/libptxopt.a
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -o $@ $^ $(LIBRARIES)
 
 bench-tune: $(OUT)/bench/tune $(OUT)/bench/races
-$(OUT)/bench/races: bench/races.c tests/unit/noise.h $(OUT)/runtime/halving.o
+$(OUT)/bench/races: bench/races.c tests/unit/noise.h $(OUT)/runtime/halving.o $(OUT)/runtime/compare.o
 	@mkdir -p $(@D)
 	$(call step,LINK)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -o $@ $(filter-out %.h,$^) -lm

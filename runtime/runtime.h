@@ -2,7 +2,7 @@
  *
  * ptxopt-launch.h  the rule, for programs that launch kernels themselves
  * contracts.c      the contracts of loaded kernels, and counts of launches
- * halving.c        which of several forms is the fastest, by their times
+ * halving.c        which of several forms is the fastest, by their times, which compare.c compares
  * learned.c        the store of what was learned (store/), as the adapters use it
  * tune.c           the forms that -tune leaves beside a kernel: launches take turns over them, and are timed; with
  *                  tuned_forms.c, shapes.c and events.c

@@ -21,27 +21,32 @@ static void relax(const Driver *driver, int *mode)
 
 /* The results of timed launches. The caller holds the lock. */
 
-static void note_arms(const Shape *shape, const Contract *contract)
+/* The times of other forms are noted as they would be in the winner's rounds: an arm that has dropped out has run only
+ * in the first ones, which may have been slower. */
+static void note_arms(const Shape *shape, const Contract *contract, const Comparison *comparison)
 {
     const Tuning *tuning = contract->tuning;
+    const unsigned winner = (unsigned)shape->race->winner;
     for (unsigned i = 0; i <= tuning->form_count; i++) {
-        const Estimate estimate = arm_estimate(&shape->race->arms[i]);
-        if (estimate.count)
+        const Estimate *raw = &comparison->raw[i];
+        if (raw->count)
             learned_note(contract->driver, shape->device, tuning->hash, &shape->forms[0], contract->kernel,
-                         tuning->words[i], (int)i == shape->race->winner, estimate.count, estimate.mean,
-                         estimate.variance);
+                         tuning->words[i], i == winner, raw->count,
+                         comparison->raw[winner].mean * arm_share(comparison, i, winner), raw->variance);
     }
 }
 
 static void decide(Shape *shape, const Contract *contract)
 {
     const Race *race = shape->race;
-    const Estimate winner = arm_estimate(&race->arms[race->winner]), original = arm_estimate(&race->arms[0]);
-    shape->decided = winner;
-    shape->share = original.count && winner.count ? winner.mean / original.mean : 0;
+    Comparison comparison;
+    race_compare(race, &comparison);
+    const Estimate *winner = &comparison.raw[race->winner], *original = &comparison.raw[0];
+    shape->decided = *winner;
+    shape->share = original->count && winner->count ? arm_share(&comparison, (unsigned)race->winner, 0) : 0;
     shape->watched = (Arm){0};
-    if (winner.count) {
-        note_arms(shape, contract);
+    if (winner->count) {
+        note_arms(shape, contract, &comparison);
         __atomic_store_n(&shape->interval, FIRST_INTERVAL << shape->repeats, __ATOMIC_RELAXED);
     }
     __atomic_store_n(&shape->winner, race->winner, __ATOMIC_RELEASE);
@@ -161,8 +166,7 @@ static int take_turn(Shape *shape, const Contract *contract, unsigned long long 
         arm = race_next(shape->race);
     else if (!shape->race && !shape->pending_count)
         arm = shape->winner;
-    const bool is_any_known = shape->race && shape->race->arms[0].count;
-    *leader = !shape->race ? shape->winner : is_any_known ? (int)race_leader(shape->race) : -1;
+    *leader = shape->race ? shape->race->leader : shape->winner;
     pthread_mutex_unlock(&contract->tuning->lock);
     return arm;
 }

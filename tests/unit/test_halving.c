@@ -76,6 +76,115 @@ static void test_original_stays(void **state)
     assert_int_equal(run_race(&race, one, 1, 0), 0);
 }
 
+/* The factor of the n-th launch's time, whatever form it runs. */
+typedef double Work(unsigned n);
+
+static double slow_start(unsigned n)
+{
+    return 1 + 0.3 * exp(-(double)n / 10);
+}
+
+static double ever_faster(unsigned n)
+{
+    return 1 / (1 + 0.03 * n);
+}
+
+static double ever_slower(unsigned n)
+{
+    return 1 + 0.03 * n;
+}
+
+static double alternating(unsigned n)
+{
+    return n % 2 ? 2 : 1;
+}
+
+/* Launches that take longer or shorter for other reasons make no slower form win, and shares are as without. */
+static void test_trends(void **state)
+{
+    (void)state;
+    static Work *const works[] = {slow_start, ever_faster, ever_slower, alternating};
+    const double orders[][4] = {{1, 0.9, 1.03, 1.2}, {1, 1.03, 1.03, 1.03}, {1, 1.2, 1.03, 0.9}, {1, 0.97, 0.9, 0.93}};
+    random_state = 3;
+    for (size_t w = 0; w < sizeof works / sizeof *works; w++)
+        for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
+            double shares = 0;
+            unsigned changed = 0, best = 0;
+            for (unsigned i = 1; i < 4; i++)
+                best = orders[o][i] < orders[o][best] ? i : best;
+            for (unsigned key = 0; key < KEYS; key++) {
+                Race race;
+                Comparison comparison;
+                race_begin(&race, 4);
+                for (unsigned n = 0; race.winner < 0; n++) {
+                    const int arm = race_next(&race);
+                    race_add(&race, (unsigned)arm,
+                             (float)(0.1 * orders[o][arm] * works[w](n) * (1 + 0.01 * random_normal())));
+                }
+                assert_int_equal(race.winner, best);
+                race_compare(&race, &comparison);
+                shares += arm_share(&comparison, best, 0);
+                changed++;
+            }
+            assert_true(fabs(shares / changed / orders[o][best] - 1) < 0.003);
+        }
+}
+
+/* Every arm has each place of a round as often as others, in pairs of rounds. */
+static void test_turns(void **state)
+{
+    (void)state;
+    for (unsigned arms = 2; arms <= 8; arms++) {
+        Race race;
+        unsigned sums[MOST_ARMS] = {0}, firsts = 0, before = MOST_ARMS;
+        race_begin(&race, arms);
+        race.quota = MOST_SAMPLES; /* of one long race */
+        for (unsigned round = 0; round < 9; round++)
+            for (unsigned place = 0; place < arms; place++) {
+                const unsigned arm = (unsigned)race_next(&race);
+                sums[arm] += round ? place : 0;
+                if (place == 0 && round % 2) {
+                    firsts += arm != before;
+                    before = arm;
+                }
+                assert_int_equal(race.arms[arm].issued, round + 1);
+            }
+        for (unsigned i = 0; i < arms; i++)
+            assert_int_equal(sums[i], 8 * (arms - 1) / 2);
+        assert_true(firsts >= 2);
+    }
+}
+
+/* Arms with times of some rounds only, as they would be in all. */
+static void test_missing(void **state)
+{
+    (void)state;
+    const double arms[] = {1, 0.8, 2}, rounds[] = {1, 1.3, 0.4, 2, 1.7, 0.9};
+    Race race = {.arm_count = 3};
+    Comparison comparison;
+    for (unsigned i = 0; i < 3; i++)
+        for (unsigned r = 0; r < 6u - 2 * i; r++)
+            race.arms[i].samples[race.arms[i].count++] = (float)(arms[i] * rounds[r]);
+    race_compare(&race, &comparison);
+    for (unsigned i = 0; i < 3; i++)
+        for (unsigned k = 0; k < 3; k++)
+            assert_true(fabs(arm_share(&comparison, i, k) / (arms[i] / arms[k]) - 1) < 1e-6);
+    assert_true(arm_is_slower(&comparison, 1, 0, CERTAIN_HUNDREDTH));
+    assert_false(arm_is_slower(&comparison, 0, 1, CERTAIN_FIFTH));
+    race.arms[0].samples[3] *= 5; /* disturbed */
+    race_compare(&race, &comparison);
+    assert_int_equal(comparison.by_round.counts[0], 5);
+    assert_true(fabs(arm_share(&comparison, 1, 0) / 0.8 - 1) < 1e-6);
+    for (double share = 1e-4; share < 1e4; share *= 1.37) { /* logarithms, and back */
+        race = (Race){.arm_count = 2, .arms = {{.count = 1, .samples = {0.02f}},
+                                               {.count = 1, .samples = {(float)(0.02 * share)}}}};
+        race_compare(&race, &comparison);
+        if (share < 2)
+            assert_true(fabs(arm_share(&comparison, 1, 0) / share - 1) < 1e-6);
+        assert_false(arm_is_slower(&comparison, 0, 1, CERTAIN_FIFTH)); /* nothing is left to judge by */
+    }
+}
+
 /* A launch that something else disturbs does not decide. */
 static void test_outliers(void **state)
 {
@@ -99,7 +208,7 @@ static void test_dropped(void **state)
     (void)state;
     Race race;
     race_begin(&race, 3);
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < 5; i++)
         for (unsigned arm = 0; arm < 2; arm++) {
             assert_true(race_next(&race) >= 0);
             race_add(&race, arm, arm ? 1 : 2);
@@ -127,6 +236,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_best_form),
         cmocka_unit_test(test_original_stays),
+        cmocka_unit_test(test_trends),
+        cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_missing),
         cmocka_unit_test(test_outliers),
         cmocka_unit_test(test_dropped),
     };

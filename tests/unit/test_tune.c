@@ -304,7 +304,7 @@ static void test_not_ready(void **state)
     Contract *contract = tuned(2);
     set_times(1, 0.9, 0.7, 1.2);
     gpu.ready = -1;
-    launch_often(contract, 128, 16);
+    launch_often(contract, 128, 20);
     const int records = gpu.records;
     assert_int_equal(launch_often(contract, 128, 100), 1);
     assert_int_equal(gpu.records, records);
