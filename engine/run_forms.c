@@ -53,24 +53,45 @@ static const char *form_words(Arena *arena, const KernelRequest *request)
     return buf_take(arena, &out);
 }
 
+/* The same of a form that the kernel gets: also the block that it is only for. */
+static const char *tuned_words(const Run *run, const KernelReport *kernel, const KernelRequest *request)
+{
+    const char *words = form_words(run->arena, request);
+    const unsigned *block = kernel->learned_block;
+    return block[0] ? arena_printf(run->arena, "%s%s" FORM_BLOCK_WORD "%u,%u,%u", words, *words ? " " : "", block[0],
+                                   block[1], block[2])
+                    : words;
+}
+
 /* True if all that was requested was done, and the kernel is another one than before. */
 static bool is_made(const KernelRequest *request, const KernelResult *result)
 {
     for (unsigned i = 0; i < result->jam_count; i++)
         if (!result->jams[i].done)
             return false;
-    return result->body && (!request->coarsen || result->coarsening == OUTCOME_DONE);
+    return result->body && (!request->coarsen || result->coarsening == OUTCOME_DONE) &&
+           (!request->staging.wanted || result->staging == OUTCOME_DONE);
 }
 
-static const char *form_text(const Run *run, Name name, const KernelResult *result)
+/* Makes a contract require a block, also that of a form that is launched like the original. */
+static void require_block(const KernelResult *result, LaunchContract *contract, const unsigned block[3])
+{
+    if (result->coarsening != OUTCOME_DONE)
+        *contract = (LaunchContract){.shape = {{1, 1, 1}, {1, 1, 1}}, .stride_unit = 1, .dynamic_factor = 1};
+    memcpy(contract->block, block, sizeof contract->block);
+}
+
+static const char *form_text(const Run *run, Name name, const KernelResult *result, const unsigned block[3])
 {
     Buf text = {0};
     LaunchContract contract = result->contract;
+    if (block[0])
+        require_block(result, &contract, block);
     Function renamed = *result->kernel;
     FunctionForm form = kernel_form(result);
     renamed.name = contract.kernel = name;
     form.function = &renamed;
-    if (form.added) {
+    if (form.added || block[0]) {
         Variable *symbol = contract_symbol(run->module, &contract);
         symbol->space = SPACE_GLOBAL; /* constant memory has no room for those of many forms */
         form.added = symbol;
@@ -81,33 +102,63 @@ static const char *form_text(const Run *run, Name name, const KernelResult *resu
     return copy;
 }
 
+/* True if the form assembles, spills no more than the kernel, and an SM holds the blocks that wait for one another.
+ * Forms that were ranked have been judged so already. */
+static bool is_fit(const Run *run, const KernelRequest *request, const KernelResult *result)
+{
+    const Judge *judge = &run->judge.judge;
+    const FunctionForm input = {.function = result->kernel}, output = kernel_form(result);
+    Figures before = {0}, after = {0};
+    return judge->measure(judge->context, &input, &before) && judge->measure(judge->context, &output, &after) &&
+           figures_spills(&after) <= figures_spills(&before) &&
+           kernel_objection(result, run->sm, request->dynamic_shared, &before, &after).kind == DEMAND_MET;
+}
+
 /* Adds the form that the request makes, unless it cannot be made. */
-static void add_form(Run *run, KernelReport *kernel, const KernelRequest *request, double speedup)
+static void add_form(Run *run, KernelReport *kernel, const KernelRequest *request, double speedup, bool is_judged)
 {
     PipelineOptions pipeline = run->pipeline;
     KernelResult result;
     pipeline.no_figures = true;
     memset(pipeline.passes.dumped, 0, sizeof pipeline.passes.dumped);
     pipeline_run(run->arena, kernel->result.kernel, request, &pipeline, &result);
-    if (is_made(request, &result)) {
+    if (is_made(request, &result) && (is_judged || is_fit(run, request, &result))) {
         TunedForm *form = &kernel->forms[kernel->form_count++];
         const char *name = arena_printf(run->arena, "%s" FORM_SUFFIX "%u", kernel->result.kernel->name,
                                         kernel->form_count);
         form->name = intern(run->module->names, name);
-        form->words = form_words(run->arena, request);
+        form->words = tuned_words(run, kernel, request);
         form->speedup = speedup;
-        form->text = form_text(run, form->name, &result);
+        form->text = form_text(run, form->name, &result, kernel->learned_block);
     }
     kernel_discard(&result);
 }
 
 static bool is_same_form(const Run *run, const KernelRequest *request, const KernelReport *kernel)
 {
-    const char *words = form_words(run->arena, request);
+    const char *words = tuned_words(run, kernel, request);
     for (unsigned i = 0; i < kernel->form_count; i++)
         if (strcmp(kernel->forms[i].words, words) == 0)
             return true;
     return false;
+}
+
+/* Adds forms with tiles, which cannot be predicted without a launch that says how often loops go round: of the kernel
+ * merged as the best form is, and as it is. */
+static void add_tiles(Run *run, KernelReport *kernel, const KernelRequest *plain, const KernelRequest *chosen,
+                      unsigned most)
+{
+    const BlockSize given = block_size_resolve(&kernel->result.kernel->tuning, chosen->block);
+    KernelRequest tiled[] = {*chosen, *plain};
+    if (!kernel->is_memory_auto || run->choice.launch_count || chosen->staging.wanted ||
+        !block_size_exact(&given).threads[0])
+        return;
+    for (size_t i = 0; i < COUNT_OF(tiled) && kernel->form_count < most; i++) {
+        memcpy(tiled[i].block, chosen->block, sizeof tiled[i].block);
+        tiled[i].staging.wanted = true;
+        if (!is_same_form(run, &tiled[i], kernel))
+            add_form(run, kernel, &tiled[i], 0, false);
+    }
 }
 
 void forms_make_tuned(Run *run, KernelReport *kernel, const KernelRequest *plain)
@@ -118,11 +169,12 @@ void forms_make_tuned(Run *run, KernelReport *kernel, const KernelRequest *plain
     kernel->is_tuned = true;
     kernel->forms = ARENA_ARRAY(run->arena, TunedForm, most + 1);
     if (*form_words(run->arena, &chosen) && strcmp(form_words(run->arena, &chosen), form_words(run->arena, plain)) != 0)
-        add_form(run, kernel, &chosen, choice->speedup);
+        add_form(run, kernel, &chosen, choice->speedup, true);
     kernel->is_first_chosen = kernel->form_count > 0;
+    add_tiles(run, kernel, plain, &chosen, most);
     for (unsigned i = 0; i < choice->ranked_count && kernel->form_count < most; i++)
         if (!is_same_form(run, &choice->ranked[i].request, kernel))
-            add_form(run, kernel, &choice->ranked[i].request, choice->ranked[i].speedup);
+            add_form(run, kernel, &choice->ranked[i].request, choice->ranked[i].speedup, true);
     kernel->request = *plain;
     kernel->request.refused = chosen.refused;
 }

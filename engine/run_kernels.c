@@ -424,6 +424,8 @@ static void run_kernel(Run *run, KernelReport *kernel)
     check_block(run, kernel);
     search_begin(run, kernel);
     const KernelRequest plain = kernel->request;
+    if (kernel->is_auto && kernel->learned_block[0])
+        memcpy(kernel->request.block, kernel->learned_block, sizeof kernel->request.block);
     run->judge.keeps_code = chooses(kernel);
     complete_request(run, kernel);
     run->judge.keeps_code = false;

@@ -13,7 +13,7 @@ enum { WAIT = 5000 }; /* milliseconds for which another process may hold up the 
 /* Rows are next to each other if they are about one kernel and one launch. */
 struct LearnedRows {
     Arena *arena;
-    VEC(StoreRow) rows;
+    VEC(StoreRow) rows, blocks;
 };
 
 static void take(void *context, const StoreRow *row)
@@ -22,7 +22,10 @@ static void take(void *context, const StoreRow *row)
     StoreRow copy = *row;
     copy.kernel = copy.device = "";
     copy.form = arena_strndup(learned->arena, row->form, strlen(row->form));
-    VEC_PUSH(learned->arena, learned->rows, copy);
+    if (row->is_block)
+        VEC_PUSH(learned->arena, learned->blocks, copy);
+    else
+        VEC_PUSH(learned->arena, learned->rows, copy);
 }
 
 bool read_learned(Run *run)
@@ -99,6 +102,42 @@ static const char *best_form(const struct LearnedRows *learned, uint64_t hash, d
     return best;
 }
 
+/* Adds a row's block to the one that all rows before have had; false if it is another one. */
+static bool same_block(const StoreRow *row, uint64_t hash, unsigned block[3])
+{
+    const bool is_first = !block[0];
+    if (row->hash != hash)
+        return true;
+    if (is_first)
+        memcpy(block, row->block, sizeof row->block);
+    return memcmp(block, row->block, sizeof row->block) == 0;
+}
+
+/* Sets the block of all of a kernel's launches that the file knows; false if there is none, or several. */
+static bool find_block(const struct LearnedRows *learned, uint64_t hash, unsigned block[3])
+{
+    bool is_one = true;
+    memset(block, 0, 3 * sizeof *block);
+    for (size_t i = 0; i < learned->blocks.count && is_one; i++)
+        is_one = same_block(&learned->blocks.data[i], hash, block);
+    for (size_t i = 0; i < learned->rows.count && is_one; i++)
+        is_one = same_block(&learned->rows.data[i], hash, block);
+    return is_one && block[0] && block[1] && block[2] && (uint64_t)block[0] * block[1] * block[2] <= BLOCK_MOST_THREADS;
+}
+
+/* Takes the block that launches have had, for forms that -tune adds: their contracts require it, so the kernel runs as
+ * it is with another one. */
+static bool follow_block(const Run *run, KernelReport *report, uint64_t hash)
+{
+    const Function *kernel = report->result.kernel;
+    unsigned block[3];
+    if (!run->options->tuned_forms || kernel->tuning.reqntid_count || report->request.block[0] ||
+        report->request.launch_block[0] || !find_block(run->learned, hash, block))
+        return false;
+    memcpy(report->learned_block, block, sizeof block);
+    return true;
+}
+
 /* Adds one word of a form to the request; false if it is not known here. */
 static bool follow_word(const Run *run, const Function *kernel, const char *word, KernelRequest *request)
 {
@@ -159,7 +198,10 @@ void follow_learned(Run *run, KernelReport *report)
     unsigned launches;
     if (!run->learned || (coarsen && coarsen->kernel))
         return;
-    const char *words = best_form(run->learned, kernel_content_hash(run, kernel), &share, &launches);
+    const uint64_t hash = kernel_content_hash(run, kernel);
+    if (follow_block(run, report, hash))
+        return;
+    const char *words = best_form(run->learned, hash, &share, &launches);
     if (!words)
         return;
     request.staging.prefetches = request.vectors_first = false;

@@ -85,6 +85,8 @@ void forms_print_tuned(const Run *run, const KernelReport *kernel, Buf *out);
 bool forms_drop_tuned(Run *run);
 
 /* run_learned.c: -tune-from */
+/* Before the block, in the words of a form that is only for this one. */
+#define FORM_BLOCK_WORD "block="
 /* Reads the file; prints an error and returns false if the run must end. */
 bool read_learned(Run *run);
 /* If the file knows the kernel, and no option names it, requests the form that was measured to be the fastest. */

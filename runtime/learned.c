@@ -41,7 +41,7 @@ static void take_row(void *context, const StoreRow *stored)
 {
     Book *book = context;
     const size_t kernel = strlen(stored->kernel) + 1, form = strlen(stored->form) + 1;
-    Row *row = stored->driver == book->driver ? calloc(1, sizeof *row) : NULL;
+    Row *row = !stored->is_block && stored->driver == book->driver ? calloc(1, sizeof *row) : NULL;
     if (!row || !(row->texts = malloc(kernel + form))) {
         free(row);
         return;
@@ -88,7 +88,7 @@ static void find_in(const Row *rows, uint64_t hash, const LaunchShape *launch, L
 {
     for (const Row *row = rows; row; row = row->next) {
         const StoreRow *stored = &row->row;
-        if (!is_of_shape(stored, hash, launch))
+        if (stored->is_block || !is_of_shape(stored, hash, launch))
             continue;
         if (stored->is_chosen && !learned->form)
             *learned = (Learned){stored->form, stored->launches, stored->milliseconds, stored->variance,
@@ -173,8 +173,8 @@ static void write_aside(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void learned_note(const Driver *driver, int device, uint64_t hash, const LaunchShape *launch, const char *kernel,
-                  const char *form, bool is_chosen, unsigned launches, double milliseconds, double variance)
+/* Adds a row to what is to be stored, for this device. */
+static void note_row(const Driver *driver, int device, const StoreRow *noted)
 {
     static bool is_registered;
     bool is_much = false;
@@ -182,19 +182,10 @@ void learned_note(const Driver *driver, int device, uint64_t hash, const LaunchS
     pthread_mutex_lock(&books_lock);
     Book *book = row ? book_of(driver, device) : NULL;
     if (book) {
-        row->row = (StoreRow){.hash = hash,
-                              .kernel = kernel,
-                              .shared = launch->shared,
-                              .device = book->name,
-                              .driver = book->driver,
-                              .form = form,
-                              .is_chosen = is_chosen,
-                              .launches = launches,
-                              .milliseconds = milliseconds,
-                              .variance = variance,
-                              .when = time(NULL)};
-        memcpy(row->row.grid, launch->grid, sizeof row->row.grid);
-        memcpy(row->row.block, launch->block, sizeof row->row.block);
+        row->row = *noted;
+        row->row.device = book->name;
+        row->row.driver = book->driver;
+        row->row.when = time(NULL);
         row->next = book->notes;
         book->notes = row;
         is_much = ++book->note_count >= BATCH && !is_writing;
@@ -208,4 +199,27 @@ void learned_note(const Driver *driver, int device, uint64_t hash, const LaunchS
     pthread_mutex_unlock(&books_lock);
     if (is_much)
         write_aside();
+}
+
+void learned_note(const Driver *driver, int device, uint64_t hash, const LaunchShape *launch, const char *kernel,
+                  const char *form, bool is_chosen, unsigned launches, double milliseconds, double variance)
+{
+    StoreRow row = {.hash = hash,
+                    .kernel = kernel,
+                    .shared = launch->shared,
+                    .form = form,
+                    .is_chosen = is_chosen,
+                    .launches = launches,
+                    .milliseconds = milliseconds,
+                    .variance = variance};
+    memcpy(row.grid, launch->grid, sizeof row.grid);
+    memcpy(row.block, launch->block, sizeof row.block);
+    note_row(driver, device, &row);
+}
+
+void learned_note_block(const Driver *driver, int device, uint64_t hash, const unsigned block[3], const char *kernel)
+{
+    StoreRow row = {.is_block = true, .hash = hash, .kernel = kernel, .form = ""};
+    memcpy(row.block, block, sizeof row.block);
+    note_row(driver, device, &row);
 }

@@ -156,6 +156,8 @@ bool learned_find(const Driver *driver, int device, uint64_t hash, const LaunchS
  * when there is much to write. 'kernel' and 'form' must stay. */
 void learned_note(const Driver *driver, int device, uint64_t hash, const LaunchShape *launch, const char *kernel,
                   const char *form, bool is_chosen, unsigned launches, double milliseconds, double variance);
+/* Notes a block that the kernel is launched with, so that the next build can know it. */
+void learned_note_block(const Driver *driver, int device, uint64_t hash, const unsigned block[3], const char *kernel);
 
 /* contracts.c, for tune.c */
 /* Reads a kernel's contract under a name; without one, *form launches like the original. False: no such kernel. */

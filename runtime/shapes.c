@@ -60,6 +60,18 @@ void tuning_race(Shape *shape, const Tuning *tuning)
             race_drop(shape->race, i);
 }
 
+static void note_block(Contract *contract, const LaunchShape *launch, int device)
+{
+    Tuning *tuning = contract->tuning;
+    for (unsigned i = 0; i < tuning->block_count; i++)
+        if (memcmp(tuning->blocks[i], launch->block, sizeof launch->block) == 0)
+            return;
+    if (tuning->block_count == MOST_BLOCKS)
+        return;
+    memcpy(tuning->blocks[tuning->block_count++], launch->block, sizeof launch->block);
+    learned_note_block(contract->driver, device, tuning->hash, launch->block, contract->kernel);
+}
+
 /* Makes a shape; NULL if there are too many, as in programs whose launches all differ. The caller holds the lock. */
 static Shape *shape_new(Contract *contract, const LaunchShape *launch, int device)
 {
@@ -76,6 +88,8 @@ static Shape *shape_new(Contract *contract, const LaunchShape *launch, int devic
     }
     shape->device = device;
     shape->winner = -1;
+    if (tuning_mode() == MODE_LEARN)
+        note_block(contract, launch, device);
     shape_recall(shape, contract);
     if (shape->winner < 0 && tuning_mode() == MODE_LEARN)
         tuning_race(shape, tuning);

@@ -8,6 +8,7 @@
 #include "runtime/runtime.h"
 
 enum { MOST_TUNED = MOST_ARMS - 1, BUCKETS = 64, MOST_PENDING = 32 };
+enum { MOST_BLOCKS = 2 }; /* noted of a kernel: a build can only know one that is the only one */
 /* How many launches there are for one that is timed, once a form is chosen and at first. */
 enum { FIRST_INTERVAL = 64 };
 
@@ -51,6 +52,7 @@ typedef struct Tuning {
     int device; /* of a module's kernel */
     Shape *buckets[BUCKETS]; /* atomic */
     unsigned shape_count;
+    unsigned blocks[MOST_BLOCKS][3], block_count; /* that launches have had, while they are few */
     pthread_mutex_t lock;
     Contract *contract; /* the kernel's */
     struct Tuning *next;

@@ -102,13 +102,19 @@ static const char schema[] = "CREATE TABLE IF NOT EXISTS times (hash INTEGER, ke
                              " shared INTEGER, device TEXT, driver INTEGER, form TEXT, chosen INTEGER,"
                              " launches INTEGER, milliseconds REAL, variance REAL, time INTEGER,"
                              " PRIMARY KEY (hash, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, driver,"
-                             " form)) WITHOUT ROWID; PRAGMA user_version = 1;";
+                             " form)) WITHOUT ROWID;"
+                             "CREATE TABLE IF NOT EXISTS blocks (hash INTEGER, kernel TEXT, block_x INTEGER,"
+                             " block_y INTEGER, block_z INTEGER, device TEXT, time INTEGER,"
+                             " PRIMARY KEY (hash, block_x, block_y, block_z)) WITHOUT ROWID;"
+                             "PRAGMA user_version = 2;";
 static const char all_rows[] = "SELECT * FROM times ORDER BY kernel, hash, grid_x, grid_y, grid_z, block_x, block_y,"
                                " block_z, shared, driver, form";
+static const char all_blocks[] = "SELECT * FROM blocks ORDER BY kernel, hash, block_x, block_y, block_z";
 static const char choose_none[] = "UPDATE times SET chosen = 0 WHERE hash = ? AND grid_x = ? AND grid_y = ? AND"
                                   " grid_z = ? AND block_x = ? AND block_y = ? AND block_z = ? AND shared = ? AND"
                                   " driver = ?";
 static const char put_row[] = "INSERT OR REPLACE INTO times VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+static const char put_block[] = "INSERT OR REPLACE INTO blocks VALUES (?,?,?,?,?,?,?)";
 
 typedef struct Database {
     Sqlite sqlite;
@@ -155,6 +161,40 @@ static StoreRow row_get(const Sqlite *sqlite, sqlite3_stmt *statement)
     return row;
 }
 
+static StoreRow block_get(const Sqlite *sqlite, sqlite3_stmt *statement)
+{
+    StoreRow row = {.is_block = true, .hash = (uint64_t)sqlite->column_int64(statement, 0), .form = ""};
+    row.kernel = (const char *)sqlite->column_text(statement, 1);
+    for (int d = 0; d < 3; d++)
+        row.block[d] = (unsigned)sqlite->column_int64(statement, 2 + d);
+    row.device = (const char *)sqlite->column_text(statement, 5);
+    row.when = sqlite->column_int64(statement, 6);
+    return row;
+}
+
+/* Takes the rows of one table. One that is not there has none: another process has just made the file, or an older
+ * version made it, which had no blocks. */
+static bool read_rows(Database *database, const char *sql, StoreRow (*get)(const Sqlite *, sqlite3_stmt *),
+                      StoreTake *take, void *context)
+{
+    const Sqlite *sqlite = &database->sqlite;
+    sqlite3_stmt *statement = NULL;
+    int state = 0;
+    bool is_read = sqlite->prepare_v2(database->handle, sql, -1, &statement, NULL) == 0;
+    while (is_read && (state = sqlite->step(statement)) == SQLITE_ROW) {
+        const StoreRow row = get(sqlite, statement);
+        if (row.kernel && row.device && row.form)
+            take(context, &row);
+    }
+    is_read = is_read && state == SQLITE_DONE;
+    if (!is_read)
+        database_fail(database);
+    if (!statement && strncmp(database->error, "no such table", 13) == 0)
+        is_read = true;
+    sqlite->finalize(statement);
+    return is_read;
+}
+
 /* True if a file cannot be accessed because it is not there. */
 static bool is_absent(char *error)
 {
@@ -166,8 +206,6 @@ bool store_read(const char *path, int wait, StoreTake *take, void *context, char
 {
     Database database = {.error = error};
     const Sqlite *sqlite = &database.sqlite;
-    sqlite3_stmt *statement = NULL;
-    int state = 0;
     if (access(path, F_OK) != 0)
         return is_absent(error);
     if (!sqlite_load(&database.sqlite, error))
@@ -175,18 +213,8 @@ bool store_read(const char *path, int wait, StoreTake *take, void *context, char
     /* A journal that is left can only be rolled back by one who may write. */
     if (!database_open(&database, path, wait, access(path, W_OK) == 0 ? OPEN_READ_WRITE : OPEN_READ_ONLY))
         return false;
-    bool is_read = sqlite->prepare_v2(database.handle, all_rows, -1, &statement, NULL) == 0;
-    while (is_read && (state = sqlite->step(statement)) == SQLITE_ROW) {
-        const StoreRow row = row_get(sqlite, statement);
-        if (row.kernel && row.device && row.form)
-            take(context, &row);
-    }
-    is_read = is_read && state == SQLITE_DONE;
-    if (!is_read)
-        database_fail(&database);
-    if (!statement && strncmp(error, "no such table", 13) == 0)
-        is_read = true; /* another process has just made the file */
-    sqlite->finalize(statement);
+    const bool is_read = read_rows(&database, all_rows, row_get, take, context) &&
+                         read_rows(&database, all_blocks, block_get, take, context);
     sqlite->close_v2(database.handle);
     return is_read;
 }
@@ -226,21 +254,34 @@ static bool row_put(const Sqlite *sqlite, sqlite3_stmt *statement, const StoreRo
     return sqlite->step(statement) == SQLITE_DONE && sqlite->reset(statement) == 0;
 }
 
+static bool block_put(const Sqlite *sqlite, sqlite3_stmt *statement, const StoreRow *row)
+{
+    sqlite->bind_int64(statement, 1, (int64_t)row->hash);
+    sqlite->bind_text(statement, 2, row->kernel, -1, NULL);
+    for (int d = 0; d < 3; d++)
+        sqlite->bind_int64(statement, 3 + d, row->block[d]);
+    sqlite->bind_text(statement, 6, row->device, -1, NULL);
+    sqlite->bind_int64(statement, 7, row->when);
+    return sqlite->step(statement) == SQLITE_DONE && sqlite->reset(statement) == 0;
+}
+
 static bool write_rows(Database *database, const StoreRow *rows, size_t count)
 {
     const Sqlite *sqlite = &database->sqlite;
-    sqlite3_stmt *statement = NULL, *none = NULL;
+    sqlite3_stmt *statement = NULL, *none = NULL, *block = NULL;
     bool is_done = sqlite->exec(database->handle, "BEGIN IMMEDIATE", NULL, NULL, NULL) == 0 &&
                    sqlite->exec(database->handle, schema, NULL, NULL, NULL) == 0 &&
                    sqlite->prepare_v2(database->handle, choose_none, -1, &none, NULL) == 0 &&
-                   sqlite->prepare_v2(database->handle, put_row, -1, &statement, NULL) == 0;
+                   sqlite->prepare_v2(database->handle, put_row, -1, &statement, NULL) == 0 &&
+                   sqlite->prepare_v2(database->handle, put_block, -1, &block, NULL) == 0;
     for (size_t i = 0; i < count && is_done; i++)
-        is_done = !rows[i].is_chosen || row_unchoose(sqlite, none, &rows[i]);
+        is_done = rows[i].is_block || !rows[i].is_chosen || row_unchoose(sqlite, none, &rows[i]);
     for (size_t i = 0; i < count && is_done; i++)
-        is_done = row_put(sqlite, statement, &rows[i]);
+        is_done = rows[i].is_block ? block_put(sqlite, block, &rows[i]) : row_put(sqlite, statement, &rows[i]);
     if (!is_done)
         database_fail(database);
     sqlite->finalize(none);
+    sqlite->finalize(block);
     sqlite->finalize(statement);
     if (is_done && sqlite->exec(database->handle, "COMMIT", NULL, NULL, NULL) == 0)
         return true;

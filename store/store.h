@@ -11,8 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The times of one form in launches of one shape. */
+/* The times of one form in launches of one shape; or a block that a kernel has been launched with. */
 typedef struct StoreRow {
+    bool is_block;              /* hash, kernel, block, device and time alone mean something */
     uint64_t hash;              /* of the kernel's content */
     const char *kernel;         /* its name, for people */
     unsigned grid[3], block[3]; /* of the original's launch */
@@ -33,14 +34,15 @@ bool store_folder(char path[STORE_PATH]);
 /* The file for a device. */
 bool store_file(const char *device, char path[STORE_PATH]);
 
-/* Calls 'take' for each row of the file, in the order of kernels and shapes; texts are valid during the call. 'wait':
+/* Calls 'take' for each row of the file, in the order of kernels and shapes, blocks last; texts are valid during the
+ * call. 'wait':
  * milliseconds for which another process that writes may hold it up. False, with the reason in 'error', if it cannot be
  * read. A file that is not there has no rows. */
 typedef void StoreTake(void *context, const StoreRow *row);
 bool store_read(const char *path, int wait, StoreTake *take, void *context, char error[STORE_ERROR]);
-/* Writes rows, all or none, in place of those with the same kernel, shape, driver and form. If one of them is chosen,
- * no earlier one of its kernel and shape is. Makes the file and its folder. A file that is not a database, or is
- * damaged, is replaced. */
+/* Writes rows, all or none, in place of those with the same kernel, shape, driver and form, or the same block. If one
+ * of them is chosen, no earlier one of its kernel and shape is. Makes the file and its folder. A file that is not a
+ * database, or is damaged, is replaced. */
 bool store_write(const char *path, int wait, const StoreRow *rows, size_t count, char error[STORE_ERROR]);
 
 #endif

@@ -61,7 +61,8 @@ static bool read_store(Reading *reading)
 /* True if both rows are of one kernel, shape, device and driver. */
 static bool rows_belong_together(const StoreRow *one, const StoreRow *other)
 {
-    return one->hash == other->hash && memcmp(one->grid, other->grid, sizeof one->grid) == 0 &&
+    return one->is_block == other->is_block && one->hash == other->hash &&
+           memcmp(one->grid, other->grid, sizeof one->grid) == 0 &&
            memcmp(one->block, other->block, sizeof one->block) == 0 && one->shared == other->shared &&
            one->driver == other->driver && strcmp(one->device, other->device) == 0;
 }
@@ -75,35 +76,54 @@ static size_t group_size(const StoreRows *rows, size_t first)
     return end - first;
 }
 
+static const char *day_of(Arena *arena, const StoreRow *row)
+{
+    char day[16] = "";
+    const time_t when = (time_t)row->when;
+    struct tm local;
+    if (localtime_r(&when, &local))
+        strftime(day, sizeof day, "%Y-%m-%d", &local);
+    return text_copy(arena, day);
+}
+
+static const char *name_of(Arena *arena, const StoreRow *row)
+{
+    const char *name = kernel_name_demangled(arena, row->kernel, false);
+    return name ? name : row->kernel;
+}
+
+static void print_block(Arena *arena, const StoreRow *row)
+{
+    printf("%s, %s: launched with blocks of %u,%u,%u (%s)\n", row->device, name_of(arena, row), row->block[0],
+           row->block[1], row->block[2], day_of(arena, row));
+}
+
 static void print_group(Arena *arena, const StoreRow *rows, size_t count)
 {
     const StoreRow *chosen = &rows[0], *original = NULL;
-    char day[16] = "";
     for (size_t i = 0; i < count; i++) {
         chosen = rows[i].is_chosen ? &rows[i] : chosen;
         original = *rows[i].form ? original : &rows[i];
     }
-    const time_t when = (time_t)chosen->when;
-    struct tm local;
-    if (localtime_r(&when, &local))
-        strftime(day, sizeof day, "%Y-%m-%d", &local);
-    const char *name = kernel_name_demangled(arena, chosen->kernel, false);
     printf("%s, driver %d.%d, %s: grid %u,%u,%u, block %u,%u,%u", chosen->device, chosen->driver / 1000,
-           chosen->driver % 1000 / 10, name ? name : chosen->kernel, chosen->grid[0], chosen->grid[1], chosen->grid[2],
+           chosen->driver % 1000 / 10, name_of(arena, chosen), chosen->grid[0], chosen->grid[1], chosen->grid[2],
            chosen->block[0], chosen->block[1], chosen->block[2]);
     if (chosen->shared)
         printf(", %llu bytes", (unsigned long long)chosen->shared);
     printf(": %s, %.4g ms", *chosen->form ? chosen->form : "the original", chosen->milliseconds);
     if (original && original != chosen && original->milliseconds > 0)
         printf(", %.2f of the original's", chosen->milliseconds / original->milliseconds);
-    printf(" (%zu form%s, %s)\n", count, plural(count), day);
+    printf(" (%zu form%s, %s)\n", count, plural(count), day_of(arena, chosen));
 }
 
 static int print_list(Reading *reading)
 {
     for (size_t i = 0, count; i < reading->rows.count; i += count) {
         count = group_size(&reading->rows, i);
-        print_group(reading->arena, &reading->rows.data[i], count);
+        if (reading->rows.data[i].is_block)
+            print_block(reading->arena, &reading->rows.data[i]);
+        else
+            print_group(reading->arena, &reading->rows.data[i], count);
     }
     return fflush(stdout) == 0 ? EXIT_DONE : EXIT_INPUT;
 }

@@ -1,6 +1,7 @@
 /* Files of "ptxopt tune -export", in the format of Kernel Tuner's caches (version 1.0.0 of its schema): one kernel in
  * one launch, whose only parameter is the form. Its keys are numbers, so the forms are numbered, and the member
- * "ptxopt" says what they are, and what the format has no place for. */
+ * "ptxopt" says what they are, and what the format has no place for. A block that a kernel has been launched with is a
+ * cache without forms. */
 #include <errno.h>
 #include <jansson.h>
 #include <string.h>
@@ -36,28 +37,33 @@ static json_t *entry_json(Arena *arena, const StoreRow *row, size_t number)
 
 static json_t *group_json(Arena *arena, const StoreRow *rows, size_t count)
 {
+    static const unsigned no_grid[3] = {1, 1, 1};
+    const unsigned *grid = rows->is_block ? no_grid : rows->grid;
     json_t *cache = json_object(), *words = json_array(), *numbers = json_array();
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && !rows->is_block; i++) {
         json_object_set_new(cache, arena_printf(arena, "%zu", i), entry_json(arena, &rows[i], i));
         json_array_append_new(words, json_string(rows[i].form));
         json_array_append_new(numbers, json_integer((json_int_t)i));
     }
-    json_t *own = json_pack("{s: s, s: o, s: o, s: I, s: i, s: o}", "hash",
+    json_t *own = json_pack("{s: s, s: o, s: o, s: I, s: i, s: o, s: b, s: I}", "hash",
                             arena_printf(arena, "%016llx", (unsigned long long)rows->hash), "grid",
-                            numbers_json(rows->grid), "block", numbers_json(rows->block), "dynamic_shared",
-                            (json_int_t)rows->shared, "driver", rows->driver, "forms", words);
+                            numbers_json(grid), "block", numbers_json(rows->block), "dynamic_shared",
+                            (json_int_t)rows->shared, "driver", rows->driver, "forms", words, "block_alone",
+                            (int)rows->is_block, "seconds", (json_int_t)rows->when);
     return json_pack("{s: s, s: s, s: s, s: o, s: [s], s: {s: o}, s: s, s: o, s: o}", "schema_version", "1.0.0",
                      "device_name", rows->device, "kernel_name", rows->kernel, "problem_size",
-                     numbers_json(rows->grid), "tune_params_keys", "form", "tune_params", "form", numbers, "objective",
+                     numbers_json(grid), "tune_params_keys", "form", "tune_params", "form", numbers, "objective",
                      "time", "ptxopt", own, "cache", cache);
 }
 
 const char *rows_export(Arena *arena, const char *folder, const StoreRow *rows, size_t count)
 {
     const unsigned *grid = rows->grid, *block = rows->block;
-    const char *path = arena_printf(arena, "%s/%016llx-%ux%ux%u-%ux%ux%u-%llu-%d.json", folder,
-                                    (unsigned long long)rows->hash, grid[0], grid[1], grid[2], block[0], block[1],
-                                    block[2], (unsigned long long)rows->shared, rows->driver);
+    const char *launch = arena_printf(arena, "%ux%ux%u-%ux%ux%u-%llu-%d", grid[0], grid[1], grid[2], block[0], block[1],
+                                      block[2], (unsigned long long)rows->shared, rows->driver);
+    if (rows->is_block)
+        launch = arena_printf(arena, "%ux%ux%u-block", block[0], block[1], block[2]);
+    const char *path = arena_printf(arena, "%s/%016llx-%s.json", folder, (unsigned long long)rows->hash, launch);
     json_t *root = group_json(arena, rows, count);
     char *text = json_dumps(root, JSON_INDENT(2));
     require(text != NULL);
@@ -107,6 +113,17 @@ static const char *read_shared(Arena *arena, const json_t *root, StoreRow *row)
     return NULL;
 }
 
+/* A file about a block alone. */
+static void read_block(Arena *arena, const json_t *root, const StoreRow *shared, StoreRows *rows)
+{
+    StoreRow row = *shared;
+    row.is_block = true;
+    row.form = "";
+    row.when = (int64_t)json_integer_value(json_object_get(json_object_get(root, "ptxopt"), "seconds"));
+    memset(row.grid, 0, sizeof row.grid);
+    VEC_PUSH(arena, *rows, row);
+}
+
 static const char *read_entries(Arena *arena, const json_t *root, const StoreRow *shared, StoreRows *rows)
 {
     const json_t *forms = json_object_get(json_object_get(root, "ptxopt"), "forms");
@@ -139,7 +156,9 @@ const char *rows_import(Arena *arena, const char *path, StoreRows *rows)
     if (!root)
         return error;
     error = read_shared(arena, root, &shared);
-    if (!error)
+    if (!error && json_is_true(json_object_get(json_object_get(root, "ptxopt"), "block_alone")))
+        read_block(arena, root, &shared, rows);
+    else if (!error)
         error = read_entries(arena, root, &shared, rows);
     json_decref(root);
     return error;

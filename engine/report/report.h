@@ -60,6 +60,7 @@ typedef struct KernelReport {
     bool is_memory_auto; /* -memory auto */
     bool is_directed; /* a directive in the kernel says how it is coarsened */
     LearnedForm learned;
+    unsigned learned_block[3]; /* of all launches that programs have noted, for forms beside the kernel; zeros: none */
     bool is_tuned; /* -tune: the kernel stays as it is, without what was chosen ... */
     TunedForm *forms; /* ... which is the first of these, if something was */
     unsigned form_count;

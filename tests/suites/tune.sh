@@ -104,6 +104,42 @@ runs "tune-from: launched by the contract" 0 "launches: 40 adapted, 0 of the ori
 runs "tune-from: right" 0 "^0 wrong" "${adapted[@]}" streams "$tmp/fixed.ptx" 10
 runs "tune-from, JSON" 0 '"words": "b?x[0-9].*",' "$PTXOPT" -tune-from "$store" -arch sm_90 -report \
     -report-format json -o "$tmp/fixed.ptx" tests/launching/step.ptx
+# The block of launches is noted, and the next build makes forms for it, which launches with other blocks do not get.
+build=("$PTXOPT" -q -tune -memory auto -arch sm_90 -O1)
+runs "a block is listed" 0 "^Emulated GPU, step: launched with blocks of 128,1,1 " "$PTXOPT" tune -list
+runs "forms for a block" 0 "bx?[0-9].* block=128,1,1, used until then" "${build[@]}" -tune-from "$store" -report \
+    -o "$tmp/block.ptx" tests/launching/step.ptx
+contracts="$(grep -c '__ptxopt_launch_.* 128, 1, 1, [0-9]*, 1, 1}' "$tmp/block.ptx")"
+forms="$(grep -c 'entry.*__ptxopt_form' "$tmp/block.ptx")"
+result "forms for a block: their contracts" "$([ "$contracts" -eq "$forms" ] || grep __ptxopt_launch "$tmp/block.ptx")"
+runs "forms for a block: learned" 0 "$chosen block=128,1,1, in .*, [1-9][0-9]* launches timed|block=128,1,1, in 0" \
+    "${adapted[@]}" plain "$tmp/block.ptx" 60
+result "forms for a block: right" "$(grep -qx '0 wrong' "$tmp/out" || cat "$tmp/out")"
+$CC -std=gnu11 -o "$tmp/tuned64" -x c <(sed 's/BLOCK = 128/BLOCK = 64/' tests/launching/tuned.c) -L"$emulated" \
+    -l:libcuda.so.1 -lpthread
+runs "forms for a block: another one" 0 "block 64,1,1: the original, 0 launches timed" LD_PRELOAD="$preload" \
+    "$tmp/tuned64" plain "$tmp/block.ptx" 20
+result "forms for a block: another one is right" "$(grep -qx '0 wrong' "$tmp/out" || cat "$tmp/out")"
+runs "two blocks" 0 "launched with blocks of 64,1,1" "$PTXOPT" tune -list
+"${build[@]}" -tune-from "$store" -report -o "$tmp/blocks.ptx" tests/launching/step.ptx 2>"$errors"
+result "two blocks: forms for any" "$(grep 'block=' "$errors")"
+# Tiles need the block.
+matmul=corpus/matmul_naive/matmul_naive
+"${build[@]}" -o "$tmp/mm.ptx" $matmul.sm_90.ptx 2>"$errors"
+hash="$(sed -n 's/.*__ptxopt_tune_[a-z_]*\[.* = {\([0-9]*,\)\{16\}\(\([0-9]*,\)\{8\}\).*/\2/p' "$tmp/mm.ptx" |
+    tr , '\n' | tac | awk 'NF { printf "%02x", $1 }')"
+printf '{"device_name": "Emulated GPU", "kernel_name": "matmul_naive", "ptxopt": {"hash": "%s", "grid": [1, 1, 1],
+    "block": [16, 16, 1], "driver": 13000, "forms": [], "block_alone": true}}' "$hash" >"$tmp/block.json"
+result "a block is imported" "$("$PTXOPT" tune -import "$tmp/block.json" 2>&1)"
+runs "tiles for a block" 0 "; stage block=16,16,1" "${build[@]}" -tune-from "$store" -report \
+    -verify $matmul.launch.json -o "$tmp/mm.ptx" $matmul.sm_90.ptx
+rm -rf "$tmp/caches2"
+result "blocks are exported" "$("$PTXOPT" tune -export "$tmp/caches2" 2>&1
+    ls "$tmp"/caches2/*-16x16x1-block.json 2>&1 >/dev/null)"
+"$PTXOPT" tune -list >"$tmp/before"
+rm -rf "$XDG_CACHE_HOME/ptxopt"
+"$PTXOPT" tune -import "$tmp"/caches2/*.json
+result "blocks are imported: the same" "$("$PTXOPT" tune -list | diff "$tmp/before" -)"
 runs "tune-from, another architecture" 0 "step.ptx for sm_80" "$PTXOPT" -tune-from "$store" -arch sm_80 -q -report \
     -o "$tmp/other.ptx" tests/launching/step.ptx
 result "tune-from, another architecture: unchanged" "$(cmp tests/launching/step.ptx "$tmp/other.ptx" 2>&1)"

@@ -41,7 +41,8 @@ static void store_remove(void)
 }
 
 typedef struct Seen {
-    unsigned rows, chosen;
+    unsigned rows, chosen, blocks;
+    int64_t last;
     double milliseconds;
     char form[32];
 } Seen;
@@ -50,6 +51,8 @@ static void see(void *context, const StoreRow *row)
 {
     Seen *seen = context;
     seen->rows++;
+    seen->blocks += row->is_block;
+    seen->last = row->when;
     seen->chosen += row->is_chosen;
     if (!row->is_chosen)
         return;
@@ -79,9 +82,19 @@ static void test_store(void **state)
     store_put(rows, 2);
     assert_int_equal(store_see().rows, 2);
     assert_string_equal(store_see().form, "x2");
+    const StoreRow blocks[] = {{.is_block = true, .hash = 5, .kernel = "k", .block = {32, 2, 1}, .device = "Test GPU 0",
+                                .form = "", .when = 3},
+                               {.is_block = true, .hash = 5, .kernel = "k", .block = {32, 2, 1}, .device = "Test GPU 0",
+                                .form = "", .when = 4},
+                               {.is_block = true, .hash = 6, .kernel = "j", .block = {32, 2, 1}, .device = "Test GPU 0",
+                                .form = "", .when = 9}};
+    store_put(blocks, 3);
+    assert_int_equal(store_see().rows, 4);
+    assert_int_equal(store_see().blocks, 2);
+    assert_int_equal(store_see().last, 4); /* the newer one of k, after j */
     const StoreRow other = row_of(~UINT64_C(0), "x4", true, 0.4); /* chosen in place of x2 */
     store_put(&other, 1);
-    assert_int_equal(store_see().rows, 3);
+    assert_int_equal(store_see().rows, 5);
     assert_int_equal(store_see().chosen, 1);
     assert_string_equal(store_see().form, "x4");
     FILE *file = fopen(path, "w"); /* not a database */
