@@ -1,13 +1,12 @@
-/* -tune: the forms of a kernel among which launch adapters choose by measured time. The kernel itself stays beside them
- * under its own name, so that a launch that no adapter sees is right. */
+/* -tune: the forms of a kernel among which launch adapters choose by measured time; -tune-from: those that they have
+ * chosen. The kernel itself stays beside them under its own name, so that a launch that no adapter sees is right. */
 #include <string.h>
 
-#include "analysis/analysis.h"
 #include "emit/emit.h"
 #include "engine/launch.h"
 #include "engine/run_steps.h"
 
-enum { TUNE_MAGIC = 0x4e545850, TUNE_FORMAT = 1, TUNE_HEADER_WORDS = 8 };
+enum { TUNE_MAGIC = 0x4e545850, TUNE_FORMAT = 1, LEARNED_FORMAT = 2, TUNE_HEADER_WORDS = 8 };
 
 static void print_factors(const unsigned factor[3], const char *prefix, Buf *out)
 {
@@ -115,7 +114,8 @@ static bool is_fit(const Run *run, const KernelRequest *request, const KernelRes
 }
 
 /* Adds the form that the request makes, unless it cannot be made. */
-static void add_form(Run *run, KernelReport *kernel, const KernelRequest *request, double speedup, bool is_judged)
+static void add_named_form(Run *run, KernelReport *kernel, const KernelRequest *request, const char *words,
+                           const unsigned block[3], double speedup, bool is_judged)
 {
     PipelineOptions pipeline = run->pipeline;
     KernelResult result;
@@ -127,11 +127,16 @@ static void add_form(Run *run, KernelReport *kernel, const KernelRequest *reques
         const char *name = arena_printf(run->arena, "%s" FORM_SUFFIX "%u", kernel->result.kernel->name,
                                         kernel->form_count);
         form->name = intern(run->module->names, name);
-        form->words = tuned_words(run, kernel, request);
+        form->words = words;
         form->speedup = speedup;
-        form->text = form_text(run, form->name, &result, kernel->learned_block);
+        form->text = form_text(run, form->name, &result, block);
     }
     kernel_discard(&result);
+}
+
+static void add_form(Run *run, KernelReport *kernel, const KernelRequest *request, double speedup, bool is_judged)
+{
+    add_named_form(run, kernel, request, tuned_words(run, kernel, request), kernel->learned_block, speedup, is_judged);
 }
 
 static bool is_same_form(const Run *run, const KernelRequest *request, const KernelReport *kernel)
@@ -179,32 +184,54 @@ void forms_make_tuned(Run *run, KernelReport *kernel, const KernelRequest *plain
     kernel->request.refused = chosen.refused;
 }
 
-/* The hash of a function's text without the lines of the source. */
-static uint64_t text_hash(const char *at, const char *end, uint64_t hash)
+/* Adds a form that was learned, unless it is there; returns its number, or 0: the original. */
+static unsigned add_learned(Run *run, KernelReport *kernel, const char *words)
 {
-    while (at < end) {
-        const char *line_end = memchr(at, '\n', (size_t)(end - at));
-        const char *next = line_end ? line_end + 1 : end, *word = at;
-        while (word < next && (*word == ' ' || *word == '\t'))
-            word++;
-        if (next - word < 4 || memcmp(word, ".loc", 4) != 0)
-            hash = hash_fnv(at, (size_t)(next - at), hash);
-        at = next;
+    enum { MOST_LEARNED = 15 };
+    static const unsigned any[3];
+    const unsigned before = kernel->form_count;
+    KernelRequest request = kernel->request;
+    for (unsigned i = 0; i < before; i++)
+        if (strcmp(kernel->forms[i].words, words) == 0)
+            return i + 1;
+    if (!*words || before == MOST_LEARNED)
+        return 0;
+    memcpy(request.block, any, sizeof request.block);
+    if (follow_words(run, kernel->result.kernel, words, &request)) {
+        const bool is_for_block = strstr(words, FORM_BLOCK_WORD) != NULL;
+        if (!is_for_block)
+            memcpy(request.block, kernel->request.block, sizeof request.block);
+        add_named_form(run, kernel, &request, words, is_for_block ? request.block : any, 0, true);
     }
-    return hash;
+    if (kernel->form_count == before)
+        diag_warning(&run->diag, kernel->result.kernel->span, "-tune-from: kernel '%s' has no form '%s' any more",
+                     kernel->result.kernel->name, words);
+    return kernel->form_count > before ? kernel->form_count : 0;
 }
 
-/* It is that of the version of this program, the architecture, and the texts of the kernel and of what it may call, so
- * that equal kernels of two programs share what is learned about them. */
-uint64_t kernel_content_hash(const Run *run, const Function *kernel)
+void forms_make_learned(Run *run, KernelReport *kernel)
 {
-    const char *text = run->report.source->text;
-    const FunctionVec functions = functions_called(run->arena, kernel);
-    uint64_t hash = hash_fnv(PTXOPT_VERSION, sizeof PTXOPT_VERSION, HASH_START);
-    hash = hash_fnv(run->arch, strlen(run->arch), hash);
-    for (size_t f = 0; f < functions.count; f++)
-        hash = text_hash(text + functions.data[f]->text.begin, text + functions.data[f]->text.end, hash);
-    return hash;
+    kernel->forms = ARENA_ARRAY(run->arena, TunedForm, kernel->learned_launch_count + 2);
+    kernel->is_first_chosen = add_learned(run, kernel, kernel->learned.words) == 1;
+    for (unsigned i = 0; i < kernel->learned_launch_count; i++)
+        kernel->learned_launches[i].form = add_learned(run, kernel, kernel->learned_launches[i].words);
+}
+
+static void put_word(Buf *bytes, uint32_t word)
+{
+    for (unsigned k = 0; k < 4; k++)
+        buf_putc(bytes, (char)(word >> 8 * k));
+}
+
+static void put_launch(Buf *bytes, const LearnedLaunch *launch)
+{
+    for (unsigned d = 0; d < 3; d++)
+        put_word(bytes, launch->grid[d]);
+    for (unsigned d = 0; d < 3; d++)
+        put_word(bytes, launch->block[d]);
+    put_word(bytes, (uint32_t)launch->shared);
+    put_word(bytes, (uint32_t)(launch->shared >> 32));
+    put_word(bytes, launch->form);
 }
 
 /* The table that the launch adapters read (docs/formats.md). */
@@ -212,13 +239,15 @@ static void print_table(const Run *run, const KernelReport *kernel, Buf *out)
 {
     const uint64_t hash = kernel_content_hash(run, kernel->result.kernel);
     const uint32_t header[TUNE_HEADER_WORDS] = {
-        TUNE_MAGIC, TUNE_FORMAT, kernel->form_count, kernel->is_first_chosen, (uint32_t)hash, (uint32_t)(hash >> 32)};
+        TUNE_MAGIC, kernel->learned_launch_count ? LEARNED_FORMAT : TUNE_FORMAT, kernel->form_count,
+        kernel->is_first_chosen, (uint32_t)hash, (uint32_t)(hash >> 32), kernel->learned_launch_count};
     Buf bytes = {0};
     for (unsigned i = 0; i < TUNE_HEADER_WORDS; i++)
-        for (unsigned k = 0; k < 4; k++)
-            buf_putc(&bytes, (char)(header[i] >> 8 * k));
+        put_word(&bytes, header[i]);
     for (unsigned i = 0; i < kernel->form_count; i++)
         buf_write(&bytes, kernel->forms[i].words, strlen(kernel->forms[i].words) + 1);
+    for (unsigned i = 0; i < kernel->learned_launch_count; i++)
+        put_launch(&bytes, &kernel->learned_launches[i]);
     buf_printf(out, ".visible .global .align 4 .b8 __ptxopt_tune_%s[%zu] = {", kernel->result.kernel->name,
                bytes.length);
     for (size_t i = 0; i < bytes.length; i++)

@@ -431,6 +431,8 @@ static void run_kernel(Run *run, KernelReport *kernel)
     run->judge.keeps_code = false;
     if (run->options->tuned_forms && kernel->is_auto)
         forms_make_tuned(run, kernel, &plain);
+    if (kernel->learned_launch_count)
+        forms_make_learned(run, kernel);
     kernel->has_basis = find_basis(run, kernel, &kernel->basis);
     run->judge.basis = kernel->has_basis ? &kernel->basis : NULL;
     assembler_judge_forget(&run->judge);

@@ -125,14 +125,24 @@ static bool find_block(const struct LearnedRows *learned, uint64_t hash, unsigne
     return is_one && block[0] && block[1] && block[2] && (uint64_t)block[0] * block[1] * block[2] <= BLOCK_MOST_THREADS;
 }
 
+/* True if forms have been measured that were made for a block. */
+static bool has_block_forms(const struct LearnedRows *learned, uint64_t hash)
+{
+    bool any = false;
+    for (size_t i = 0; i < learned->rows.count; i++)
+        any |= learned->rows.data[i].hash == hash && strstr(learned->rows.data[i].form, FORM_BLOCK_WORD);
+    return any;
+}
+
 /* Takes the block that launches have had, for forms that -tune adds: their contracts require it, so the kernel runs as
- * it is with another one. */
+ * it is with another one. False if such forms have been measured already. */
 static bool follow_block(const Run *run, KernelReport *report, uint64_t hash)
 {
     const Function *kernel = report->result.kernel;
     unsigned block[3];
     if (!run->options->tuned_forms || kernel->tuning.reqntid_count || report->request.block[0] ||
-        report->request.launch_block[0] || !find_block(run->learned, hash, block))
+        report->request.launch_block[0] || has_block_forms(run->learned, hash) ||
+        !find_block(run->learned, hash, block))
         return false;
     memcpy(report->learned_block, block, sizeof block);
     return true;
@@ -150,6 +160,8 @@ static bool follow_word(const Run *run, const Function *kernel, const char *word
         return guard_form_read(word + 7, &request->coarsening.guards);
     if (strcmp(word, "grid=shrink") == 0)
         return request->coarsening.shrinks_grid = true;
+    if (strncmp(word, FORM_BLOCK_WORD, sizeof FORM_BLOCK_WORD - 1) == 0)
+        return !block_read(run->arena, word, word + sizeof FORM_BLOCK_WORD - 1, request->block);
     if (strcmp(word, "edges") == 0)
         return request->edges = true;
     if (strcmp(word, "stage") == 0 || strcmp(word, "prefetch") == 0 || async_buffers_read(word)) {
@@ -178,7 +190,7 @@ static bool follow_word(const Run *run, const Function *kernel, const char *word
     return true;
 }
 
-static bool follow_words(const Run *run, const Function *kernel, const char *words, KernelRequest *request)
+bool follow_words(const Run *run, const Function *kernel, const char *words, KernelRequest *request)
 {
     while (*words) {
         const size_t length = strcspn(words, " ");
@@ -187,6 +199,53 @@ static bool follow_words(const Run *run, const Function *kernel, const char *wor
         words += length + strspn(words + length, " ");
     }
     return true;
+}
+
+/* The form of the launch whose rows begin here: the chosen one if it gains enough, else the original. */
+static const char *form_of_launch(const struct LearnedRows *learned, size_t first)
+{
+    const StoreRow *original = row_of_form(learned, first, ""), *chosen = NULL;
+    for (size_t i = first; i < learned->rows.count; i++)
+        if (is_same_launch(&learned->rows.data[first], &learned->rows.data[i]) && learned->rows.data[i].is_chosen)
+            chosen = &learned->rows.data[i];
+    const bool gains = chosen && original && chosen->milliseconds > 0 &&
+                       chosen->milliseconds * threshold(THRESHOLD_LEARNED_GAIN) <= original->milliseconds;
+    return gains ? chosen->form : "";
+}
+
+/* Lists the kernel's launches with their forms. True if these differ, or are for one block alone: then no form can take
+ * the place of the kernel. */
+static bool list_launches(const Run *run, KernelReport *report, uint64_t hash, const char *words)
+{
+    enum { MOST_LAUNCHES = 4096 }; /* as many as adapters keep */
+    const struct LearnedRows *learned = run->learned;
+    bool differ = strstr(words, FORM_BLOCK_WORD) != NULL;
+    report->learned_launches = ARENA_ARRAY(run->arena, LearnedLaunch, learned->rows.count + 1);
+    for (size_t i = 0; i < learned->rows.count && report->learned_launch_count < MOST_LAUNCHES; i++) {
+        const StoreRow *row = &learned->rows.data[i];
+        if (row->hash != hash || (i && is_same_launch(row, &learned->rows.data[i - 1])))
+            continue;
+        LearnedLaunch *launch = &report->learned_launches[report->learned_launch_count++];
+        *launch = (LearnedLaunch){.shared = row->shared, .words = form_of_launch(learned, i)};
+        memcpy(launch->grid, row->grid, sizeof launch->grid);
+        memcpy(launch->block, row->block, sizeof launch->block);
+        differ |= strcmp(launch->words, words) != 0;
+    }
+    if (!differ)
+        report->learned_launch_count = 0;
+    return differ;
+}
+
+/* Takes everything out of a request that the words of a form may say. */
+static void follow_nothing(KernelRequest *request)
+{
+    request->staging.prefetches = request->vectors_first = false;
+    request->staging.buffers = 0;
+    request->coarsen = request->edges = request->staging.wanted = request->counters = request->vectors = false;
+    request->coarsening.shape = (Shape){{1, 1, 1}, {1, 1, 1}};
+    request->coarsening.stride = (Stride){.kind = STRIDE_BLOCK};
+    request->coarsening.guards = GUARDS_AUTO;
+    request->coarsening.shrinks_grid = false;
 }
 
 void follow_learned(Run *run, KernelReport *report)
@@ -204,19 +263,14 @@ void follow_learned(Run *run, KernelReport *report)
     const char *words = best_form(run->learned, hash, &share, &launches);
     if (!words)
         return;
-    request.staging.prefetches = request.vectors_first = false;
-    request.staging.buffers = 0;
-    request.coarsen = request.edges = request.staging.wanted = request.counters = request.vectors = false;
-    request.coarsening.shape = (Shape){{1, 1, 1}, {1, 1, 1}};
-    request.coarsening.stride = (Stride){.kind = STRIDE_BLOCK};
-    request.coarsening.guards = GUARDS_AUTO;
-    request.coarsening.shrinks_grid = false;
-    if (!follow_words(run, kernel, words, &request)) {
+    follow_nothing(&request);
+    const bool is_beside = list_launches(run, report, hash, words);
+    if (!is_beside && !follow_words(run, kernel, words, &request)) {
         diag_warning(&run->diag, kernel->span, "-tune-from: kernel '%s' has no form '%s' any more", kernel->name,
                      words);
         return;
     }
     report->request = request;
     report->is_auto = report->is_memory_auto = report->is_jam_auto = false;
-    report->learned = (LearnedForm){words, share, launches};
+    report->learned = (LearnedForm){words, share, launches, is_beside};
 }

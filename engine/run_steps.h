@@ -77,6 +77,8 @@ void predict_costs(Run *run, KernelReport *kernel);
 /* Makes the forms of a kernel that are predicted to be the fastest: what was chosen, which is in the kernel's request,
  * and those that the choice ranks next. The request is then 'plain', that for the kernel itself. */
 void forms_make_tuned(Run *run, KernelReport *kernel, const KernelRequest *plain);
+/* Adds the forms of launches that were learned. */
+void forms_make_learned(Run *run, KernelReport *kernel);
 /* The hash of a kernel's content, under which its times are stored. */
 uint64_t kernel_content_hash(const Run *run, const Function *kernel);
 /* Appends the forms, and the table by which launch adapters find them. */
@@ -91,6 +93,8 @@ bool forms_drop_tuned(Run *run);
 bool read_learned(Run *run);
 /* If the file knows the kernel, and no option names it, requests the form that was measured to be the fastest. */
 void follow_learned(Run *run, KernelReport *report);
+/* Adds the words of a form to a request; false if one of them is not known here. */
+bool follow_words(const Run *run, const Function *kernel, const char *words, KernelRequest *request);
 
 /* run_kernels.c */
 void run_kernels(Run *run);

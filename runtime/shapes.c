@@ -60,6 +60,22 @@ void tuning_race(Shape *shape, const Tuning *tuning)
             race_drop(shape->race, i);
 }
 
+/* The form that the build has fixed for such a launch; the original if a contract forbids the form. */
+static int fixed_form(const Tuning *tuning, const Shape *shape)
+{
+    const LaunchShape *launch = &shape->forms[0];
+    uint32_t form = tuning->first;
+    for (unsigned i = 0; i < tuning->fixed_count; i++) {
+        uint32_t words[FIXED_WORDS];
+        memcpy(words, tuning->fixed + (size_t)i * sizeof words, sizeof words);
+        if (memcmp(words, launch->grid, sizeof launch->grid) == 0 &&
+            memcmp(words + 3, launch->block, sizeof launch->block) == 0 &&
+            (words[6] | (uint64_t)words[7] << 32) == launch->shared)
+            form = words[8];
+    }
+    return form <= tuning->form_count && shape->forms[form].block[0] ? (int)form : 0;
+}
+
 static void note_block(Contract *contract, const LaunchShape *launch, int device)
 {
     Tuning *tuning = contract->tuning;
@@ -88,9 +104,12 @@ static Shape *shape_new(Contract *contract, const LaunchShape *launch, int devic
     }
     shape->device = device;
     shape->winner = -1;
-    if (tuning_mode() == MODE_LEARN)
+    if (tuning->is_fixed)
+        shape->winner = fixed_form(tuning, shape);
+    else if (tuning_mode() == MODE_LEARN)
         note_block(contract, launch, device);
-    shape_recall(shape, contract);
+    if (!tuning->is_fixed)
+        shape_recall(shape, contract);
     if (shape->winner < 0 && tuning_mode() == MODE_LEARN)
         tuning_race(shape, tuning);
     if (shape->race && shape->race->winner >= 0) {

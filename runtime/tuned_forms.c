@@ -3,7 +3,7 @@
 
 #include "runtime/tuning.h"
 
-enum { TUNE_MAGIC = 0x4e545850, TUNE_FORMAT = 1, TUNE_HEADER = 32 };
+enum { TUNE_MAGIC = 0x4e545850, TUNE_FORMAT = 1, FIXED_FORMAT = 2, TUNE_HEADER = 32 };
 
 Mode tuning_mode(void)
 {
@@ -19,26 +19,41 @@ Mode tuning_mode(void)
     return mode;
 }
 
+/* Sets the launches after the texts of a table of the second format; false if they are not all there. */
+static bool read_fixed(Tuning *tuning, const char *at, const char *end, uint32_t count)
+{
+    enum { BYTES = FIXED_WORDS * sizeof(uint32_t) };
+    if ((size_t)(end - at) != (size_t)count * BYTES)
+        return false;
+    tuning->is_fixed = true;
+    tuning->fixed = at;
+    tuning->fixed_count = count;
+    return true;
+}
+
 /* Sets the words of the forms that the table names; false if it is of another format. */
-static bool read_table(Tuning *tuning, size_t size, unsigned *first)
+static bool read_table(Tuning *tuning, size_t size)
 {
     uint32_t header[TUNE_HEADER / sizeof(uint32_t)];
-    if (size <= TUNE_HEADER || tuning->table[size - 1])
+    if (size <= TUNE_HEADER)
         return false;
     memcpy(header, tuning->table, sizeof header);
-    if (header[0] != TUNE_MAGIC || header[1] != TUNE_FORMAT || header[2] > MOST_TUNED || header[3] > header[2])
+    if (header[0] != TUNE_MAGIC || header[1] < TUNE_FORMAT || header[1] > FIXED_FORMAT || header[2] > MOST_TUNED ||
+        header[3] > header[2])
         return false;
     const char *at = tuning->table + TUNE_HEADER, *end = tuning->table + size;
     tuning->form_count = header[2];
-    *first = header[3];
+    tuning->first = header[3];
     tuning->hash = header[4] | (uint64_t)header[5] << 32;
     tuning->words[0] = "";
-    for (unsigned i = 1; i <= tuning->form_count; i++, at += strlen(at) + 1) {
-        if (at >= end)
+    for (unsigned i = 1; i <= tuning->form_count; i++) {
+        const char *zero = memchr(at, 0, (size_t)(end - at));
+        if (!zero)
             return false;
         tuning->words[i] = at;
+        at = zero + 1;
     }
-    return true;
+    return header[1] == TUNE_FORMAT || read_fixed(tuning, at, end, header[6]);
 }
 
 static bool read_forms(Tuning *tuning, const Contract *contract, void *module, void *library)
@@ -91,24 +106,23 @@ void tuning_free(Tuning *tuning)
 void tuning_read(Contract *contract, void *module, void *library)
 {
     size_t size = 0;
-    unsigned first = 0;
     Tuning *tuning = calloc(1, sizeof *tuning);
     if (!tuning)
         return;
     tuning->table = variable_read(contract->driver, module, library, "__ptxopt_tune_", contract->kernel, &size);
-    if (!tuning->table || !read_table(tuning, size, &first) || !read_forms(tuning, contract, module, library)) {
+    if (!tuning->table || !read_table(tuning, size) || !read_forms(tuning, contract, module, library)) {
         tuning_free(tuning);
         return;
     }
     pthread_mutex_init(&tuning->lock, NULL);
-    if (first) {
-        const Contract *form = &tuning->forms[first - 1];
+    if (tuning->first) {
+        const Contract *form = &tuning->forms[tuning->first - 1];
         contract->is_coarsened = contract->is_beside = true;
         memcpy(contract->words, form->words, sizeof contract->words);
         contract->other = form->other;
         contract->function = form->function;
     }
-    if (tuning_mode() == MODE_OFF) {
+    if (!tuning->is_fixed && tuning_mode() == MODE_OFF) {
         tuning_free(tuning);
         return;
     }

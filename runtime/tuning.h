@@ -8,6 +8,7 @@
 #include "runtime/runtime.h"
 
 enum { MOST_TUNED = MOST_ARMS - 1, BUCKETS = 64, MOST_PENDING = 32 };
+enum { FIXED_WORDS = 9 }; /* the grid, the block, shared memory in two words, and the form's number */
 enum { MOST_BLOCKS = 2 }; /* noted of a kernel: a build can only know one that is the only one */
 /* How many launches there are for one that is timed, once a form is chosen and at first. */
 enum { FIRST_INTERVAL = 64 };
@@ -49,6 +50,9 @@ typedef struct Tuning {
     Contract forms[MOST_TUNED];
     const char *words[MOST_TUNED + 1]; /* of the original, "", and of the forms */
     char *table;
+    const char *fixed; /* in it: launches whose forms the build has learned, 'fixed_count' of FIXED_WORDS words each */
+    unsigned fixed_count, first; /* the form of all others */
+    bool is_fixed;     /* nothing is learned here */
     int device; /* of a module's kernel */
     Shape *buckets[BUCKETS]; /* atomic */
     unsigned shape_count;

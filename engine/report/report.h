@@ -37,6 +37,7 @@ typedef struct LearnedForm {
     const char *words; /* as those of a TunedForm; NULL: nothing is known */
     double share;      /* of the original's time, on average */
     unsigned launches; /* different ones that were measured */
+    bool is_beside;    /* launches have different forms, which are beside the kernel; this is that of all others */
 } LearnedForm;
 
 /* How the warpgroups of a kernel, as it was written, pass on the registers of their block. */
@@ -49,6 +50,14 @@ typedef struct PoolReport {
     PoolOutcome outcome; /* the pool is known, and not ignored */
 } PoolReport;
 
+/* A launch whose form was learned. */
+typedef struct LearnedLaunch {
+    unsigned grid[3], block[3];
+    uint64_t shared;
+    const char *words; /* "": the original */
+    unsigned form;     /* the number of its form in the module; 0: the original */
+} LearnedLaunch;
+
 typedef struct KernelReport {
     KernelRequest request; /* the request that made the result, including all choices */
     KernelResult result;
@@ -60,6 +69,8 @@ typedef struct KernelReport {
     bool is_memory_auto; /* -memory auto */
     bool is_directed; /* a directive in the kernel says how it is coarsened */
     LearnedForm learned;
+    LearnedLaunch *learned_launches; /* if forms are beside the kernel */
+    unsigned learned_launch_count;
     unsigned learned_block[3]; /* of all launches that programs have noted, for forms beside the kernel; zeros: none */
     bool is_tuned; /* -tune: the kernel stays as it is, without what was chosen ... */
     TunedForm *forms; /* ... which is the first of these, if something was */

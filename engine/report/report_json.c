@@ -236,9 +236,10 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
     if (kernel->is_tuned)
         json_object_set_new(value, "forms", forms_json(kernel));
     if (kernel->learned.words)
-        json_object_set_new(value, "learned", json_pack("{s: s, s: f, s: i}", "words", kernel->learned.words, "share",
-                                                        kernel->learned.share, "launches",
-                                                        (int)kernel->learned.launches));
+        json_object_set_new(value, "learned", json_pack("{s: s, s: f, s: i, s: b}", "words", kernel->learned.words,
+                                                        "share", kernel->learned.share, "launches",
+                                                        (int)kernel->learned.launches, "beside",
+                                                        (int)kernel->learned.is_beside));
     return value;
 }
 

@@ -264,7 +264,8 @@ void pays_print(const FactorChoice *choice, Buf *out)
 
 void learned_print(const LearnedForm *learned, Buf *out)
 {
-    buf_printf(out, "by measured time: %s", *learned->words ? learned->words : "the original");
+    buf_printf(out, "by measured time: %s%s", learned->is_beside ? "each launch its own form, others " : "",
+               *learned->words ? learned->words : "the original");
     if (*learned->words)
         buf_printf(out, ", in %.2f of the original's time", learned->share);
     buf_printf(out, " (%u different launch%s)", learned->launches, learned->launches == 1 ? "" : "es");

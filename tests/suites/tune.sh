@@ -123,11 +123,67 @@ result "forms for a block: another one is right" "$(grep -qx '0 wrong' "$tmp/out
 runs "two blocks" 0 "launched with blocks of 64,1,1" "$PTXOPT" tune -list
 "${build[@]}" -tune-from "$store" -report -o "$tmp/blocks.ptx" tests/launching/step.ptx 2>"$errors"
 result "two blocks: forms for any" "$(grep 'block=' "$errors")"
+# Launches have different forms: each gets its own, and others the one that is the best on average, without a store.
+hash_of() {
+    sed -n 's/.*__ptxopt_tune_[a-z_]*\[.* = {\([0-9]*,\)\{16\}\(\([0-9]*,\)\{8\}\).*/\2/p' "$1" |
+        tr , '\n' | tac | awk 'NF { printf "%02x", $1 }'
+}
+# $1: grid; $2: block; $3: the chosen form; the rest: milliseconds of the original, x2, bx4 and what $forms has besides
+learned() {
+    python3 - "$(hash_of "$tmp/step.ptx")" "$@" >"$tmp/learned-$1-$2.json" <<'END'
+import json, sys
+name, grid, block, chosen, *times = sys.argv[1:]
+words = ["", "x2", "bx4 grid=shrink", "x2 block=128,1,1"][:len(times)]
+print(json.dumps({"device_name": "Emulated GPU", "kernel_name": "step", "ptxopt": {"hash": name,
+    "grid": [int(grid), 1, 1], "block": [int(block), 1, 1], "driver": 13000, "dynamic_shared": 0, "forms": words},
+    "cache": {str(i): {"time": float(times[i]), "launches": 9, "chosen": words[i] == chosen, "variance": 0.0}
+              for i in range(len(times))}}))
+END
+}
+rm -rf "$XDG_CACHE_HOME"
+learned 32 128 "bx4 grid=shrink" 1 0.9 0.5
+learned 16 128 x2 1 0.8 0.9
+learned 3 128 "" 1 1.1 1.005
+"$PTXOPT" tune -import "$tmp"/learned-*.json
+each=("$PTXOPT" -q -tune-from "$store" -arch sm_90 -O1 -report)
+runs "each launch its form" 0 "time: each launch its own form, others bx4 grid=shrink, in 0.77 of .* \(3 diff" \
+    "${each[@]}" -o "$tmp/each.ptx" tests/launching/step.ptx
+mv "$store" "$tmp/away"
+for mode in learn off; do
+    runs "each launch its form, $mode" 0 "grid 32,1,1, block 128,1,1: bx4 grid=shrink, 0 launches timed" \
+        PTXOPT_TUNE=$mode "${adapted[@]}" plain "$tmp/each.ptx" 20
+    runs "each launch its form, $mode, streams" 0 "grid 16,1,1, block 128,1,1: x2, 0 launches timed" PTXOPT_TUNE=$mode \
+        "${adapted[@]}" streams "$tmp/each.ptx" 20
+    result "each launch its form, $mode: right" "$(grep -qx '0 wrong' "$tmp/out" || cat "$tmp/out")"
+done
+runs "each launch its form, sizes" 0 "grid 3,1,1, block 128,1,1: the original, 0" "${adapted[@]}" sizes \
+    "$tmp/each.ptx" 40
+result "each launch its form: others have the best" "$(grep -q 'grid 8,1,1, .*: bx4 grid=shrink, 0' "$tmp/out" &&
+    grep -q 'grid 7,1,1, .*: the original, 0' "$tmp/out" && grep -qx '0 wrong' "$tmp/out" || cat "$tmp/out")"
+result "each launch its form: nothing is learned" "$([ ! -e "$store" ] || echo "there is a store")"
+mv "$tmp/away" "$store"
+runs "each launch its form, JSON" 0 '"beside": true' "${each[@]}" -report-format json -o "$tmp/each.ptx" \
+    tests/launching/step.ptx
+learned 32 128 "x2 block=128,1,1" 1 0.9 0.95 0.5
+learned 16 128 "x2 block=128,1,1" 1 0.8 0.9 0.7
+learned 3 128 "x2 block=128,1,1" 1 1.1 1.005 0.9
+"$PTXOPT" tune -import "$tmp"/learned-*.json
+runs "a form for one block" 0 "each launch its own form, others x2 block=128,1,1" "${each[@]}" -o "$tmp/each.ptx" \
+    -keep-original tests/launching/step.ptx
+rm "$store"
+runs "a form for one block: it" 0 "grid 32,1,1, block 128,1,1: x2 block=128,1,1, 0" "${adapted[@]}" plain \
+    "$tmp/each.ptx" 9
+runs "a form for one block: another block" 0 "block 64,1,1: the original, 0" LD_PRELOAD="$preload" "$tmp/tuned64" \
+    plain "$tmp/each.ptx" 9
+result "a form for one block: right" "$(grep -qx '0 wrong' "$tmp/out" || cat "$tmp/out")"
+# A table that is cut, or names forms that are not there, is as if it were not there.
+sed 's/\(__ptxopt_tune_step.* = {80,88,84,78,2,0,0,0,\)1,/\19,/' "$tmp/each.ptx" >"$tmp/cut.ptx"
+runs "a table of the wrong size" 0 "^0 wrong" "${adapted[@]}" plain "$tmp/cut.ptx" 9
+result "a table of the wrong size: the original" "$(grep 'grid 32' "$tmp/out")"
 # Tiles need the block.
 matmul=corpus/matmul_naive/matmul_naive
 "${build[@]}" -o "$tmp/mm.ptx" $matmul.sm_90.ptx 2>"$errors"
-hash="$(sed -n 's/.*__ptxopt_tune_[a-z_]*\[.* = {\([0-9]*,\)\{16\}\(\([0-9]*,\)\{8\}\).*/\2/p' "$tmp/mm.ptx" |
-    tr , '\n' | tac | awk 'NF { printf "%02x", $1 }')"
+hash="$(hash_of "$tmp/mm.ptx")"
 printf '{"device_name": "Emulated GPU", "kernel_name": "matmul_naive", "ptxopt": {"hash": "%s", "grid": [1, 1, 1],
     "block": [16, 16, 1], "driver": 13000, "forms": [], "block_alone": true}}' "$hash" >"$tmp/block.json"
 result "a block is imported" "$("$PTXOPT" tune -import "$tmp/block.json" 2>&1)"

@@ -352,8 +352,12 @@ static void test_errors(void **state)
     assert_null(without->tuning); /* a form is not there */
     assert_false(without->is_coarsened);
     gpu.is_forgetful = false;
-    table[4] = 2; /* another format */
+    table[4] = 3; /* another format */
     assert_null(read_contract()->tuning);
+    table[4] = 2;
+    table[24] = 1; /* a launch that is not there */
+    assert_null(read_contract()->tuning);
+    table[24] = 0;
     table[4] = 1;
     table[8] = 16; /* too many */
     assert_null(read_contract()->tuning);
