@@ -8,7 +8,6 @@
 #include "cost/internal.h"
 
 #include <math.h>
-
 #include <string.h>
 
 enum {

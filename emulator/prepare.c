@@ -88,28 +88,6 @@ static bool launch_check(Emulator *emulator, const Function *entry)
     return cluster_prepare(emulator, entry);
 }
 
-/* The registers of an SM, all of which one block may have, on every architecture that has setmaxnreg; and the most and
- * the fewest that a thread can have. */
-enum { SM_REGISTERS = 65536, THREAD_MOST = 255, THREAD_LEAST = 24, THREAD_UNIT = 8 };
-
-/* The limit of the directives; 0: there is none. */
-static unsigned registers_limit(const Tuning *tuning)
-{
-    const unsigned *numbers = tuning->reqntid_count ? tuning->reqntid : tuning->maxntid;
-    unsigned count = tuning->reqntid_count ? tuning->reqntid_count : tuning->maxntid_count;
-    uint64_t threads = 1, limit = tuning->maxnreg ? tuning->maxnreg : THREAD_MOST;
-    for (unsigned d = 0; d < count; d++)
-        threads *= numbers[d];
-    if (tuning->minnctapersm && count && threads) {
-        uint64_t each = SM_REGISTERS / (divide_up(threads, LANES) * LANES * tuning->minnctapersm);
-        each -= each % THREAD_UNIT;
-        limit = each < limit ? each : limit;
-    } else if (!tuning->maxnreg) {
-        return 0;
-    }
-    return (unsigned)(limit < THREAD_LEAST ? THREAD_LEAST : limit);
-}
-
 /* The most registers that a warp of the launch requests; 0: none does. */
 static unsigned registers_wanted(const Emulator *emulator)
 {
@@ -129,9 +107,7 @@ static unsigned registers_wanted(const Emulator *emulator)
  * limit, setmaxnreg is ignored. */
 static void registers_prepare(Emulator *emulator)
 {
-    unsigned limit = registers_limit(&emulator->entry->body->tuning), wanted = registers_wanted(emulator);
-    unsigned each = wanted && wanted < limit ? wanted : limit;
-    emulator->launch_registers = (unsigned)align_up(each, THREAD_UNIT);
+    emulator->launch_registers = tuning_registers(&emulator->entry->body->tuning, registers_wanted(emulator));
 }
 
 bool emulator_prepare(Emulator *emulator)

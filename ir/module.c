@@ -74,3 +74,22 @@ uint64_t variable_bytes(const Variable *variable)
             return 0;
     return bytes;
 }
+
+unsigned tuning_registers(const Tuning *tuning, unsigned most)
+{
+    enum { SM_REGISTERS = 65536, THREAD_MOST = 255, THREAD_LEAST = 24, THREAD_UNIT = 8, LANES = 32 };
+    const unsigned *numbers = tuning->reqntid_count ? tuning->reqntid : tuning->maxntid;
+    const unsigned count = tuning->reqntid_count ? tuning->reqntid_count : tuning->maxntid_count;
+    uint64_t threads = 1, limit = tuning->maxnreg ? tuning->maxnreg : THREAD_MOST;
+    for (unsigned d = 0; d < count; d++)
+        threads *= numbers[d];
+    if (tuning->minnctapersm && count && threads) {
+        uint64_t each = SM_REGISTERS / (divide_up(threads, LANES) * LANES * tuning->minnctapersm);
+        each -= each % THREAD_UNIT;
+        limit = each < limit ? each : limit;
+    } else if (!tuning->maxnreg) {
+        return 0;
+    }
+    limit = limit < THREAD_LEAST ? THREAD_LEAST : limit;
+    return (unsigned)align_up(most && most < limit ? most : limit, THREAD_UNIT);
+}

@@ -50,6 +50,10 @@ typedef struct Tuning {
     unsigned maxclusterrank;
     bool explicitcluster, blocksareclusters;
 } Tuning;
+/* The registers of each thread at launch, as ptxas 13.0 chooses them for a kernel with setmaxnreg, on an SM with 65536:
+ * what the directives allow, or the most that a setmaxnreg.inc requests, if that is less. 0: it ignores setmaxnreg
+ * (C7508). 'most': the most that one requests; 0: none does. */
+unsigned tuning_registers(const Tuning *tuning, unsigned most);
 
 struct Function {
     Module *module;

@@ -143,7 +143,7 @@ static void step_add(Tracer *tracer, PoolGroup *steps, const Inst *inst)
                                                        .registers = (unsigned)inst->operands[0].constant->bits};
 }
 
-static bool is_same(const PoolGroup *a, const PoolGroup *b)
+bool pool_groups_match(const PoolGroup *a, const PoolGroup *b)
 {
     if (a->step_count != b->step_count)
         return false;
@@ -165,7 +165,7 @@ static void flow_to(Tracer *tracer, const Block *from, const Block *to, const Po
     Trace *trace = &tracer->at[to->id];
     if (!trace->reached)
         *trace = (Trace){true, *steps};
-    else if (!is_same(&trace->steps, steps))
+    else if (!pool_groups_match(&trace->steps, steps))
         give_up(tracer, tracer->rank[to->id] <= tracer->rank[from->id] ? POOL_LOOP : POOL_PATHS,
                 odd_step(&trace->steps, steps));
 }
@@ -199,7 +199,7 @@ static void path_end(Tracer *tracer, const Block *block, const PoolGroup *steps,
             return;
     if (!end->reached)
         *end = (Trace){true, *steps};
-    else if (!is_same(&end->steps, steps))
+    else if (!pool_groups_match(&end->steps, steps))
         give_up(tracer, POOL_PATHS, odd_step(&end->steps, steps));
 }
 

@@ -57,10 +57,6 @@ typedef struct Pool {
 /* The steps of the warpgroups of a block of this kernel, whose size is known as far as 'block' says. */
 Pool pool_find(Function *kernel, const BlockSize *block);
 
-/* The registers of each thread at launch, as ptxas 13.0 chooses them for a kernel with setmaxnreg: what the directives
- * allow, or the most that a setmaxnreg.inc requests, if that is less. 0: it ignores setmaxnreg (C7508). 'most': the
- * most that one requests; 0: none does. */
-unsigned pool_launch_registers(const Tuning *tuning, unsigned most);
 unsigned pool_most(const Pool *pool);
 
 typedef enum PoolVerdict {
@@ -82,5 +78,8 @@ typedef struct PoolOutcome {
 
 /* Follows the steps of a pool that is known, launched with this many registers for each thread. */
 PoolOutcome pool_serve(const Pool *pool, unsigned launch);
+
+/* Whether both execute the same instructions. */
+bool pool_groups_match(const PoolGroup *a, const PoolGroup *b);
 
 #endif

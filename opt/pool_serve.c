@@ -4,31 +4,8 @@
 #include "opt/pool.h"
 
 enum {
-    SM_REGISTERS = 65536, /* on every architecture that has setmaxnreg */
-    THREAD_MOST = 255,
-    WARP = 32,
     STATES_MOST = 1 << 14,
 };
-
-unsigned pool_launch_registers(const Tuning *tuning, unsigned most)
-{
-    const bool required = tuning->reqntid_count;
-    const unsigned count = required ? tuning->reqntid_count : tuning->maxntid_count;
-    const unsigned *numbers = required ? tuning->reqntid : tuning->maxntid;
-    uint64_t threads = 1, limit = tuning->maxnreg ? tuning->maxnreg : THREAD_MOST;
-    for (unsigned d = 0; d < count; d++)
-        threads *= numbers[d];
-    if (tuning->minnctapersm && count && threads) {
-        uint64_t each = SM_REGISTERS / (divide_up(threads, WARP) * WARP * tuning->minnctapersm);
-        each -= each % POOL_UNIT;
-        limit = each < limit ? each : limit;
-    } else if (!tuning->maxnreg) {
-        return 0;
-    }
-    if (limit < POOL_LEAST)
-        limit = POOL_LEAST;
-    return (unsigned)align_up(most && most < limit ? most : limit, POOL_UNIT);
-}
 
 unsigned pool_most(const Pool *pool)
 {

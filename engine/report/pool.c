@@ -10,7 +10,7 @@ PoolReport pool_report(Function *kernel, const BlockSize *block, bool limit_is_g
     PoolReport report = {.exists = true, .is_ignored = !demands.pool_is_given && !limit_is_given,
                          .span = demands.pool->span};
     report.pool = pool_find(kernel, block);
-    report.launch = pool_launch_registers(&kernel->tuning, pool_most(&report.pool));
+    report.launch = tuning_registers(&kernel->tuning, pool_most(&report.pool));
     if (report.pool.open == POOL_KNOWN && !report.launch)
         report.pool.open = POOL_NO_LAUNCH;
     if (report.pool.open == POOL_KNOWN)
@@ -35,20 +35,12 @@ static const char *open_words(PoolOpen open)
     return "";
 }
 
-static bool is_same(const PoolGroup *a, const PoolGroup *b)
-{
-    bool same = a->step_count == b->step_count;
-    for (unsigned i = 0; same && i < a->step_count; i++)
-        same = a->steps[i].span.begin == b->steps[i].span.begin;
-    return same;
-}
-
 /* "; warpgroups 1 to 2: 240 (line 30)" */
 static void groups_print(const Report *report, const Pool *pool, Buf *out)
 {
     for (unsigned g = 0, end; g < pool->group_count; g = end) {
         const PoolGroup *group = &pool->groups[g];
-        for (end = g + 1; end < pool->group_count && is_same(group, &pool->groups[end]);)
+        for (end = g + 1; end < pool->group_count && pool_groups_match(group, &pool->groups[end]);)
             end++;
         if (end == g + 1)
             buf_printf(out, "; warpgroup %u:", g);

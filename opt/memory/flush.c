@@ -1,7 +1,7 @@
 /* Stores of a loop that go to tiles, and the test that they do not touch what the loop loads (stores.c). */
 #include "opt/memory/rewrite.h"
 
-/* Whether all bytes of one group, in all rounds, are before all of the other one, from their first and last ends on. */
+/* The bytes that a group touches in all rounds that are in tiles: from 'first' on, before 'end'. */
 typedef struct Ends {
     RegId base;        /* in the first round, 64 bits */
     RegId first, end;
@@ -14,7 +14,7 @@ static RegId add_constant(Rewrite *w, RegId reg, int64_t constant)
     return sum;
 }
 
-/* The ends of what the group touches in all rounds that are in tiles; 'last' is the number of the last of these. */
+/* 'last' is the number of the last round that is in a tile. */
 static Ends build_ends(Rewrite *w, Slices *slices, const AccessGroup *group, RegId last)
 {
     const Elsewhere here = {{REG_NONE, REG_NONE, REG_NONE, REG_NONE}};

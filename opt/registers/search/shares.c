@@ -107,7 +107,7 @@ static bool request_most(const Pools *pools, const Body *input, Shares *shares)
     Tuning tuning = input->tuning;
     tuning.maxnreg = shares->maxnreg;
     for (shares->requested = POOL_MOST; shares->requested > POOL_LEAST; shares->requested -= POOL_UNIT)
-        if (are_served(pools, shares, pool_launch_registers(&tuning, shares->requested)))
+        if (are_served(pools, shares, tuning_registers(&tuning, shares->requested)))
             return true;
     return false;
 }
