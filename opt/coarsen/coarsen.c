@@ -121,6 +121,7 @@ static bool let_leave_before(Coarsening *c, bool (*is)(const Inst *))
     }
     c->exits.leaves.count = 0;
     c->exits.parted = (PointerMap){.arena = c->scratch};
+    c->exits.missing = (BitSet){0};
     return analyze(c);
 }
 

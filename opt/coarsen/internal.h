@@ -87,12 +87,13 @@ typedef struct Facts {
     VEC(Region) regions;
 } Facts;
 
-/* Threads that leave the kernel while others go on: until coarsening_exclude_exits(). Leaves and parted are empty again
- * once the body has been rewritten for them. */
+/* Threads that leave the kernel while others go on: until coarsening_exclude_exits(). Leaves, parted and missing are
+ * empty again once the body has been rewritten for them. */
 typedef struct Exits {
     VEC(Leave) leaves;    /* branches that are left out of account */
     PointerMap parted;    /* warp-level instructions after them, of whose lanes replicas have left: Inst -> the Block
                              where these can be found out, or the Inst itself */
+    BitSet missing;       /* by RegId: values that all replicas have alike, but only those that stay */
     const Inst *obstacle; /* the instruction because of which replicas cannot leave there; NULL: none */
     VEC(Exclusion) exclusions; /* that coarsening_exclude_exits() makes */
 } Exits;
@@ -365,16 +366,30 @@ void coarsening_combine(Coarsening *c);
 /* Makes a thread that is not alive say nothing to a barrier that combines. */
 void coarsening_silence(Body *body, Inst *inst, RegId alive);
 
-/* alive.c */
+/* alive_rules.c */
+typedef enum Share {
+    SHARE_PURE,    /* once for all replicas, at any time */
+    SHARE_ORDERED, /* once for all replicas, in its place */
+    SHARE_ANYWAY,  /* for each replica, but a dead one may do it, too */
+    SHARE_ALIVE,   /* for each replica that is alive */
+} Share;
 /* True if there is a zero of the register's type. */
 bool coarsening_has_zero(const Body *body, RegId reg);
-/* A new register with a zero of the other's type, at the end of the block. */
-RegId coarsening_append_zero(Coarsening *c, Block *block, RegId like);
 /* Sets parted. */
 void coarsening_find_parted(Coarsening *c);
-/* True if coarsening_let_leave() can be called: variance and regions take no account of the leaves. Else an obstacle
- * may be set. */
+/* True if coarsening_let_leave() can be called: variance and regions take no account of the leaves. Sets missing. Else
+ * an obstacle may be set. */
 bool coarsening_may_leave(Coarsening *c);
+/* The blocks that are executed after threads may have left, by Block.id, except those in which they only exit. */
+BitSet coarsening_after_leaves(const Coarsening *c);
+/* Who is to execute an instruction outside regions that is after leaves. */
+Share coarsening_share(const Coarsening *c, const Inst *inst);
+/* True if the value becomes each replica's own by the rewriting, though variance says that it is not. */
+bool coarsening_is_missing(const Coarsening *c, RegId reg);
+
+/* alive.c */
+/* A new register with a zero of the other's type, at the end of the block. */
+RegId coarsening_append_zero(Coarsening *c, Block *block, RegId like);
 /* Rewrites the body for merged threads some of whose replicas have left: the analyses and the regions must be computed
  * again, without leaves. */
 void coarsening_let_leave(Coarsening *c);
