@@ -272,6 +272,22 @@ static void memory_best_print(const MemoryChoice *choice, Buf *out)
     trial_verdict_print(&choice->best->verdict, out);
 }
 
+/* Why none of the forms can be taken: what is wrong with the first that does something. */
+static void memory_rejected_print(const MemoryChoice *choice, Buf *out)
+{
+    for (unsigned i = 0; i < choice->trial_count; i++) {
+        const MemoryTrial *trial = &choice->trials[i];
+        const TrialState state = trial->verdict.state;
+        if (state != TRIAL_FORBIDDEN && state != TRIAL_SPILLS && state != TRIAL_DEMANDING)
+            continue;
+        memory_form_print(trial, out);
+        buf_puts(out, ": ");
+        trial_verdict_print(&trial->verdict, out);
+        return;
+    }
+    buf_puts(out, "no form can be compared");
+}
+
 void memory_choice_print(const MemoryChoice *choice, Buf *out)
 {
     switch (choice->outcome) {
@@ -290,7 +306,7 @@ void memory_choice_print(const MemoryChoice *choice, Buf *out)
         if (choice->best)
             memory_best_print(choice, out);
         else
-            buf_puts(out, "no form can be compared that spills no more");
+            memory_rejected_print(choice, out);
         break;
     case MEMORY_CHOSEN: memory_best_print(choice, out); break;
     }

@@ -162,7 +162,7 @@ static void spilling_forms_are_rejected(void **state)
     const MemoryChoice choice = choose(setup, NULL);
     assert_int_equal(choice.outcome, MEMORY_NO_GAIN);
     assert_null(choice.best);
-    expect_words(&choice, "no form can be compared that spills no more");
+    expect_words(&choice, "rejected: 64 bytes spilled instead of 0");
     arena_free(setup->arena);
 }
 
