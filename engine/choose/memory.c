@@ -44,7 +44,8 @@ static bool form_weigh(const MemorySearch *search, const KernelResult *result, F
     for (unsigned i = 0; i < search->bases.count; i++) {
         costs[i] = machine_cost(search->context->judge, &search->bases.of[i].basis, &form, figures, &change, NULL);
         if (!costs[i].known) {
-            *verdict = (TrialVerdict){.state = TRIAL_UNKNOWN, .message = costs[i].error};
+            *verdict = memory_is_over(search) ? (TrialVerdict){.state = TRIAL_NOT_COMPARED}
+                                              : (TrialVerdict){.state = TRIAL_UNKNOWN, .message = costs[i].error};
             return false;
         }
     }
@@ -347,7 +348,8 @@ static MemoryChoice decide(const MemorySearch *search)
     choice.trials = search->trials.data;
     choice.trial_count = (unsigned)search->trials.count;
     for (unsigned i = 0; i < choice.trial_count; i++)
-        choice.left_out += choice.trials[i].verdict.state == TRIAL_NOT_REACHED;
+        choice.left_out += choice.trials[i].verdict.state == TRIAL_NOT_REACHED ||
+                           choice.trials[i].verdict.state == TRIAL_NOT_COMPARED;
     if (!best || speedup_judge(best->speedup, THRESHOLD_MEMORY_GAIN) != VERDICT_TAKE)
         return choice;
     const KernelRequest request = trial_request(search, best);

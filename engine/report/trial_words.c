@@ -63,7 +63,10 @@ static void spills_print(const TrialVerdict *verdict, Buf *out)
 
 static void interrupted_print(const TrialVerdict *verdict, const char *state, Buf *out)
 {
-    buf_printf(out, "%s: the search had ended (estimated ", state);
+    buf_printf(out, "%s: the search had ended", state);
+    if (!(verdict->cost.speedup > 0))
+        return; /* there is no estimate */
+    buf_puts(out, " (estimated ");
     cost_verdict_print(&verdict->cost, out);
     buf_puts(out, ")");
 }
