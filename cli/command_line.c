@@ -34,8 +34,9 @@ const char *command_read_format(Arena *arena, const char *value, CommandOutput *
     return arena_printf(arena, "-report-format %s: expected 'text' or 'json'", value);
 }
 
-OptionsOutcome command_line_parse(Arena *arena, int argc, char *const *argv, const CommandLine *line,
-                                  CommandFiles *files, const char **error)
+/* 'style' begins getopt's options: "-:", or "+:" to stop at the first word that is not an option. */
+static OptionsOutcome parse(Arena *arena, int argc, char *const *argv, const CommandLine *line, const char *style,
+                            CommandFiles *files, const char **error)
 {
     *error = NULL;
     *files = (CommandFiles){0};
@@ -46,7 +47,7 @@ OptionsOutcome command_line_parse(Arena *arena, int argc, char *const *argv, con
     const struct option *table = option_rows_for_getopt(arena, line->rows);
     optind = 0;
     opterr = 0;
-    for (int id; !*error && (id = getopt_long_only(argc, words, "-:", table, NULL)) != -1;) {
+    for (int id; !*error && (id = getopt_long_only(argc, words, style, table, NULL)) != -1;) {
         switch (id) {
         case 1: VEC_PUSH(arena, *files, optarg); break;
         case '?':
@@ -67,4 +68,16 @@ OptionsOutcome command_line_parse(Arena *arena, int argc, char *const *argv, con
     for (; !*error && optind < argc; optind++)
         VEC_PUSH(arena, *files, words[optind]);
     return *error ? OPTIONS_WRONG : OPTIONS_RUN;
+}
+
+OptionsOutcome command_line_parse(Arena *arena, int argc, char *const *argv, const CommandLine *line,
+                                  CommandFiles *files, const char **error)
+{
+    return parse(arena, argc, argv, line, "-:", files, error);
+}
+
+OptionsOutcome command_line_parse_program(Arena *arena, int argc, char *const *argv, const CommandLine *line,
+                                          CommandFiles *files, const char **error)
+{
+    return parse(arena, argc, argv, line, "+:", files, error);
 }

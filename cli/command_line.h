@@ -30,6 +30,9 @@ typedef struct CommandLine {
  * Too many and too few are for the caller to complain about. Otherwise as options_parse(). */
 OptionsOutcome command_line_parse(Arena *arena, int argc, char *const *argv, const CommandLine *line,
                                   CommandFiles *files, const char **error);
+/* The same, but the first word that is not an option, and all after it, are files. */
+OptionsOutcome command_line_parse_program(Arena *arena, int argc, char *const *argv, const CommandLine *line,
+                                          CommandFiles *files, const char **error);
 
 /* -o and -report-format: what is wrong with the value, or NULL. */
 const char *command_read_file(Arena *arena, const char *value, CommandOutput *output);

@@ -36,6 +36,10 @@ int command_finish(OptionsOutcome outcome, const char *command, const char *help
 /* Prints to standard output; the exit status. */
 int command_print(const char *text);
 
+/* The path of the first of these files or folders that can be read; they are relative to the folder of this program. In
+ * the arena; NULL: there is none. */
+const char *find_beside_program(Arena *arena, const char *const *places, size_t count);
+
 /* The text of the program's own -help. */
 const char *options_help(Arena *arena);
 

@@ -148,6 +148,23 @@ const char *diff_options_help(Arena *arena)
     return command_help(arena, &help, diff_options_table());
 }
 
+const char *emulate_options_help(Arena *arena)
+{
+    const CommandHelp help = {
+        .name = "emulate",
+        .usage = "",
+        .about = "Runs a CUDA program without a GPU: the emulated driver and runtime are in front of\n"
+                 "NVIDIA's, and each kernel that it launches is checked. The program must be linked with the\n"
+                 "shared runtime (nvcc -cudart shared), or use the driver only. Faults are printed with the\n"
+                 "line of the source, if it was compiled with -lineinfo, and end the kernel, as on a device.\n",
+        .notes = "",
+        .status = "Exit status: 5, or -fault-status, if a kernel had a fault; 1 the program cannot be run; 2\n"
+                  "the usage is wrong; 6 the program has NVIDIA's own runtime, or a kernel that the emulator\n"
+                  "cannot execute; otherwise the program's, or 128 and the number of the signal that ended it.\n",
+    };
+    return command_help(arena, &help, emulate_options_table());
+}
+
 const char *check_options_help(Arena *arena)
 {
     const CommandHelp help = {

@@ -22,33 +22,9 @@ const OptionRow *run_options_table(void)
     return rows;
 }
 
-/* "all", "none", or some of the four names, separated by commas. */
-static bool set_checks(const char *text, EmulatorOptions *machine)
-{
-    bool all = strcmp(text, "all") == 0, none = strcmp(text, "none") == 0;
-    machine->check_races = machine->check_unwritten = machine->check_registers = machine->check_division = all;
-    for (const char *at = text; !all && !none;) {
-        size_t length = strcspn(at, ",");
-        if (length == 5 && strncmp(at, "races", length) == 0)
-            machine->check_races = true;
-        else if (length == 9 && strncmp(at, "unwritten", length) == 0)
-            machine->check_unwritten = true;
-        else if (length == 9 && strncmp(at, "registers", length) == 0)
-            machine->check_registers = true;
-        else if (length == 8 && strncmp(at, "division", length) == 0)
-            machine->check_division = true;
-        else
-            return false;
-        at += length;
-        if (*at++ == 0)
-            break;
-    }
-    return true;
-}
-
 static const char *read_checks(Arena *arena, const char *value, RunOptions *options)
 {
-    if (set_checks(value, &options->machine))
+    if (emulator_read_checks(value, &options->machine))
         return NULL;
     return arena_printf(arena, "-check %s: expected all, none or some of races,unwritten,registers,division", value);
 }
@@ -69,7 +45,7 @@ OptionsOutcome run_options_parse(Arena *arena, int argc, char *const *argv, RunO
     CommandFiles files;
     *options = (RunOptions){0};
     options->machine.count_memory = true;
-    set_checks("all", &options->machine);
+    emulator_read_checks("all", &options->machine);
     OptionsOutcome outcome = command_line_parse(arena, argc, argv, &line, &files, error);
     if (outcome != OPTIONS_RUN)
         return outcome;

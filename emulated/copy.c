@@ -1,8 +1,10 @@
 /* Copies between hosts, devices and arrays, and fills. All are boxes of bytes: width, height and depth. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "emulated/driver.h"
 #include "emulated/driver_api.h"
+#include "emulated/log.h"
 
 /* A side of a copy in the host's memory, with the distances between rows and between planes in bytes. */
 typedef struct Side {
@@ -45,6 +47,52 @@ static bool side_find(const CopyPlace *place, const Copy3D *copy, Side *side)
     return side->bytes;
 }
 
+static bool is_on_host(const CopyPlace *place)
+{
+    return place->memory == MEMORY_HOST || (place->memory == MEMORY_UNIFIED && !memory_at(place->device));
+}
+
+/* True if the copy moves to the host what the program has on the device, and not what an adapter reads, which is a
+ * launch contract. */
+static bool is_to_host(const Copy3D *copy)
+{
+    if (is_on_host(&copy->from) || !is_on_host(&copy->to))
+        return false;
+    const Memory *memory = copy->from.memory == MEMORY_ARRAY ? NULL : memory_at(copy->from.device);
+    return !memory || !memory->is_variable || strncmp(memory->name, "__ptxopt_", strlen("__ptxopt_")) != 0;
+}
+
+/* Logs the number of bytes that were copied to the host, and their hash (FNV-1a). */
+static void log_copy(const Copy3D *copy, const Side *to)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+    if (!log_is_open() || !is_to_host(copy))
+        return;
+    for (size_t z = 0; z < copy->depth; z++)
+        for (size_t y = 0; y < copy->height; y++)
+            for (size_t x = 0; x < copy->width; x++)
+                hash = (hash ^ to->bytes[z * to->plane + y * to->row + x]) * 0x100000001b3;
+    log_add("copy %zu %016" PRIx64, copy->width * copy->height * copy->depth, hash);
+}
+
+/* The marks of the bytes of a row that are written, in memory that has marks; NULL: it has none, all of it is. */
+static uint8_t *marks_of(const CopyPlace *place, const uint8_t *row)
+{
+    const Memory *memory = is_on_host(place) || place->memory == MEMORY_ARRAY ? NULL : memory_at(place->device);
+    return memory && memory->written ? memory->written + (row - memory->bytes) : NULL;
+}
+
+static void mark_copied(const CopyPlace *to, const uint8_t *to_row, const CopyPlace *from, const uint8_t *from_row,
+                        size_t width)
+{
+    uint8_t *marks = marks_of(to, to_row);
+    const uint8_t *copied = marks ? marks_of(from, from_row) : NULL;
+    if (copied)
+        memmove(marks, copied, width);
+    else if (marks)
+        memset(marks, 1, width);
+}
+
 int copy_run(const Copy3D *copy)
 {
     Side from, to;
@@ -52,9 +100,15 @@ int copy_run(const Copy3D *copy)
         return DONE;
     if (!side_find(&copy->from, copy, &from) || !side_find(&copy->to, copy, &to))
         return INVALID_VALUE;
-    for (size_t z = 0; z < copy->depth; z++)
-        for (size_t y = 0; y < copy->height; y++)
-            memmove(to.bytes + z * to.plane + y * to.row, from.bytes + z * from.plane + y * from.row, copy->width);
+    for (size_t z = 0; z < copy->depth; z++) {
+        for (size_t y = 0; y < copy->height; y++) {
+            uint8_t *to_row = to.bytes + z * to.plane + y * to.row;
+            const uint8_t *from_row = from.bytes + z * from.plane + y * from.row;
+            mark_copied(&copy->to, to_row, &copy->from, from_row, copy->width);
+            memmove(to_row, from_row, copy->width);
+        }
+    }
+    log_copy(copy, &to);
     device_clock += (double)(copy->width * copy->height * copy->depth) / 1024 * 1e-6;
     return DONE;
 }
@@ -68,6 +122,9 @@ int fill_run(const Fill *fill)
     if (!bytes || pitch < row || (fill->element_size != 1 && fill->element_size != 2 && fill->element_size != 4) ||
         fill->address % fill->element_size)
         return INVALID_VALUE;
+    const Memory *memory = memory_at(fill->address);
+    for (size_t y = 0; memory->written && y < fill->height; y++)
+        memset(memory->written + (fill->address - memory->address) + y * pitch, 1, row);
     for (size_t y = 0; y < fill->height; y++)
         for (size_t x = 0; x < row; x += fill->element_size)
             memcpy(bytes + y * pitch + x, &fill->value, fill->element_size);

@@ -6,6 +6,7 @@
 #include "emulated/clock.h"
 #include "emulated/driver.h"
 #include "emulated/driver_api.h"
+#include "emulated/log.h"
 
 bool failure_is(const char *name)
 {
@@ -15,7 +16,9 @@ bool failure_is(const char *name)
 
 int cuInit(unsigned flags)
 {
-    return flags ? INVALID_VALUE : failure_is("no-init") || !clock_open() ? NO_DEVICE : DONE;
+    if (flags)
+        return INVALID_VALUE;
+    return failure_is("no-init") || !clock_open() || !checks_open() || !log_open() ? NO_DEVICE : DONE;
 }
 
 int cuDriverGetVersion(int *version)

@@ -34,6 +34,7 @@ typedef struct Memory {
     bool is_variable; /* of a module */
     uint64_t address, size;
     uint8_t *bytes;
+    uint8_t *written; /* for each byte, 1 once written; NULL: all count as written */
     unsigned flags;
     const char *name;
     const Variable *variable;
@@ -111,6 +112,12 @@ unsigned kernel_most_threads(const EmulatedFunction *function); /* of a block */
 unsigned kernel_blocks(const EmulatedFunction *function, unsigned threads, size_t shared);
 /* False if the kernel's registers are known and a block has too many of them. */
 bool kernel_fits(const EmulatedFunction *function, unsigned threads);
+
+/* check.c: the checks that $PTXOPT_EMULATED_CHECK names, for kernels */
+
+/* Reads it, before the device is first used. False, after printing the error, if it is wrong. */
+bool checks_open(void);
+extern EmulatorOptions checks; /* only the checks are set */
 
 /* launch.c: a launch of a function, without its stream */
 

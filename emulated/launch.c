@@ -7,6 +7,7 @@
 #include "emulated/clock.h"
 #include "emulated/driver.h"
 #include "emulated/driver_api.h"
+#include "emulated/log.h"
 
 enum { WORKSPACE_BYTES = 256, USUAL_HEAP = 8 << 20 };
 
@@ -88,6 +89,8 @@ static uint64_t workspace_prepare(void)
         workspace = memory_make(KIND_DEVICE, WORKSPACE_BYTES, "the grid's workspace");
     if (workspace)
         memset(workspace->bytes, 0, WORKSPACE_BYTES);
+    if (workspace && workspace->written)
+        memset(workspace->written, 1, WORKSPACE_BYTES);
     return workspace ? workspace->address : 0;
 }
 
@@ -177,6 +180,12 @@ static double modelled_time(Arena *arena, const EmulatedLaunch *wanted, const Fu
     return clock_of_run(arena, &place, form, launch, result);
 }
 
+static void report_fault(FaultKind kind, const char *text)
+{
+    fprintf(stderr, "%s\n", text);
+    log_add("%s %s", kind == FAULT_UNSUPPORTED ? "unsupported" : "fault", text);
+}
+
 int emulated_run(const EmulatedLaunch *wanted)
 {
     LOCKED;
@@ -185,8 +194,9 @@ int emulated_run(const EmulatedLaunch *wanted)
     if (error)
         return error;
     Arena *arena = arena_new();
-    EmulatorOptions options = {.output = stdout};
+    EmulatorOptions options = checks;
     EmulatorDevice device = {.heap = &heap};
+    options.output = stdout;
     heap_prepare(module);
     if (wanted->is_cooperative) {
         options.resident_blocks = wanted->grid[0] * wanted->grid[1] * wanted->grid[2];
@@ -205,8 +215,10 @@ int emulated_run(const EmulatedLaunch *wanted)
         options.count_memory = options.count_reuse = options.count_blocks = options.count_instructions = true;
     }
     EmulatorResult *result = emulator_run(arena, module, &launch, &options);
+    log_add("launch %s %u,%u,%u %u,%u,%u", launch.kernel, launch.grid[0], launch.grid[1], launch.grid[2],
+            launch.block[0], launch.block[1], launch.block[2]);
     if (result->fault.kind != FAULT_NONE)
-        fprintf(stderr, "%s\n", fault_text(arena, module, &result->fault));
+        report_fault(result->fault.kind, fault_text(arena, module, &result->fault));
     else if (failure_is("wrong") && is_coarsened(wanted->function))
         corrupt(wanted);
     if (body && result->fault.kind == FAULT_NONE)

@@ -74,6 +74,7 @@ static void memory_place(Memory *memory)
 {
     if (memory->kind == KIND_DEVICE) {
         memory->bytes = calloc(1, (size_t)memory->size + 1);
+        memory->written = checks.check_unwritten ? calloc(1, (size_t)memory->size + 1) : NULL;
         memory->address = next_address;
         next_address += (memory->size / ADDRESS_UNIT + 2) * ADDRESS_UNIT;
         if (next_address > LAST_ADDRESS)
@@ -94,6 +95,7 @@ Memory *memory_make(MemoryKind kind, uint64_t size, const char *name)
     if (fits)
         memory_place(memory);
     if (!memory->bytes || !memory_insert(memory)) {
+        free(memory->written);
         free(memory);
         return NULL;
     }
@@ -112,6 +114,7 @@ void memory_release(Memory *memory)
     else if (memory->kind != KIND_REGISTERED)
         munmap(memory->bytes, (size_t)memory->size + PAGE);
     device_used -= is_of_device(memory) ? memory->size : 0;
+    free(memory->written);
     free(memory);
 }
 
@@ -143,6 +146,7 @@ const EmulatorMemory *memory_list(Arena *arena, size_t *count)
                                    .address = memories[i]->address,
                                    .size = memories[i]->size,
                                    .bytes = memories[i]->bytes,
+                                   .written = memories[i]->written,
                                    .variable = memories[i]->variable};
     *count = memory_count;
     return list;

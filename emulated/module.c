@@ -84,6 +84,8 @@ static bool variables_place(EmulatedModule *loaded)
         if (!memory)
             return false;
         memory->is_variable = true;
+        free(memory->written); /* it has a value from the start */
+        memory->written = NULL;
         memory->variable = variable;
         loaded->variables[loaded->variable_count++] = memory;
     }

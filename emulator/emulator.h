@@ -84,6 +84,7 @@ typedef struct EmulatorMemory {
     const char *name; /* in messages */
     uint64_t address, size;
     uint8_t *bytes;
+    uint8_t *written; /* for each byte, 1 once written, also by kernels; NULL: all are */
     const Variable *variable; /* the module's variable that is here, with its value; NULL: none */
 } EmulatorMemory;
 
@@ -341,6 +342,9 @@ typedef struct EmulatorResult {
     double sample_error;     /* the standard error of the counts, relative; 0: all ran */
 } EmulatorResult;
 
+/* Sets the four checks as a list of their names says: "all", "none", or some of races,unwritten,registers,division.
+ * False if it is none. */
+bool emulator_read_checks(const char *text, EmulatorOptions *options);
 /* Runs the kernel that the launch names. A function with a body, which must not be in SSA form, runs from it, any
  * other function from its statements. Renumbers the blocks of the bodies that run, in layout order. Never NULL. */
 EmulatorResult *emulator_run(Arena *arena, const Module *module, const Launch *launch, const EmulatorOptions *options);

@@ -10,31 +10,13 @@
 #include "cli/sweep/explain_options.h"
 #include "engine/engine.h"
 
-/* The script, in the tree that this program was built in (a sanitizer's is in build/asan), or where it was installed;
- * NULL: it is in neither. */
-static const char *find_script(Arena *arena)
-{
-    static const char *const places[] = {"python/ptxopt/explain.py", "../../python/ptxopt/explain.py",
-                                         "../lib/ptxopt/explain.py"};
-    enum { LONGEST = 4096 };
-    char program[LONGEST + 1];
-    const ssize_t length = readlink("/proc/self/exe", program, LONGEST);
-    if (length < 0)
-        return NULL;
-    program[length] = 0;
-    char *slash = strrchr(program, '/');
-    for (size_t i = 0; slash && i < COUNT_OF(places); i++) {
-        const char *path = arena_printf(arena, "%.*s/%s", (int)(slash - program), program, places[i]);
-        if (access(path, R_OK) == 0)
-            return path;
-    }
-    return NULL;
-}
-
 /* Becomes the Python; returns only if that fails. */
 static int start_python(Arena *arena, const ExplainOptions *options)
 {
-    const char *python = getenv("PTXOPT_PYTHON"), *script = find_script(arena);
+    /* In the tree that this program was built in (a sanitizer's is in build/asan), or where it was installed. */
+    static const char *const places[] = {"python/ptxopt/explain.py", "../../python/ptxopt/explain.py",
+                                         "../lib/ptxopt/explain.py"};
+    const char *python = getenv("PTXOPT_PYTHON"), *script = find_beside_program(arena, places, COUNT_OF(places));
     VEC(const char *) words = {0};
     if (!python || !*python)
         python = "python3";

@@ -54,6 +54,7 @@ void device_prepare(Emulator *emulator)
                            .base = memory->address,
                            .size = memory->size,
                            .bytes = memory->bytes,
+                           .written = emulator->options.check_unwritten ? memory->written : NULL,
                            .watched = emulator->options.watch && strcmp(emulator->options.watch, memory->name) == 0};
         race_prepare(emulator, region);
         reuse_prepare(emulator, region);

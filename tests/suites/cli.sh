@@ -190,13 +190,13 @@ wrong="$(tr -s ' \n' ' ' <"$tmp/out" | grep -qx 'ptxopt: -version, -help ptxopt 
 result "help on an option that not every help mentions" "$wrong"
 run completion bash
 wrong="$(grep -o '^    -[a-z-]* | ' "$tmp/out" | sort | uniq -d)"
-[ "$(grep -c "options='-" "$tmp/out")" -eq 12 ] || wrong="$wrong, not twelve lists of options"
-grep -q "commands='run cost view stats diff check sweep tune calibrate explain setup" "$tmp/out" ||
+[ "$(grep -c "options='-" "$tmp/out")" -eq 13 ] || wrong="$wrong, not thirteen lists of options"
+grep -q "commands='run emulate cost view stats diff check sweep tune calibrate explain setup" "$tmp/out" ||
     wrong="$wrong, no commands"
 result "completion has each value once, and the options of each command" "${wrong#, }"
 one_message "help on what is misspelt" 2 "did you mean '-coarsen'?" help coarsn
 one_message "a command misspelt" 2 "there is no command 'rnu'; did you mean 'run'?" rnu "$kernel" launch.json
-commands="'run', 'cost', 'view', 'stats', 'diff', 'check', 'sweep', 'tune', 'calibrate', 'explain', 'setup'"
+commands="'run', 'emulate', 'cost', 'view', 'stats', 'diff', 'check', 'sweep', 'tune', 'calibrate', 'explain', 'setup'"
 one_message "not a command" 2 "there are $commands" draw "$kernel"
 run --version
 result "version" "$([ "$status" -eq 0 ] && grep -q '^ptxopt [0-9]' "$tmp/out" || echo "status $status")"

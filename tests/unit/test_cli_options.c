@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "cli/commands.h"
+#include "cli/emulated/options.h"
 #include "opt/passes.h"
 
 enum { MOST_WORDS = 32 };
@@ -625,6 +626,37 @@ static void test_run_fields(void **state)
     arena_free(arena);
 }
 
+static void test_emulate(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    char *words[] = {"ptxopt", "emulate", "-check", "races", "-log=l", "-fault-status", "9",
+                     "./app",  "-q",      "-check", "x"};
+    char *few[] = {"ptxopt", "emulate", "./app"};
+    char *none[] = {"ptxopt", "emulate", "-q"};
+    char *much[] = {"ptxopt", "emulate", "-fault-status", "256", "./app"};
+    EmulateOptions options;
+    const char *error;
+    assert_int_equal(emulate_options_parse(arena, (int)COUNT_OF(words), words, &options, &error), OPTIONS_RUN);
+    assert_string_equal(options.checks, "races");
+    assert_string_equal(options.log, "l");
+    assert_int_equal(options.fault_status, 9);
+    assert_false(options.quiet);
+    for (size_t i = 0; i < 4; i++)
+        assert_string_equal(options.program[i], words[7 + i]);
+    assert_null(options.program[4]);
+    assert_int_equal(emulate_options_parse(arena, (int)COUNT_OF(few), few, &options, &error), OPTIONS_RUN);
+    assert_string_equal(options.checks, "all");
+    assert_int_equal(options.fault_status, 5);
+    assert_null(options.log);
+    assert_null(options.program[1]);
+    assert_int_equal(emulate_options_parse(arena, (int)COUNT_OF(none), none, &options, &error), OPTIONS_WRONG);
+    assert_string_equal(error, "expected a program, and its arguments");
+    assert_int_equal(emulate_options_parse(arena, (int)COUNT_OF(much), much, &options, &error), OPTIONS_WRONG);
+    assert_string_equal(error, "-fault-status 256: expected a number from 1 to 255");
+    arena_free(arena);
+}
+
 static void test_cost(void **state)
 {
     (void)state;
@@ -674,6 +706,7 @@ int main(void)
         cmocka_unit_test(test_given),
         cmocka_unit_test(test_run),
         cmocka_unit_test(test_run_fields),
+        cmocka_unit_test(test_emulate),
         cmocka_unit_test(test_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
