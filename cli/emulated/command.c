@@ -29,7 +29,7 @@ typedef struct EmulatedProgram {
 static bool prepare_environment(EmulatedProgram *program)
 {
     /* Beside the program where it was built (a sanitizer's is in build/asan), or where it was installed. */
-    static const char *const places[] = {"build/emulated", "emulated", "../lib/ptxopt/emulated"};
+    static const char *const places[] = {"build/emulated", "../emulated", "../lib/ptxopt/emulated"};
     const char *libraries = find_beside_program(program->arena, places, COUNT_OF(places));
     const char *others = getenv("LD_LIBRARY_PATH");
     if (!libraries) {

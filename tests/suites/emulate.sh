@@ -70,6 +70,17 @@ result "the log: the fault" "$(sed -n 5p "$tmp/log" | grep -qE '^fault .*data ra
 emulates "a log that is there counts once" 0 "^ptxopt: 2 launches, no fault$" -log "$tmp/log" "$tmp/checked" $ptx copy
 emulates "a log that cannot be written" 1 "cannot write $tmp/none/log: No such file" -log "$tmp/none/log" \
     "$tmp/checked" $ptx copy
+# Copies by which the adapter reads a launch contract are not the program's.
+$CC -std=gnu11 -Iruntime -o "$tmp/driver" tests/launching/driver.c -L"$emulated" -l:libcuda.so.1 -ldl
+"$PTXOPT" -q -assembler none -coarsen 2 -o "$tmp/coarse.ptx" tests/launching/reverse.ptx
+cp tests/launching/reverse.ptx "$tmp"
+for module in "$tmp/reverse.ptx" "$tmp/coarse.ptx"; do
+    runs "$(basename "$module"), preloaded" 0 "0 wrong" LD_PRELOAD="$preload" PTXOPT_EMULATED_LOG="$module.log" \
+        "$tmp/driver" linked "$module" 128
+    grep '^copy' "$module.log" >"$tmp/copies-$(basename "$module")"
+done
+result "the log: copies of a coarsened program" "$([ -s "$tmp/copies-coarse.ptx" ] || echo none)$(
+    diff "$tmp/copies-reverse.ptx" "$tmp/copies-coarse.ptx")"
 mkdir "$tmp/temporary"
 TMPDIR="$tmp/temporary" "$PTXOPT" emulate -q "$tmp/checked" $ptx copy >/dev/null
 result "no file is left" "$(ls "$tmp/temporary")"
