@@ -4,12 +4,12 @@
 /* The sum of an address's parts. The register of a global address is a pair unless .U32 says otherwise. */
 static uint64_t address_of(const Thread *thread, const Place *place, bool is_long)
 {
-    const uint32_t *registers = place->index_is_uniform ? thread->uniform : thread->registers;
+    const uint32_t *registers = place->index_is_uniform ? thread->warp->uniform : thread->registers;
     Place index = {.kind = place->index_is_uniform ? PLACE_UNIFORM : PLACE_REGISTER, .index = place->index};
     Place base = {.kind = PLACE_UNIFORM, .index = place->base};
     uint64_t address = (uint64_t)place->number;
     if (!is_long)
-        return (uint32_t)(address + (registers[place->index] << place->shift) + thread->uniform[place->base]);
+        return (uint32_t)(address + (registers[place->index] << place->shift) + thread->warp->uniform[place->base]);
     address += raw64(thread, &base);
     return address + (place->narrow ? registers[place->index] : raw64(thread, &index));
 }
@@ -89,6 +89,32 @@ Step execute_store_global(Thread *thread, const Decoded *it) { return store(thre
 Step execute_store_shared(Thread *thread, const Decoded *it) { return store(thread, it, IN_SHARED); }
 Step execute_store_local(Thread *thread, const Decoded *it) { return store(thread, it, IN_LOCAL); }
 
+/* LDGSTS [shared], [global] [, reads]: copies at once, which the code must allow for. With .ZFILL, the lower bits of
+ * the global address are the number of bytes that are zero, at the end; all are if a predicate says so. */
+Step execute_copy_async(Thread *thread, const Decoded *it)
+{
+    bool is_signed;
+    const unsigned bytes = access_bytes(it, &is_signed);
+    const Place *to = &it->operands[0], *from = &it->operands[1];
+    const bool has_predicate = it->operand_count == 3 && is_predicate(&it->operands[2]);
+    if (it->operand_count != 2u + has_predicate || to->kind != PLACE_MEMORY || from->kind != PLACE_MEMORY)
+        return stop(thread, MACHINE_UNDECIDED, "this form of an asynchronous copy");
+    uint8_t *shared = find_bytes(thread, to, IN_SHARED, bytes, true);
+    if (!shared)
+        return STEP_STOPPED;
+    memset(shared, 0, bytes);
+    if (has_predicate && !predicate(thread, &it->operands[2]))
+        return STEP_ON;
+    Place aligned = *from;
+    const unsigned zeros = has(it, SUFFIX_ZFILL) ? (unsigned)(address_of(thread, from, true) % bytes) : 0;
+    aligned.number -= zeros;
+    const uint8_t *global = find_bytes(thread, &aligned, IN_GLOBAL, bytes, false);
+    if (!global)
+        return STEP_STOPPED;
+    memcpy(shared, global, bytes - zeros);
+    return STEP_ON;
+}
+
 /* LDC, ULDC, LDCU d, c[bank][...] */
 Step execute_load_constant(Thread *thread, const Decoded *it)
 {
@@ -102,7 +128,7 @@ Step execute_load_constant(Thread *thread, const Decoded *it)
     if (bytes < 4) {
         /* The word may run past the end of the bank. */
         const Program *program = thread->block->program;
-        const uint32_t *registers = place.index_is_uniform ? thread->uniform : thread->registers;
+        const uint32_t *registers = place.index_is_uniform ? thread->warp->uniform : thread->registers;
         const uint64_t at = (uint32_t)(registers[place.index] + (uint32_t)place.number);
         words[0] = 0;
         if (at + bytes <= program->bank_sizes[place.bank])
@@ -192,6 +218,22 @@ static Step atomic(Thread *thread, const Decoded *it, SpaceKind space)
         set_predicate(thread, &it->operands[0], old);
     else if (to && it->operands[0].index != TRUE_PREDICATE)
         return stop(thread, MACHINE_UNDECIDED, "the predicate of an atomic operation");
+    return STEP_ON;
+}
+
+/* ATOMS.POPC.INC RZ, [shared]: one more for each thread. */
+Step execute_atomic_count(Thread *thread, const Decoded *it)
+{
+    if (it->operand_count != 2 || it->operands[0].kind != PLACE_REGISTER ||
+        it->operands[0].index != ZERO_REGISTER || it->operands[1].kind != PLACE_MEMORY)
+        return stop(thread, MACHINE_UNDECIDED, "this form of an atomic operation");
+    uint8_t *where = find_bytes(thread, &it->operands[1], IN_SHARED, 4, true);
+    uint32_t count;
+    if (!where)
+        return STEP_STOPPED;
+    memcpy(&count, where, sizeof count);
+    count++;
+    memcpy(where, &count, sizeof count);
     return STEP_ON;
 }
 

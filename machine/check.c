@@ -194,24 +194,50 @@ static void report_difference(Check *check, Arena *arena, const Input *input, co
     difference->line = find_line(check, arena, make_input(check, arena, number, &problem), memory, offset);
 }
 
-/* The kernel's result for an input. Returns false if no more inputs are needed. */
-static bool compare(Check *check, Arena *arena, const Input *input, unsigned number)
+/* A run of the machine code on an input. */
+typedef struct Outcome {
+    const Input *input;
+    const MachineEnd *end;
+    bool differs;
+} Outcome;
+
+static Outcome run_machine(Check *check, Arena *arena, Input *input, MachineOrder order)
 {
-    MachineEnd *end = machine_run(arena, check->program, &input->machine);
     size_t memory;
     uint64_t offset;
-    const char *message = end->message ? arena_strndup(check->arena, end->message, strlen(end->message)) : NULL;
+    input->machine.order = order;
+    MachineEnd *end = machine_run(arena, check->program, &input->machine);
     const bool differs = end->kind == MACHINE_WRONG || find_difference(input, &memory, &offset);
-    check->result->tried++;
     if (end->kind == MACHINE_UNDECIDED)
-        leave_undecided(check, message, end->instruction);
+        leave_undecided(check, arena_strndup(check->arena, end->message, strlen(end->message)), end->instruction);
     else if (differs && end->approximate != MACHINE_NONE)
         leave_undecided(check, "results differ, and an approximate instruction was executed", end->approximate);
     else if (differs && end->ordered != MACHINE_NONE)
         leave_undecided(check, "results differ, and atomic operations may come in any order", end->ordered);
-    else if (differs)
-        report_difference(check, arena, input, end, number);
-    else
+    else if (differs && end->open != MACHINE_NONE)
+        leave_undecided(check, "results differ, and threads may be together otherwise", end->open);
+    return (Outcome){input, end, differs};
+}
+
+/* The kernel's result for an input. Returns false if no more inputs are needed. Where threads of a warp are apart and
+ * write registers that they share, the result may depend on their order, and must be the same in all. */
+static bool compare(Check *check, Arena *arena, Input *input, unsigned number)
+{
+    const char *problem;
+    const Outcome first = run_machine(check, arena, input, 0);
+    Outcome last = first;
+    check->result->tried++;
+    for (unsigned order = 1; order < MACHINE_ORDERS && check->result->verdict == CHECK_EQUAL &&
+                             (last.end->forked != MACHINE_NONE || last.end->open != MACHINE_NONE); order++) {
+        Input *again = make_input(check, arena, number, &problem);
+        again->expected = input->expected;
+        last = run_machine(check, arena, again, order);
+        if (last.differs != first.differs)
+            leave_undecided(check, "results depend on which threads of a warp go first", last.end->forked);
+    }
+    if (check->result->verdict == CHECK_EQUAL && first.differs)
+        report_difference(check, arena, first.input, first.end, number);
+    else if (check->result->verdict == CHECK_EQUAL)
         check->result->equal++;
     return check->result->verdict == CHECK_EQUAL;
 }

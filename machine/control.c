@@ -1,4 +1,4 @@
-/* The flow of control of one thread. What keeps the threads of a warp together does nothing here. */
+/* The flow of control of one thread. */
 #include "machine/internal.h"
 
 Step execute_nothing(Thread *thread, const Decoded *it)
@@ -25,10 +25,9 @@ static bool is_taken(const Thread *thread, const Decoded *it)
     return true;
 }
 
-/* BRA. .DIV leads to code for warps that have diverged, .CONV around it. */
 Step execute_branch(Thread *thread, const Decoded *it)
 {
-    return !has(it, SUFFIX_DIV) && is_taken(thread, it) ? jump(thread, it->target) : STEP_ON;
+    return is_taken(thread, it) ? jump(thread, it->target) : STEP_ON;
 }
 
 /* BRX r, offset: relative to the next instruction. */
@@ -61,20 +60,4 @@ Step execute_return(Thread *thread, const Decoded *it)
 Step execute_exit(Thread *thread, const Decoded *it)
 {
     return is_taken(thread, it) ? STEP_EXITED : STEP_ON;
-}
-
-/* BAR.SYNC: all threads of the block. */
-Step execute_barrier(Thread *thread, const Decoded *it)
-{
-    if (it->operand_count != 1 || it->operands[0].kind != PLACE_NUMBER)
-        return stop(thread, MACHINE_UNDECIDED, "a barrier of some threads");
-    return STEP_BARRIER;
-}
-
-/* BMOV r, B: what a convergence barrier holds is for BMOV B, r alone. */
-Step execute_move_barrier(Thread *thread, const Decoded *it)
-{
-    if (it->operands[0].kind == PLACE_REGISTER)
-        set32(thread, &it->operands[0], 0);
-    return STEP_ON;
 }

@@ -8,11 +8,13 @@
 typedef struct MachineRow {
     const char *name;
     Execute *execute;
+    ExecuteGroup *execute_group;
     const char *suffixes; /* between spaces; "*": any */
 } MachineRow;
 
 static const MachineRow rows[] = {
-#define MACHINE(name, function, suffixes) {name, execute_##function, " " suffixes " "},
+#define MACHINE(name, function, suffixes) {name, execute_##function, NULL, " " suffixes " "},
+#define TOGETHER(name, function, suffixes) {name, execute_nothing, execute_##function, " " suffixes " "},
 #include "machine/opcodes.def"
 };
 
@@ -99,6 +101,7 @@ static void read_name(Reader *reader)
         return;
     }
     reader->it->execute = row->execute;
+    reader->it->execute_group = row->execute_group;
     for (size_t at = first; at < whole; at += 1 + strcspn(name + at + 1, ". "))
         add_suffix(reader, row, name + at + 1, strcspn(name + at + 1, ". "));
 }
@@ -182,6 +185,8 @@ static void read_place_suffixes(Reader *reader, Place *place)
             place->wide = true;
         else if (take(reader, ".U32"))
             place->narrow = true;
+        else if (take(reader, ".F32"))
+            place->single = true;
         else if (take(reader, ".H0_H0"))
             place->half = HALF_LOW;
         else if (take(reader, ".H1_H1"))
@@ -277,6 +282,22 @@ static bool read_decimal(Reader *reader, Place *place)
     return true;
 }
 
+/* "B0" to "B15" */
+static bool read_join(Reader *reader, Place *place)
+{
+    const char *name = reader->at;
+    const size_t digits = name[0] == 'B' ? strspn(name + 1, "0123456789") : 0;
+    if (digits < 1 || digits > 2 || (name[1 + digits] && !strchr(", ", name[1 + digits])))
+        return false;
+    const unsigned long number = strtoul(name + 1, NULL, 10);
+    if (number >= JOINS)
+        return false;
+    place->kind = PLACE_JOIN;
+    place->index = (uint8_t)number;
+    reader->at += 1 + digits;
+    return true;
+}
+
 /* Numbers, constants, registers and labels, after signs. */
 static void read_plain(Reader *reader, Place *place)
 {
@@ -287,6 +308,8 @@ static void read_plain(Reader *reader, Place *place)
         read_memory(reader, place);
     } else if (take(reader, "c")) {
         read_bank(reader, place);
+    } else if (read_join(reader, place)) {
+        return;
     } else if (strncmp(reader->at, "SR", 2) == 0) {
         const size_t length = strcspn(reader->at, ", ");
         place->kind = PLACE_SPECIAL;
@@ -337,24 +360,52 @@ static void add_place(Reader *reader, const Place *place)
         it->operands[it->operand_count++] = *place;
 }
 
-/* True if the instruction ignores operands that are not values, such as labels. */
+/* True if the instruction takes operands that are not values: labels, or the names of all predicates. */
 static bool takes_labels(const Decoded *it)
 {
-    static Execute *const functions[] = {execute_nothing,         execute_branch,          execute_branch_indirect,
-                                         execute_call,            execute_return,          execute_move_barrier,
-                                         execute_take_predicates, execute_give_predicates};
-    for (size_t i = 0; i < COUNT_OF(functions); i++)
+    static Execute *const functions[] = {execute_nothing,        execute_branch,          execute_call,
+                                         execute_return,         execute_branch_indirect, execute_take_predicates,
+                                         execute_give_predicates};
+    static ExecuteGroup *const group_functions[] = {execute_branch_apart, execute_branch_together, execute_join_set,
+                                                    execute_warp_sync};
+    for (size_t i = 0; i < COUNT_OF(functions) && !it->execute_group; i++)
         if (it->execute == functions[i])
             return true;
+    for (size_t i = 0; i < COUNT_OF(group_functions); i++)
+        if (it->execute_group == group_functions[i])
+            return true;
     return false;
+}
+
+/* True if a result, which comes first, is in a uniform register or predicate. */
+static bool writes_uniform(const Decoded *it)
+{
+    static ExecuteGroup *const functions[] = {execute_vote, execute_reduce, execute_elect, execute_move_to_uniform,
+                                              execute_special_to_uniform};
+    const Place *first = &it->operands[0];
+    bool can = !it->execute_group && it->execute != execute_branch && it->execute != execute_exit &&
+               it->execute != execute_branch_indirect && it->execute != execute_nothing;
+    for (size_t i = 0; i < COUNT_OF(functions); i++)
+        can |= it->execute_group == functions[i];
+    if (it->execute_group && is_predicate(first))
+        first++;
+    return can && it->operand_count && (first->kind == PLACE_UNIFORM || first->kind == PLACE_UNIFORM_PREDICATE);
+}
+
+static bool takes_joins(const Decoded *it)
+{
+    return it->execute_group == execute_join_set || it->execute_group == execute_join ||
+           it->execute_group == execute_join_leave || it->execute == execute_move_join;
 }
 
 static void refuse_labels(Reader *reader)
 {
     const char *text = reader->machine->text;
-    for (unsigned i = 0; i < reader->it->operand_count; i++)
-        if (reader->it->operands[i].kind == PLACE_OTHER && !takes_labels(reader->it))
+    for (unsigned i = 0; i < reader->it->operand_count; i++) {
+        const PlaceKind kind = reader->it->operands[i].kind;
+        if ((kind == PLACE_OTHER && !takes_labels(reader->it)) || (kind == PLACE_JOIN && !takes_joins(reader->it)))
             fail(reader, "an operand of", text, strlen(text));
+    }
 }
 
 static void decode(Arena *arena, const SassInstruction *machine, Decoded *it)
@@ -377,6 +428,7 @@ static void decode(Arena *arena, const SassInstruction *machine, Decoded *it)
         skip_blanks(&reader);
     }
     refuse_labels(&reader);
+    it->is_uniform = writes_uniform(it);
 }
 
 Decoded *machine_decode(Arena *arena, const SassCode *code)

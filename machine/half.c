@@ -25,6 +25,8 @@ static uint32_t half_bits(const Thread *thread, const Place *place, unsigned lan
 static double half_value(const Thread *thread, const Decoded *it, const Place *place, unsigned lane)
 {
     const FloatFormat *format = format_of(it);
+    if (place->single)
+        return format_decode(format, format_encode(format, float_from_bits(float32(thread, place)), ROUND_ZERO, false));
     uint32_t bits = half_bits(thread, place, lane);
     return format_decode(format, has(it, SUFFIX_FTZ) ? format_flush(format, bits) : bits);
 }
@@ -66,7 +68,8 @@ static Step give_halves(Thread *thread, const Decoded *it, HalfFunction *functio
     return STEP_ON;
 }
 
-/* HADD2 d, a, b; with .F32 the sum of the lower lane as f32. */
+/* HADD2 d, a, b; an operand may be an f32, which is rounded to zero first. With .F32, the sum of the lower lane as
+ * f32. */
 Step execute_half_add(Thread *thread, const Decoded *it)
 {
     if (!has(it, SUFFIX_F32))

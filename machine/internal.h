@@ -1,8 +1,8 @@
 /* The interface between the files of this folder; no other folder includes it.
  *
  * In the order of their calls, each file calling only those before it: values.c; the files that execute instructions:
- * integer.c, shift.c, logic.c, float.c, half.c, convert.c, memory.c, access.c, control.c; decode.c; image.c; run.c;
- * input.c; check.c; report.c. */
+ * integer.c, shift.c, logic.c, float.c, half.c, convert.c, memory.c, access.c, control.c, warp.c, converge.c,
+ * barrier.c; decode.c; image.c; run.c; input.c; check.c. */
 #ifndef PTXOPT_MACHINE_INTERNAL_H
 #define PTXOPT_MACHINE_INTERNAL_H
 
@@ -10,7 +10,7 @@
 #include "machine/machine.h"
 
 enum { ZERO_REGISTER = 255, TRUE_PREDICATE = 7, WARP_THREADS = 32, BANKS = 5, MOST_OPERANDS = 12 };
-enum { INSTRUCTION_BYTES = 16 };
+enum { INSTRUCTION_BYTES = 16, JOINS = 16, BARRIERS = 16 };
 
 /* The modifiers. */
 typedef enum SuffixId {
@@ -19,7 +19,7 @@ typedef enum SuffixId {
     SUFFIX_COUNT
 } SuffixId;
 
-_Static_assert(SUFFIX_COUNT <= 128, "two words hold the modifiers of an instruction");
+_Static_assert(SUFFIX_COUNT <= 192, "three words hold the modifiers of an instruction");
 
 typedef enum PlaceKind {
     PLACE_NONE,
@@ -32,6 +32,7 @@ typedef enum PlaceKind {
     PLACE_NUMBER,  /* an integer */
     PLACE_FLOAT,   /* a number that nvdisasm prints in decimal; 'number' has the instruction's 32 bits of it */
     PLACE_SPECIAL, /* 'text' names a special register */
+    PLACE_JOIN,    /* B0 to B15, the registers of BSSY and BSYNC */
     PLACE_OTHER,   /* labels, barriers */
 } PlaceKind;
 
@@ -46,6 +47,7 @@ typedef struct Place {
     bool index_is_uniform; /* PLACE_BANK, PLACE_MEMORY */
     bool negated, inverted, absolute; /* -x; ~x or !x; |x| */
     bool wide, narrow;                /* .64; .U32 */
+    bool single;                      /* .F32 among operands of 16 bits */
     uint8_t half;                     /* HalfKind: .H0_H0 and .H1_H1 */
     uint8_t byte;                     /* .B1 to .B3 */
     uint8_t shift;                    /* .X4, .X8, .X16 as a shift */
@@ -54,30 +56,38 @@ typedef struct Place {
 } Place;
 
 typedef struct Thread Thread;
+typedef struct Warp Warp;
+typedef struct Group Group;
 typedef struct Decoded Decoded;
 
-/* How a thread goes on after an instruction. */
+/* How a thread goes on after an instruction, or all for which its guard holds. */
 typedef enum Step {
     STEP_ON,      /* the next one follows */
     STEP_JUMPED,  /* the thread's 'at' has been set */
     STEP_EXITED,
-    STEP_BARRIER, /* the thread waits for those of its block */
+    STEP_WAITS,   /* for other threads, as the group's 'wait' says */
     STEP_STOPPED, /* the run is over: MachineEnd says why */
 } Step;
 
 typedef Step Execute(Thread *thread, const Decoded *it);
+/* Executes an instruction whose result depends on the threads that execute it together: those of 'active', for which
+ * its guard holds. */
+typedef Step ExecuteGroup(Warp *warp, Group *group, uint32_t active, const Decoded *it);
 
 /* A machine instruction, ready for execution. */
 struct Decoded {
     Execute *execute;
+    ExecuteGroup *execute_group; /* instead; NULL: each thread executes it alone */
     const char *problem; /* why it cannot be executed; NULL: it can */
-    uint64_t suffixes[2];
+    uint64_t suffixes[3];
     uint8_t order[10]; /* the modifiers in the order of the text */
     uint8_t order_count;
     uint8_t operand_count;
     uint8_t guard; /* a predicate register; TRUE_PREDICATE: none */
     bool guard_inverted, guard_is_uniform;
     bool is_approximate; /* MUFU that is not part of an exact PTX instruction */
+    bool is_open;        /* its result is the threads that happen to be together */
+    bool is_uniform;     /* it writes a uniform register or predicate: a group executes it once */
     Place operands[MOST_OPERANDS];
     uint32_t target;  /* an instruction, or MACHINE_NONE */
     uint32_t section; /* the index that an instruction at address 0 of the same section has */
@@ -95,19 +105,59 @@ typedef struct Program {
 
 typedef struct ThreadBlock ThreadBlock;
 
-/* A thread of the kernel. Uniform registers are kept for each thread: all threads that execute an instruction of the
- * uniform datapath compute the same. */
+/* A thread of the kernel. */
 struct Thread {
-    uint32_t registers[256], uniform[256];
-    bool predicates[8], uniform_predicates[8];
+    uint32_t registers[256];
+    bool predicates[8];
+    Warp *warp;
     ThreadBlock *block;
-    uint32_t at;      /* the instruction */
-    uint64_t path;    /* a hash of the jumps so far: threads that it is the same for have come here together */
+    uint32_t at; /* the instruction */
     unsigned id[3];
-    unsigned index;   /* in the block */
-    bool exited, waits;
-    uint8_t *local;   /* NULL: not used yet */
+    unsigned index;            /* in the block */
+    uint32_t joins[JOINS];     /* B0 to B15: the lanes that BSYNC joins again */
+    uint32_t members;          /* WAIT_WARP: the lanes that it waits for; */
+    uint8_t join;              /* WAIT_JOIN: the number of the register */
+    uint32_t before;           /* the lanes that it was together with before a collective instruction */
+    uint32_t reduced;          /* what the last barrier that combines gave; */
+    bool counted;              /* it is a count */
+    uint8_t *local;            /* NULL: not used yet */
 };
+
+/* What a group waits for. */
+typedef enum WaitKind {
+    WAIT_NONE,
+    WAIT_JOIN,    /* BSYNC: the other threads of the mask in a register */
+    WAIT_WARP,    /* WARPSYNC: those of a mask */
+    WAIT_ARRIVAL, /* BAR: all others of the warp, which arrives at the barrier with them */
+    WAIT_BLOCK,   /* BAR: the warp has arrived */
+} WaitKind;
+
+/* Threads of a warp that are together: they execute each instruction at the same time. */
+struct Group {
+    uint32_t lanes;
+    uint8_t wait;    /* WaitKind */
+    bool is_members; /* they are the members of a mask that nothing else is together with */
+};
+
+/* 'groups' are disjoint, and all live threads are in one. */
+struct Warp {
+    ThreadBlock *block;
+    Thread *threads; /* by lane */
+    uint32_t live;   /* the lanes that have not exited */
+    uint32_t uniform[256];
+    bool uniform_predicates[8];
+    Group groups[WARP_THREADS];
+    unsigned group_count;
+};
+
+/* A barrier of the block, from one completion to the next. */
+typedef struct Barrier {
+    unsigned warps;   /* that have arrived, and which */
+    uint32_t arrived;
+    unsigned wanted; /* threads; 0: all of the block */
+    unsigned votes;  /* threads whose predicate held */
+    unsigned voters;
+} Barrier;
 
 /* A piece of memory, the same for all threads. */
 typedef struct MachineRegion {
@@ -115,15 +165,6 @@ typedef struct MachineRegion {
     uint8_t *bytes;
     uint32_t *writers; /* by byte: the instruction that wrote it last; MACHINE_NONE: none */
 } MachineRegion;
-
-enum { MOVED_VALUES = 1 << 12 };
-
-/* A value that a thread of a warp moved to a uniform register; 'thread' is its index in the block, and one more. */
-typedef struct MovedValue {
-    uint64_t path;
-    uint32_t at, value;
-    unsigned thread;
-} MovedValue;
 
 struct ThreadBlock {
     const Program *program;
@@ -135,7 +176,9 @@ struct ThreadBlock {
     size_t region_count;
     MachineEnd *end;
     Arena *arena;
-    MovedValue *moved; /* a hash table; the first of a warp at each place of each path */
+    Warp *warps;
+    unsigned warp_count;
+    Barrier barriers[BARRIERS];
 };
 
 static inline bool has(const Decoded *it, SuffixId suffix)
@@ -188,7 +231,27 @@ enum { LOCAL_BYTES = 1 << 14, SHARED_RESERVED = 0x400 };
 
 /* Instructions, by the functions that machine/opcodes.def names. */
 #define MACHINE(name, function, suffixes) Execute execute_##function;
+#define TOGETHER(name, function, suffixes) ExecuteGroup execute_##function;
 #include "machine/opcodes.def"
+
+/* The value of a special register; false if it is not known. */
+bool special_value(const Thread *thread, const char *name, uint32_t *value);
+
+static inline Thread *lanes_first(const Warp *warp, uint32_t lanes)
+{
+    return &warp->threads[__builtin_ctz(lanes)];
+}
+
+/* converge.c, barrier.c: lets waiting groups of the warp go on that have everything that they wait for. */
+void warp_release(Warp *warp);
+void block_release(ThreadBlock *block);
+/* converge.c: the next instruction for all of them; those of them that are at an instruction. */
+void lanes_step(const Warp *warp, uint32_t lanes);
+uint32_t lanes_at(const Warp *warp, uint32_t lanes, uint32_t at);
+
+#define EACH_LANE(lane, mask)                                                                                          \
+    for (uint32_t left_##lane = (mask), lane; left_##lane && (lane = (uint32_t)__builtin_ctz(left_##lane), true);      \
+         left_##lane &= left_##lane - 1)
 
 /* decode.c */
 

@@ -68,49 +68,10 @@ Step execute_move(Thread *thread, const Decoded *it)
     return STEP_ON;
 }
 
-enum { MOVED_PROBES = 16 };
-
-/* The first value that a thread of this warp moved here on this path, or room for it; NULL: the table has none. */
-static MovedValue *find_moved(const Thread *thread)
-{
-    const unsigned warp = thread->index / WARP_THREADS;
-    const uint64_t hash = (thread->path ^ ((uint64_t)warp << 32 | thread->at)) * UINT64_C(0x9e3779b97f4a7c15);
-    for (unsigned i = 0; i < MOVED_PROBES; i++) {
-        MovedValue *moved = &thread->block->moved[((hash >> 40) + i) % MOVED_VALUES];
-        if (!moved->thread || (moved->path == thread->path && moved->at == thread->at &&
-                               (moved->thread - 1) / WARP_THREADS == warp))
-            return moved;
-    }
-    return NULL;
-}
-
-/* Threads of a warp that have taken the same path execute this together, and only one value gets into the register. */
-static Step check_moved(Thread *thread, uint32_t value)
-{
-    MovedValue *moved = find_moved(thread);
-    if (moved && !moved->thread)
-        *moved = (MovedValue){thread->path, thread->at, value, thread->index + 1};
-    if (!moved || moved->value == value)
-        return STEP_ON;
-    return stop(thread, MACHINE_WRONG,
-                "moves 0x%08x from thread %u of the block and 0x%08x from thread %u of the same warp, which execute "
-                "this together, to one uniform register",
-                moved->value, moved->thread - 1, value, thread->index);
-}
-
-/* R2UR d, a */
-Step execute_move_to_uniform(Thread *thread, const Decoded *it)
-{
-    const unsigned from = skip_predicates(it, 0);
-    const uint32_t value = raw32(thread, &it->operands[from + 1]);
-    set32(thread, &it->operands[from], value);
-    return check_moved(thread, value);
-}
-
 /* P2R d, PR, a, mask: a, with predicates in place of the mask's bits. */
 Step execute_take_predicates(Thread *thread, const Decoded *it)
 {
-    const bool *from = it->operands[0].kind == PLACE_UNIFORM ? thread->uniform_predicates : thread->predicates;
+    const bool *from = it->operands[0].kind == PLACE_UNIFORM ? thread->warp->uniform_predicates : thread->predicates;
     const uint32_t mask = raw32(thread, &it->operands[3]) & 0x7f;
     uint32_t bits = 0;
     for (unsigned i = 0; i < TRUE_PREDICATE; i++)
@@ -122,7 +83,7 @@ Step execute_take_predicates(Thread *thread, const Decoded *it)
 /* R2P PR, a, mask: the predicates that the mask names. */
 Step execute_give_predicates(Thread *thread, const Decoded *it)
 {
-    bool *to = it->operands[1].kind == PLACE_UNIFORM ? thread->uniform_predicates : thread->predicates;
+    bool *to = it->operands[1].kind == PLACE_UNIFORM ? thread->warp->uniform_predicates : thread->predicates;
     const uint32_t bits = raw32(thread, &it->operands[1]) >> 8 * it->operands[1].byte;
     const uint32_t mask = raw32(thread, &it->operands[2]);
     for (unsigned i = 0; i < TRUE_PREDICATE; i++)
@@ -147,7 +108,7 @@ static const SpecialRegister special_registers[] = {
     {"SR_EQMASK", SPECIAL_SELF, 0},    {"SR_SWINHI", SPECIAL_SHARED, 0},  {"SR_CgaCtaId", SPECIAL_ZERO, 0},
 };
 
-static uint32_t special_value(const Thread *thread, const SpecialRegister *special)
+static uint32_t value_of(const Thread *thread, const SpecialRegister *special)
 {
     const unsigned lane = thread->index % WARP_THREADS;
     const uint32_t before = (UINT32_C(1) << lane) - 1, self = UINT32_C(1) << lane;
@@ -165,15 +126,24 @@ static uint32_t special_value(const Thread *thread, const SpecialRegister *speci
     }
 }
 
+bool special_value(const Thread *thread, const char *name, uint32_t *value)
+{
+    for (size_t i = 0; i < COUNT_OF(special_registers); i++)
+        if (strcmp(special_registers[i].name, name) == 0) {
+            *value = value_of(thread, &special_registers[i]);
+            return true;
+        }
+    return false;
+}
+
 /* S2R and CS2R; the latter gives 64 bits, of which only zero is known. */
 Step execute_special(Thread *thread, const Decoded *it)
 {
-    for (size_t i = 0; i < COUNT_OF(special_registers); i++)
-        if (strcmp(special_registers[i].name, it->operands[1].text) == 0) {
-            set32(thread, &it->operands[0], special_value(thread, &special_registers[i]));
-            return STEP_ON;
-        }
-    return stop(thread, MACHINE_UNDECIDED, "the value of %s", it->operands[1].text);
+    uint32_t value;
+    if (!special_value(thread, it->operands[1].text, &value))
+        return stop(thread, MACHINE_UNDECIDED, "the value of %s", it->operands[1].text);
+    set32(thread, &it->operands[0], value);
+    return STEP_ON;
 }
 
 Step execute_special_pair(Thread *thread, const Decoded *it)

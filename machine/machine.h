@@ -1,9 +1,8 @@
 /* machine: executes the machine code of a kernel, and compares what it computes with what the emulator computes from
  * the PTX that it was made from. docs/check.md says what a verdict means.
  *
- * The operands come from nvdisasm's text, everything else from sass/. Threads run one after another, each until it
- * exits or waits at a barrier of its block; instructions whose result depends on other threads of the warp end the run
- * without a verdict, as do those that the table does not have. */
+ * The operands come from nvdisasm's text, everything else from sass/. The threads of a warp run in groups of those that
+ * are together. Instructions that the table does not have end the run without a verdict. */
 #ifndef PTXOPT_MACHINE_H
 #define PTXOPT_MACHINE_H
 
@@ -61,6 +60,14 @@ void check_print(const CheckRequest *request, const CheckResult *result, const c
 
 /* The internals, for tests. */
 
+/* The order in which threads of a warp run that are not together: hardware may choose any. */
+typedef enum MachineOrder {
+    MACHINE_TAKEN_LAST,  /* at a branch, those that do not take it go first */
+    MACHINE_TAKEN_FIRST, /* ... those that do. Also, they are apart wherever it is not known whether they are */
+    MACHINE_IN_TURN,     /* an instruction each */
+    MACHINE_ORDERS
+} MachineOrder;
+
 /* A launch of machine code. */
 typedef struct MachineLaunch {
     unsigned grid[3], block[3];
@@ -69,6 +76,7 @@ typedef struct MachineLaunch {
     size_t parameter_bytes;
     const EmulatorMemory *memories; /* changed by the run */
     size_t memory_count;
+    MachineOrder order;
 } MachineLaunch;
 
 typedef enum MachineEndKind {
@@ -83,7 +91,9 @@ typedef struct MachineEnd {
     uint32_t instruction;     /* where; MACHINE_NONE: nowhere */
     uint32_t approximate;     /* the first executed whose result is only near that of hardware; MACHINE_NONE */
     uint32_t ordered;         /* the first whose result depends on the order of threads; MACHINE_NONE */
-    uint64_t steps;
+    uint32_t open;            /* the first whose result depends on which threads are together, if that is not known */
+    uint32_t forked; /* the first that wrote a uniform register while live threads of the warp were elsewhere */
+    uint64_t steps;           /* of threads */
     uint32_t **writers;       /* by memory and byte: the instruction that wrote it last; MACHINE_NONE: none did */
 } MachineEnd;
 

@@ -1,8 +1,9 @@
-/* Runs a launch of machine code: blocks one after another, the threads of a block in turn, each until it exits or
- * waits at a barrier. */
+/* Runs a launch of machine code: blocks one after another, the warps of a block in turn, and in each warp the groups of
+ * threads that are together. A group runs until its threads wait or exit, or until others must have their turn, for
+ * which it may be waiting in a loop. */
 #include "machine/internal.h"
 
-enum { MOST_STEPS = 400000000 };
+enum { MOST_STEPS = 400000000, TURN = 1 << 14 };
 
 /* The offsets in bank 0 of what the driver puts there. */
 typedef struct LaunchPlacesOfBank {
@@ -38,70 +39,210 @@ static void fill_bank0(const Program *program, const MachineLaunch *launch)
     memcpy(bank + program->bank0_parameters, launch->parameters, launch->parameter_bytes);
 }
 
-static bool guard_holds(const Thread *thread, const Decoded *it)
+/* Threads are left, and all of them wait. */
+static void stop_waiting(ThreadBlock *block)
 {
-    const bool *predicates = it->guard_is_uniform ? thread->uniform_predicates : thread->predicates;
-    return predicates[it->guard] != it->guard_inverted;
+    for (unsigned i = 0; i < block->warp_count; i++)
+        if (block->warps[i].live) {
+            stop(lanes_first(&block->warps[i], block->warps[i].live), MACHINE_UNDECIDED,
+                 "threads that wait for one another");
+            return;
+        }
 }
 
-/* Runs a thread until it exits, waits or must stop. */
-static Step run_thread(Thread *thread)
+static uint32_t lanes_with_guard(const Warp *warp, const Group *group, const Decoded *it)
 {
-    const Program *program = thread->block->program;
-    MachineEnd *end = thread->block->end;
-    for (;;) {
-        if (thread->at >= program->count)
-            return stop(thread, MACHINE_UNDECIDED, "the end of the code");
-        if (end->steps++ == MOST_STEPS)
-            return stop(thread, MACHINE_UNDECIDED, "too many instructions are executed");
-        const Decoded *it = &program->code[thread->at];
-        const uint32_t from = thread->at;
-        Step step = STEP_ON;
-        if (guard_holds(thread, it))
-            step = it->problem ? stop(thread, MACHINE_UNDECIDED, "%s", it->problem) : it->execute(thread, it);
-        if (step == STEP_ON || step == STEP_BARRIER)
-            thread->at++;
-        else if (step == STEP_JUMPED)
-            thread->path = (thread->path ^ ((uint64_t)from << 32 | thread->at)) * UINT64_C(0x9e3779b97f4a7c15) + 1;
-        if (step != STEP_ON && step != STEP_JUMPED)
-            return step;
+    uint32_t active = 0;
+    if (it->guard_is_uniform)
+        return warp->uniform_predicates[it->guard] != it->guard_inverted ? group->lanes : 0;
+    EACH_LANE(lane, group->lanes)
+    {
+        active |= (uint32_t)(warp->threads[lane].predicates[it->guard] != it->guard_inverted) << lane;
     }
+    return active;
 }
 
-static void thread_start(Thread *thread, ThreadBlock *block, unsigned index)
+/* Each active thread executes it alone; *exited: those that end. */
+static Step execute_alone(Warp *warp, uint32_t active, const Decoded *it, uint32_t *exited)
 {
-    const unsigned *size = block->launch->block;
-    *thread = (Thread){.block = block, .index = index, .local = thread->local};
-    thread->predicates[TRUE_PREDICATE] = thread->uniform_predicates[TRUE_PREDICATE] = true;
+    EACH_LANE(lane, active)
+    {
+        Thread *thread = &warp->threads[lane];
+        const Step step = it->execute(thread, it);
+        if (step == STEP_STOPPED)
+            return step;
+        if (step == STEP_ON)
+            thread->at++;
+        if (step == STEP_EXITED)
+            *exited |= UINT32_C(1) << lane;
+    }
+    return STEP_ON;
+}
+
+static Step execute(Warp *warp, Group *group, const Decoded *it)
+{
+    const uint32_t active = lanes_with_guard(warp, group, it), first = active & -active;
+    uint32_t exited = 0;
+    Step step = STEP_ON;
+    MachineEnd *end = warp->block->end;
+    if (active && it->problem)
+        return stop(lanes_first(warp, active), MACHINE_UNDECIDED, "%s", it->problem);
+    if (active && it->is_uniform && group->lanes != warp->live && end->forked == MACHINE_NONE)
+        end->forked = lanes_first(warp, active)->at;
+    /* For branches that ask whether threads are together, the guard is a part of the question. */
+    if (it->execute_group &&
+        (active || it->execute_group == execute_branch_apart || it->execute_group == execute_branch_together)) {
+        step = it->execute_group(warp, group, active, it);
+        if (step == STEP_ON)
+            lanes_step(warp, group->lanes);
+    } else {
+        step = execute_alone(warp, it->is_uniform ? first : active, it, &exited);
+        lanes_step(warp, group->lanes & ~(it->is_uniform ? first : active));
+    }
+    group->lanes &= ~exited;
+    warp->live &= ~exited;
+    if (step == STEP_WAITS && active != group->lanes) {
+        /* The others go on. */
+        warp->groups[warp->group_count++] = (Group){.lanes = active, .wait = group->wait};
+        *group = (Group){.lanes = group->lanes & ~active};
+        lanes_step(warp, group->lanes);
+        return STEP_ON;
+    }
+    return step;
+}
+
+/* Keeps in the group those that are at one instruction, and makes groups of the others. */
+static void part(Warp *warp, Group *group, uint32_t from)
+{
+    const bool takes_last = warp->block->launch->order != MACHINE_TAKEN_FIRST;
+    uint32_t rest = group->lanes, chosen = 0;
+    bool chosen_jumped = false;
+    const unsigned before = warp->group_count;
+    while (rest) {
+        const uint32_t at = lanes_first(warp, rest)->at;
+        const bool jumped = at != from + 1;
+        uint32_t lanes = lanes_at(warp, rest, at);
+        rest &= ~lanes;
+        if (!chosen || (jumped != chosen_jumped && jumped != takes_last)) {
+            const uint32_t other = chosen;
+            chosen = lanes;
+            chosen_jumped = jumped;
+            lanes = other;
+        }
+        if (lanes)
+            warp->groups[warp->group_count++] = (Group){.lanes = lanes};
+    }
+    group->lanes = chosen;
+    group->is_members &= warp->group_count == before;
+}
+
+/* Runs a group until its threads exit or wait, or its turn is *over; then it and those that have parted from it are
+ * among the warp's groups. */
+static Step run_group(Warp *warp, Group group, bool *over)
+{
+    const Program *program = warp->block->program;
+    MachineEnd *end = warp->block->end;
+    const unsigned turn = warp->block->launch->order == MACHINE_IN_TURN ? 1 : TURN;
+    Step step = STEP_ON;
+    for (unsigned steps = 0; steps < turn && group.lanes && step != STEP_WAITS; steps++) {
+        Thread *first = lanes_first(warp, group.lanes);
+        const uint32_t from = first->at;
+        if (from >= program->count)
+            return stop(first, MACHINE_UNDECIDED, "the end of the code");
+        if (end->steps >= MOST_STEPS)
+            return stop(first, MACHINE_UNDECIDED, "too many instructions are executed");
+        end->steps += (unsigned)__builtin_popcount(group.lanes);
+        step = execute(warp, &group, &program->code[from]);
+        if (step == STEP_STOPPED)
+            return step;
+        if (step != STEP_WAITS)
+            part(warp, &group, from);
+    }
+    *over = group.lanes && step != STEP_WAITS;
+    if (group.lanes)
+        warp->groups[warp->group_count++] = group;
+    return STEP_ON;
+}
+
+/* Takes out the group that runs next: the last that parted from another one, so that it gets to where the others
+ * wait. */
+static bool take_group(Warp *warp, Group *group)
+{
+    for (unsigned i = warp->group_count; i-- > 0;) {
+        if (warp->groups[i].wait)
+            continue;
+        *group = warp->groups[i];
+        memmove(&warp->groups[i], &warp->groups[i + 1], (warp->group_count - i - 1) * sizeof *group);
+        warp->group_count--;
+        return true;
+    }
+    return false;
+}
+
+/* Lets each group of the warp run for a turn, or until it waits. */
+static Step run_warp(Warp *warp, bool *ran)
+{
+    for (unsigned turns = 0; turns < 2 * WARP_THREADS; turns++) {
+        Group group;
+        bool over = false;
+        warp_release(warp);
+        if (!take_group(warp, &group))
+            return STEP_ON;
+        *ran = true;
+        if (run_group(warp, group, &over) == STEP_STOPPED)
+            return STEP_STOPPED;
+        if (over) {
+            /* The others go first. */
+            const Group last = warp->groups[warp->group_count - 1];
+            memmove(&warp->groups[1], &warp->groups[0], (warp->group_count - 1) * sizeof last);
+            warp->groups[0] = last;
+        }
+    }
+    return STEP_ON;
+}
+
+static void warp_start(Warp *warp, ThreadBlock *block, Thread *threads, unsigned count)
+{
+    *warp = (Warp){.block = block, .threads = threads, .group_count = 1,
+                   .live = count == WARP_THREADS ? UINT32_MAX : (UINT32_C(1) << count) - 1};
+    warp->uniform_predicates[TRUE_PREDICATE] = true;
+    warp->groups[0].lanes = warp->live;
+}
+
+static void thread_start(Thread *thread, Warp *warp, unsigned index)
+{
+    const unsigned *size = warp->block->launch->block;
+    *thread = (Thread){.block = warp->block, .warp = warp, .index = index, .local = thread->local};
+    thread->predicates[TRUE_PREDICATE] = true;
     thread->id[0] = index % size[0];
     thread->id[1] = index / size[0] % size[1];
     thread->id[2] = index / size[0] / size[1];
 }
 
-/* Runs all threads up to the next barrier; false if the run is over, or if no thread is left. */
-static bool run_interval(Thread *threads, unsigned count)
-{
-    bool any_waits = false;
-    for (unsigned i = 0; i < count; i++) {
-        if (threads[i].exited)
-            continue;
-        const Step step = run_thread(&threads[i]);
-        if (step == STEP_STOPPED)
-            return false;
-        threads[i].exited = step == STEP_EXITED;
-        any_waits |= step == STEP_BARRIER;
-    }
-    return any_waits;
-}
-
 static void run_block(ThreadBlock *block, Thread *threads, unsigned count)
 {
+    bool goes_on = true;
     memset(block->shared, POISON_BYTE, block->shared_size);
-    memset(block->moved, 0, MOVED_VALUES * sizeof *block->moved);
+    memset(block->barriers, 0, sizeof block->barriers);
+    for (unsigned i = 0; i < block->warp_count; i++) {
+        const unsigned first = i * WARP_THREADS;
+        warp_start(&block->warps[i], block, &threads[first],
+                   count - first < WARP_THREADS ? count - first : WARP_THREADS);
+    }
     for (unsigned i = 0; i < count; i++)
-        thread_start(&threads[i], block, i);
-    while (run_interval(threads, count))
-        ;
+        thread_start(&threads[i], &block->warps[i / WARP_THREADS], i);
+    while (goes_on) {
+        uint32_t live = 0;
+        goes_on = false;
+        for (unsigned i = 0; i < block->warp_count; i++) {
+            if (run_warp(&block->warps[i], &goes_on) == STEP_STOPPED)
+                return;
+            live |= block->warps[i].live;
+        }
+        block_release(block);
+        if (live && !goes_on)
+            stop_waiting(block);
+    }
 }
 
 static MachineRegion *make_regions(Arena *arena, const MachineLaunch *launch, MachineEnd *end)
@@ -122,12 +263,14 @@ MachineEnd *machine_run(Arena *arena, const Program *program, const MachineLaunc
 {
     enum { SHARED_BYTES = 1 << 18 };
     MachineEnd *end = ARENA_NEW(arena, MachineEnd);
-    *end = (MachineEnd){.instruction = MACHINE_NONE, .approximate = MACHINE_NONE, .ordered = MACHINE_NONE};
+    *end = (MachineEnd){.instruction = MACHINE_NONE, .approximate = MACHINE_NONE, .ordered = MACHINE_NONE,
+                        .open = MACHINE_NONE, .forked = MACHINE_NONE};
     ThreadBlock block = {.program = program, .launch = launch, .end = end, .arena = arena,
                    .shared = arena_alloc(arena, SHARED_BYTES), .shared_size = SHARED_BYTES,
                    .regions = make_regions(arena, launch, end), .region_count = launch->memory_count};
-    block.moved = ARENA_ARRAY(arena, MovedValue, MOVED_VALUES);
     const unsigned count = launch->block[0] * launch->block[1] * launch->block[2];
+    block.warp_count = (count + WARP_THREADS - 1) / WARP_THREADS;
+    block.warps = ARENA_ARRAY(arena, Warp, block.warp_count);
     Thread *threads = ARENA_ARRAY(arena, Thread, count);
     memset(threads, 0, count * sizeof *threads);
     fill_bank0(program, launch);
@@ -141,16 +284,15 @@ MachineEnd *machine_run(Arena *arena, const Program *program, const MachineLaunc
     return end;
 }
 
-/* True unless the PTX instruction that a machine instruction comes from has exact results, whatever MUFU gives. */
-static bool is_approximate(const SassMap *map, uint32_t instruction)
+/* True if the PTX instruction that a machine instruction comes from has one of the words, or is not known. */
+static bool may_be(const SassMap *map, uint32_t instruction, const char *const *words, size_t count)
 {
-    static const char *const words[] = {".approx", ".full", "sin.", "cos.", "ex2.", "lg2.", "tanh.", "rsqrt."};
     const SassInstruction *machine = &map->code->instructions[instruction];
     if (machine->ptx == MACHINE_NONE)
         return true;
     const Span span = map->lines.insts[machine->ptx]->span;
     const char *text = map->source->text + span.begin;
-    for (size_t i = 0; i < COUNT_OF(words); i++)
+    for (size_t i = 0; i < count; i++)
         if (memmem(text, span.end - span.begin, words[i], strlen(words[i])))
             return true;
     return false;
@@ -158,12 +300,17 @@ static bool is_approximate(const SassMap *map, uint32_t instruction)
 
 Program *machine_load(Arena *arena, const MachineRequest *request, const char **problem)
 {
+    /* Other instructions have exact results, whatever MUFU gives, and votes that do not say which threads are there. */
+    static const char *const inexact[] = {".approx", ".full", "sin.", "cos.", "ex2.", "lg2.", "tanh.", "rsqrt."};
+    static const char *const open[] = {"activemask."};
     Program *program = ARENA_NEW(arena, Program);
     *problem = NULL;
     *program = (Program){.map = request->map,
                          .code = machine_decode(arena, request->map->code),
                          .count = request->map->code->count};
-    for (uint32_t i = 0; i < program->count; i++)
-        program->code[i].is_approximate = is_approximate(request->map, i);
+    for (uint32_t i = 0; i < program->count; i++) {
+        program->code[i].is_approximate = may_be(request->map, i, inexact, COUNT_OF(inexact));
+        program->code[i].is_open = may_be(request->map, i, open, COUNT_OF(open));
+    }
     return image_read(arena, program, request, problem) ? program : NULL;
 }

@@ -121,13 +121,30 @@ Step execute_reverse(Thread *thread, const Decoded *it)
 }
 
 /* PRMT d, a, selector, c: four bytes of c:a; bit 3 of a selector's digit repeats the byte's sign. */
+/* The byte that a mode of PRMT chooses for byte i (PTX ISA, "prmt"). */
+static unsigned chosen_byte(const Decoded *it, uint32_t selector, unsigned i)
+{
+    const unsigned n = selector & 3;
+    if (has(it, SUFFIX_F4E))
+        return n + i;
+    if (has(it, SUFFIX_B4E))
+        return (n - i) & 7;
+    if (has(it, SUFFIX_RC8))
+        return n;
+    if (has(it, SUFFIX_ECL))
+        return i > n ? i : n;
+    if (has(it, SUFFIX_ECR))
+        return i < n ? i : n;
+    return has(it, SUFFIX_RC16) ? (n & 1) * 2 + (i & 1) : selector >> 4 * i & 15;
+}
+
 Step execute_permute(Thread *thread, const Decoded *it)
 {
     const uint64_t bytes = raw32(thread, &it->operands[1]) | (uint64_t)raw32(thread, &it->operands[3]) << 32;
     const uint32_t selector = raw32(thread, &it->operands[2]);
     uint32_t result = 0;
     for (unsigned i = 0; i < 4; i++) {
-        const unsigned digit = selector >> 4 * i & 15;
+        const unsigned digit = chosen_byte(it, selector, i);
         uint32_t byte = bytes >> 8 * (digit & 7) & 0xff;
         if (digit & 8)
             byte = byte >> 7 ? 0xff : 0;

@@ -12,7 +12,7 @@ static uint64_t pair(const uint32_t *registers, unsigned index)
 static uint64_t bank_word(const Thread *thread, const Place *place, unsigned bytes)
 {
     const Program *program = thread->block->program;
-    const uint32_t *registers = place->index_is_uniform ? thread->uniform : thread->registers;
+    const uint32_t *registers = place->index_is_uniform ? thread->warp->uniform : thread->registers;
     uint64_t at = (uint32_t)(registers[place->index] + (uint32_t)place->number), value = 0;
     if (place->bank < BANKS && at < program->bank_sizes[place->bank] && program->bank_sizes[place->bank] - at >= bytes)
         memcpy(&value, program->banks[place->bank] + at, bytes);
@@ -23,7 +23,7 @@ uint32_t raw32(const Thread *thread, const Place *place)
 {
     switch (place->kind) {
     case PLACE_REGISTER: return thread->registers[place->index];
-    case PLACE_UNIFORM: return thread->uniform[place->index];
+    case PLACE_UNIFORM: return thread->warp->uniform[place->index];
     case PLACE_BANK: return (uint32_t)bank_word(thread, place, 4);
     default: return (uint32_t)place->number;
     }
@@ -33,7 +33,7 @@ uint64_t raw64(const Thread *thread, const Place *place)
 {
     switch (place->kind) {
     case PLACE_REGISTER: return pair(thread->registers, place->index);
-    case PLACE_UNIFORM: return pair(thread->uniform, place->index);
+    case PLACE_UNIFORM: return pair(thread->warp->uniform, place->index);
     case PLACE_BANK: return bank_word(thread, place, 8);
     case PLACE_FLOAT: return (uint64_t)place->number << 32;
     default: return (uint64_t)place->number;
@@ -81,13 +81,13 @@ uint64_t float64(const Thread *thread, const Place *place)
 bool predicate(const Thread *thread, const Place *place)
 {
     const bool *predicates =
-        place->kind == PLACE_UNIFORM_PREDICATE ? thread->uniform_predicates : thread->predicates;
+        place->kind == PLACE_UNIFORM_PREDICATE ? thread->warp->uniform_predicates : thread->predicates;
     return predicates[place->index] != place->inverted;
 }
 
 static uint32_t *registers_of(Thread *thread, const Place *place)
 {
-    return place->kind == PLACE_UNIFORM ? thread->uniform : thread->registers;
+    return place->kind == PLACE_UNIFORM ? thread->warp->uniform : thread->registers;
 }
 
 void set32(Thread *thread, const Place *place, uint32_t value)
@@ -109,7 +109,7 @@ void set64(Thread *thread, const Place *place, uint64_t value)
 void set_predicate(Thread *thread, const Place *place, bool value)
 {
     if (place->index != TRUE_PREDICATE)
-        (place->kind == PLACE_UNIFORM_PREDICATE ? thread->uniform_predicates
+        (place->kind == PLACE_UNIFORM_PREDICATE ? thread->warp->uniform_predicates
                                                 : thread->predicates)[place->index] = value;
 }
 

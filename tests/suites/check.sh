@@ -110,8 +110,29 @@ says "a division" 0 'equal for 40 inputs' -arch sm_90 -inputs 40 "$work/div.ptx"
 kernel 'mov.b32 %f1, %a; sin.approx.f32 %f1, %f1; mov.b32 %r, %f1;' >"$work/sin.ptx"
 says "an approximation" 6 'results differ, and an approximate instruction was executed' -arch sm_75 "$work/sin.ptx"
 says "an approximation, its instruction" 6 'machine code: .*MUFU.SIN' -arch sm_75 "$work/sin.ptx"
-kernel 'shfl.sync.bfly.b32 %r, %a, 1, 31, -1;' >"$work/shuffle.ptx"
-says "an instruction that is not executed" 6 "not decided: the instruction 'SHFL.BFLY'" -arch sm_75 "$work/shuffle.ptx"
+kernel 'mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%r, %s1}, {%a}, {%b}, {%c, %c};' >"$work/tensor.ptx"
+says "an instruction that is not executed" 6 "not decided: the instruction 'IMMA" -arch sm_75 "$work/tensor.ptx"
+
+# Threads of a warp exchange values: all, those of a mask of eight, and those for which a predicate holds.
+kernel 'shfl.sync.bfly.b32 %r|%q1, %a, 5, 0x181f, -1; vote.sync.ballot.b32 %s1, %q1, -1; add.s32 %r, %r, %s1;' \
+    >"$work/shuffle.ptx"
+kernel 'mov.u32 %s1, %laneid; and.b32 %s1, %s1, 24; shl.b32 %s1, 255, %s1; and.b32 %s2, %a, 3;
+match.any.sync.b32 %r, %s2, %s1; shfl.sync.idx.b32 %s3, %b, 3, 0x181f, %s1; add.s32 %r, %r, %s3;' >"$work/eights.ptx"
+kernel 'setp.lt.s32 %q1, %a, %b; vote.sync.ballot.b32 %s1, %q1, -1; @!%q1 bra OTHER;
+match.any.sync.b32 %r, %c, %s1; bra.uni DONE; OTHER: not.b32 %s1, %s1; setp.gt.s32 %q2, %c, 0;
+vote.sync.ballot.b32 %r, %q2, %s1; DONE: shfl.sync.bfly.b32 %s2, %c, 1, 31, -1; xor.b32 %r, %r, %s2;' >"$work/parts.ptx"
+kernel 'setp.lt.s32 %q1, %a, %b; bar.red.popc.u32 %r, 1, %q1; bar.red.or.pred %q2, 0, %q1; selp.b32 %r, %r, 77, %q2;' \
+    >"$work/counted.ptx"
+for arch in sm_75 sm_86 sm_90 sm_100 sm_120; do
+    for name in shuffle eights parts counted; do
+        says "$name on $arch" 0 'equal for 9 inputs' -arch "$arch" -opt-level 0,3 -inputs 9 "$work/$name.ptx"
+    done
+done
+kernel 'activemask.b32 %r; setp.lt.s32 %q1, %a, %b; @!%q1 bra DONE; activemask.b32 %r; DONE:' >"$work/active.ptx"
+says "which threads are together" 0 'equal' -arch sm_90 "$work/active.ptx"
+kernel 'cvt.rz.f16.f32 %h1, %s1; mov.b32 %r, {%h1, %h1};' | sed 's/%s1;/%a;/' >"$work/half.ptx"
+says "rounded to f16" 0 'equal for 40 inputs' -arch sm_75,sm_90 -inputs 40 "$work/half.ptx"
+
 kernel 'mov.u64 %p, 8; ld.global.u32 %r, [%p];' >"$work/wild.ptx"
 says "no input that runs" 6 'not decided: the emulator ran it on no input: .*out of bounds' -arch sm_75 "$work/wild.ptx"
 

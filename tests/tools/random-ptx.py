@@ -3,7 +3,7 @@
 
 usage: tests/tools/random-ptx.py SEED COUNT [GROUP...]
 
-GROUP is one or more of those in TEMPLATES; without any, all but the two that say why. Each thread loads its own words,
+GROUP is one or more of those in TEMPLATES; without any, all but those that say why. Each thread loads its own words,
 computes, and stores the last results. The kernels are named after the seed, so that SEED and COUNT = 1 repeat the
 first one.
 """
@@ -13,7 +13,9 @@ import sys
 # #R, #D, #H, #P: a new register of 32, 64 or 16 bits, or a predicate; #R': its name again. #T, #U: a new temporary one
 # of 32 or 64 bits; #t, #u: its name again. #r, #d, #h, #p: an earlier one. #k, #l: an earlier one of 32 or 64 bits, or
 # a number; #f: an earlier one, or a float. #s: a divisor; #S: an amount; #b, #g: a number of bits; #x: a table of LOP3;
-# #m: a selector of bytes; #c, #v: a comparison.
+# #m: a selector of bytes; #c, #v: a comparison. #o: the predicate before it again. #N: a new label; #n: its name
+# again.
+# #w: segments of a shuffle. #E, #e: labels too.
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 UNORDERED = COMPARISONS + ("equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan")
 TEMPLATES = {
@@ -108,6 +110,42 @@ TEMPLATES = {
         "cvt.s16.s8 #H, #h;",
     ],
 }
+# Threads of a warp exchange values: all of them, eights, or those for which a predicate holds. Blocks of one thread have
+# no others to read from, so such kernels need more inputs.
+EIGHTS = "mov.u32 #T, %laneid; and.b32 #t, #t, 24; shl.b32 #t, 255, #t; "
+SOME = "vote.sync.ballot.b32 #T, #p, -1; mov.b32 #R, #r; @!#o bra #N; "
+EXCHANGES = ["vote.sync.ballot.b32 #R, #p, %s;", "vote.sync.any.pred #P, #p, %s;", "vote.sync.all.pred #P, #p, %s;",
+             "vote.sync.uni.pred #P, #p, %s;", "match.any.sync.b32 #R, #r, %s;", "match.any.sync.b64 #R, #d, %s;",
+             "match.all.sync.b32 #R|#P, #r, %s;", "match.all.sync.b64 #R, #d, %s;"]
+REDUCTIONS = ["redux.sync.%s #R, #r, %%s;" % operation for operation in
+              ("add.s32", "add.u32", "min.s32", "max.s32", "min.u32", "max.u32", "and.b32", "or.b32", "xor.b32")]
+# Few different values, or one for all, are what matches are for.
+SMALL = "and.b32 #T, #r, 3; "
+
+
+def exchanges(forms):
+    """Exchanges of all threads, of eights, of those with a predicate, and of those and the others apart."""
+    kept = [form.replace("#R", "#R'") for form in forms if "#P" not in form]
+    some = [SOME + form % "#t" + " #n:" for form in kept]
+    both = [SOME + kept[i] % "#t" + " bra.uni #E; #n: not.b32 #t, #t; " + kept[-1 - i] % "#t" + " #e:"
+            for i in range(len(kept))]
+    return ([form % "-1" for form in forms] + [EIGHTS + form % "#t" for form in forms] + some + both +
+            [SMALL + form.replace("#r", "#t") % "-1" for form in forms if "#r" in form])
+
+
+TEMPLATES["warp"] = exchanges(EXCHANGES) + [
+    "shfl.sync.%s.b32 #R|#P, #r, %s, #w, -1;" % form for form in
+    (("idx", "#r"), ("idx", "#b"), ("bfly", "#b"), ("bfly", "#r"), ("down", "#b"), ("down", "#r"))] + [
+    "shfl.sync.up.b32 #R|#P, #r, #b, 0, -1;", "shfl.sync.up.b32 #R|#P, #r, #r, 0x1800, -1;",
+    EIGHTS + "shfl.sync.bfly.b32 #R|#P, #r, #r, 0x181f, #t;", EIGHTS + "shfl.sync.down.b32 #R, #r, 3, 0x181f, #t;",
+    EIGHTS + "shfl.sync.up.b32 #R, #r, 3, 0x1800, #t;", EIGHTS + "bar.warp.sync #t;",
+    EIGHTS + "shfl.sync.idx.b32 #R|#P, #r, #b, 0x181f, #t;",
+    SOME + "bfind.u32 #R', #t; shfl.sync.idx.b32 #R', #r, #R', 31, #t; #n:",
+    "bar.red.popc.u32 #R, 0, #p;", "bar.red.and.pred #P, 1, #p;", "bar.red.or.pred #P, 0, #p;", "bar.warp.sync -1;",
+]
+# From sm_80 on.
+TEMPLATES["redux"] = exchanges(REDUCTIONS)
+OPTIONAL = ("known", "payload", "warp", "redux")
 NUMBERS = (0, 1, 2, 3, 4, 7, 8, 16, 31, 32, 63, 64, 127, 128, 255, 256, 1000, 65535, 65536, 0x7FFFFFFF, -1, -2, -8, -128,
            -32768, -65536, -2147483648)
 HEAD = """.version 7.8
@@ -146,6 +184,7 @@ class Kernel:
         self.count = {"r": 7, "d": 3, "h": 2, "q": 2}
         self.usable = {"r": list(range(7)), "d": list(range(3)), "h": list(range(2)), "q": list(range(2))}
         self.last = {}
+        self.labels = 0
         self.lines = []
 
     def old(self, kind):
@@ -175,7 +214,16 @@ class Kernel:
         if letter in "rdh":
             return self.old(letter)
         if letter == "p":
-            return self.old("q")
+            self.last["p"] = self.old("q")
+            return self.last["p"]
+        if letter == "o":
+            return self.last["p"]
+        if letter in "NE":
+            self.labels += 1
+            self.last[letter] = f"L{self.labels}"
+            return self.last[letter]
+        if letter in "ne":
+            return self.last[letter.upper()]
         if letter in "kl":
             return str(draw.choice(NUMBERS)) if draw.random() < 0.3 else self.old("r" if letter == "k" else "d")
         if letter == "f":
@@ -185,6 +233,7 @@ class Kernel:
                     "S": lambda: draw.choice((1, 2, 3, 4, 8, 16, 24, 31, 32, 40, 56, 63)),
                     "b": lambda: draw.choice((0, 1, 4, 7, 8, 13, 16, 24, 31, 32)),
                     "g": lambda: draw.choice((0, 1, 4, 7, 8, 13, 16, 24, 31)),
+                    "w": lambda: draw.choice((0x1F, 0x101F, 0x181F, 0x1C1F, 0x1E1F, 0x180F, 0x7)),
                     "x": lambda: draw.randrange(256), "m": lambda: draw.randrange(1 << 16),
                     "c": lambda: draw.choice(COMPARISONS), "v": lambda: draw.choice(UNORDERED)}[letter]())
 
@@ -221,9 +270,10 @@ class Kernel:
 
 
 def main():
-    seed, count, groups = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:] or [group for group in TEMPLATES if group not in ("known", "payload")]
+    seed, count, groups = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+    groups = groups or [group for group in TEMPLATES if group not in OPTIONAL]
     templates = [template for group in groups for template in TEMPLATES[group]]
-    print(HEAD)
+    print(HEAD.replace("sm_75", "sm_80") if "redux" in groups else HEAD)
     for i in range(count):
         print(Kernel(seed + i).text(f"k{seed + i}", templates))
 

@@ -87,6 +87,12 @@ static const Case cases[] = {
     {"BREV R2, R4", {1}, false, LEAST, UNTOUCHED, false},
     {"PRMT R2, R4, 0x4321, R5", {0x03020100, 0x07060504}, false, 0x04030201, UNTOUCHED, false},
     {"PRMT R2, R4, 0x9910, RZ", {0x00008000}, false, 0xffff8000, UNTOUCHED, false},
+    {"PRMT.F4E R2, R4, 0xa, R5", {0x03020100, 0x07060504}, false, 0x05040302, UNTOUCHED, false},
+    {"PRMT.B4E R2, R4, 0x1, R5", {0x03020100, 0x07060504}, false, 0x06070001, UNTOUCHED, false},
+    {"PRMT.RC8 R2, R4, R6, R5", {0x03020100, 0, 6}, false, 0x02020202, UNTOUCHED, false},
+    {"PRMT.ECL R2, R4, 0x2, R5", {0x03020100}, false, 0x03020202, UNTOUCHED, false},
+    {"PRMT.ECR R2, R4, 0x1, R5", {0x03020100}, false, 0x01010100, UNTOUCHED, false},
+    {"PRMT.RC16 R2, R4, 0x3, R5", {0x03020100}, false, 0x03020302, UNTOUCHED, false},
     /* Logic, selection, predicates. */
     {"LOP3.LUT R2, R4, R5, R6, 0x96, !PT", {1, 3, 7}, false, 5, UNTOUCHED, false},
     {"LOP3.LUT R2, R4, R5, R6, 0xe2, !PT", {0xf0, 0x0f, 0xff}, false, 0xf0, UNTOUCHED, false},
@@ -160,6 +166,8 @@ static const Case cases[] = {
     /* Halves. */
     {"HADD2 R2, R4, R5", {0x3c003c00, 0x40003c00}, false, 0x42004000, UNTOUCHED, false},
     {"HADD2 R2, R4.H0_H0, -R5.H1_H1", {0x00003c00, 0x3c000000}, false, 0, UNTOUCHED, false},
+    {"HADD2 R2, R4.F32, -RZ.H0_H0", {0x3f801fff}, false, 0x3c003c00, UNTOUCHED, false},
+    {"HADD2 R2, R4.F32, -RZ.H0_H0", {0xc7c35000}, false, 0xfbfffbff, UNTOUCHED, false},
     {"HADD2.F32 R2, -RZ, R4.H1_H1", {0x3c000000}, false, ONE, UNTOUCHED, false},
     {"HMUL2.BF16_V2 R2, R4, R5", {0x40003f80, 0x40003f80}, false, 0x40803f80, UNTOUCHED, false},
     {"HFMA2 R2, R4, R5, R6", {0x3c003c00, 0x3c003c00, 0x3c000000}, false, 0x40003c00, UNTOUCHED, false},
@@ -216,13 +224,15 @@ static Decoded decode_text(Arena *arena, const char *text)
 }
 
 /* A thread with the case's registers, in a block that can run nothing else. */
-static void prepare(Thread *thread, ThreadBlock *block, const Case *test)
+static void prepare(Thread *thread, Warp *warp, ThreadBlock *block, const Case *test)
 {
-    *thread = (Thread){.block = block, .id = {2, 3, 4}, .index = 37};
+    *warp = (Warp){.block = block};
+    warp->uniform_predicates[TRUE_PREDICATE] = true;
+    *thread = (Thread){.block = block, .warp = warp, .id = {2, 3, 4}, .index = 37};
     thread->registers[2] = thread->registers[3] = (uint32_t)UNTOUCHED;
     memcpy(&thread->registers[4], test->in, sizeof test->in);
     thread->predicates[0] = test->p0;
-    thread->predicates[TRUE_PREDICATE] = thread->uniform_predicates[TRUE_PREDICATE] = true;
+    thread->predicates[TRUE_PREDICATE] = true;
 }
 
 static void test_instructions(void **state)
@@ -238,7 +248,8 @@ static void test_instructions(void **state)
         const Case *test = &cases[i];
         const Decoded it = decode_text(arena, test->text);
         Thread thread;
-        prepare(&thread, &block, test);
+        Warp warp;
+        prepare(&thread, &warp, &block, test);
         if (it.problem)
             fail_msg("%s: %s", test->text, it.problem);
         if (thread.predicates[it.guard] != it.guard_inverted)
@@ -294,47 +305,12 @@ static void test_decimal(void **state)
     arena_free(arena);
 }
 
-/* Threads that execute R2UR together give the warp one value. */
-static void test_moves_to_uniform(void **state)
-{
-    (void)state;
-    static const struct {
-        unsigned index;
-        uint64_t path;
-        uint32_t value;
-        Step step;
-    } moves[] = {
-        {0, 0, 7, STEP_ON},
-        {1, 0, 7, STEP_ON},
-        {32, 0, 8, STEP_ON}, /* of another warp */
-        {2, 1, 8, STEP_ON},  /* by another path */
-        {3, 1, 8, STEP_ON},
-        {4, 0, 8, STEP_STOPPED},
-        {33, 0, 7, STEP_STOPPED},
-    };
-    Arena *arena = arena_new();
-    MachineEnd end = {.approximate = MACHINE_NONE, .ordered = MACHINE_NONE};
-    ThreadBlock block = {.end = &end, .arena = arena, .moved = ARENA_ARRAY(arena, MovedValue, MOVED_VALUES)};
-    const Decoded it = decode_text(arena, "R2UR UR4, R4");
-    assert_null(it.problem);
-    for (size_t i = 0; i < COUNT_OF(moves); i++) {
-        Thread thread = {.block = &block, .index = moves[i].index, .path = moves[i].path};
-        thread.registers[4] = moves[i].value;
-        end.kind = MACHINE_DONE;
-        assert_int_equal(it.execute(&thread, &it), moves[i].step);
-        assert_int_equal(end.kind, moves[i].step == STEP_ON ? MACHINE_DONE : MACHINE_WRONG);
-    }
-    assert_non_null(strstr(end.message, "moves 0x00000008 from thread 32 of the block and 0x00000007 from thread 33"));
-    arena_free(arena);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_instructions),
         cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_decimal),
-        cmocka_unit_test(test_moves_to_uniform),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
