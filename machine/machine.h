@@ -60,11 +60,11 @@ void check_print(const CheckRequest *request, const CheckResult *result, const c
 
 /* The internals, for tests. */
 
-/* The order in which threads of a warp run that are not together: hardware may choose any. */
+/* The order in which groups of threads of a warp run that are not together. Each runs until it waits: ptxas relies on
+ * it that they do not take turns at each instruction. */
 typedef enum MachineOrder {
     MACHINE_TAKEN_LAST,  /* at a branch, those that do not take it go first */
     MACHINE_TAKEN_FIRST, /* ... those that do. Also, they are apart wherever it is not known whether they are */
-    MACHINE_IN_TURN,     /* an instruction each */
     MACHINE_ORDERS
 } MachineOrder;
 

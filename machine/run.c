@@ -142,9 +142,8 @@ static Step run_group(Warp *warp, Group group, bool *over)
 {
     const Program *program = warp->block->program;
     MachineEnd *end = warp->block->end;
-    const unsigned turn = warp->block->launch->order == MACHINE_IN_TURN ? 1 : TURN;
     Step step = STEP_ON;
-    for (unsigned steps = 0; steps < turn && group.lanes && step != STEP_WAITS; steps++) {
+    for (unsigned steps = 0; steps < TURN && group.lanes && step != STEP_WAITS; steps++) {
         Thread *first = lanes_first(warp, group.lanes);
         const uint32_t from = first->at;
         if (from >= program->count)
