@@ -94,9 +94,30 @@ static bool is_complete(const Warp *warp, unsigned *barrier)
     return true;
 }
 
+/* Makes one group of those that are at the same instruction. */
+static void join_groups(Warp *warp)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < warp->group_count; i++) {
+        const Group *group = &warp->groups[i];
+        const uint32_t at = lanes_first(warp, group->lanes)->at;
+        unsigned j = 0;
+        while (j < kept && lanes_first(warp, warp->groups[j].lanes)->at != at)
+            j++;
+        if (j < kept)
+            warp->groups[j].lanes |= group->lanes;
+        else
+            warp->groups[kept++] = *group;
+    }
+    warp->group_count = kept;
+}
+
 /* The warp arrives. Threads that do not wait for the other warps go on. */
 static void arrive(Warp *warp, Barrier *barrier)
 {
+    /* It is not known whether a barrier joins threads that come apart; an order of execution assumes either. */
+    if (warp->block->launch->order != MACHINE_TAKEN_FIRST)
+        join_groups(warp);
     barrier->warps++;
     barrier->arrived |= UINT32_C(1) << (warp - warp->block->warps);
     for (unsigned i = 0; i < warp->group_count; i++) {

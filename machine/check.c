@@ -194,6 +194,46 @@ static void report_difference(Check *check, Arena *arena, const Input *input, co
     difference->line = find_line(check, arena, make_input(check, arena, number, &problem), memory, offset);
 }
 
+static Span trimmed(const char *text, Span span)
+{
+    while (span.begin < span.end && strchr(" \t;", text[span.begin]))
+        span.begin++;
+    while (span.begin < span.end && strchr(" \t;", text[span.end - 1]))
+        span.end--;
+    return span;
+}
+
+/* True for bfe and bfi of 64 bits whose position or length is in a register: PTX leaves results open above 255. */
+static bool has_open_field(const char *text, Span span)
+{
+    static const char *const opcodes[] = {"bfe.u64", "bfe.s64", "bfi.b64"};
+    bool is_field = false;
+    for (size_t i = 0; i < COUNT_OF(opcodes); i++)
+        is_field |= memmem(text + span.begin, span.end - span.begin, opcodes[i], strlen(opcodes[i])) != NULL;
+    for (unsigned i = 0; is_field && i < 2; i++) {
+        const char *comma = memrchr(text + span.begin, ',', span.end - span.begin);
+        if (!comma)
+            return false;
+        const Span operand = trimmed(text, (Span){(uint32_t)(comma + 1 - text), span.end});
+        if (text[operand.begin] < '0' || text[operand.begin] > '9')
+            return true;
+        span.end = (uint32_t)(comma - text);
+    }
+    return false;
+}
+
+/* The line of an instruction whose result may be open, in the kernel or in functions that it may call; 0: none. */
+static uint32_t find_open_field(const SassMap *map)
+{
+    for (uint32_t i = 0; i < map->lines.count; i++) {
+        const Span span = map->lines.insts[i]->span;
+        if ((map->lines.functions[i] == map->kernel || !map->lines.functions[i]->is_entry) &&
+            has_open_field(map->source->text, span))
+            return source_position(map->source, span.begin).line;
+    }
+    return 0;
+}
+
 /* A run of the machine code on an input. */
 typedef struct Outcome {
     const Input *input;
@@ -216,6 +256,11 @@ static Outcome run_machine(Check *check, Arena *arena, Input *input, MachineOrde
         leave_undecided(check, "results differ, and atomic operations may come in any order", end->ordered);
     else if (differs && end->open != MACHINE_NONE)
         leave_undecided(check, "results differ, and threads may be together otherwise", end->open);
+    else if (differs && end->kind != MACHINE_WRONG && find_open_field(check->result->map)) {
+        leave_undecided(check, "results differ, and PTX leaves open what fields of 64 bits are above 255",
+                        MACHINE_NONE);
+        check->result->reason_line = find_open_field(check->result->map);
+    }
     return (Outcome){input, end, differs};
 }
 
@@ -336,7 +381,7 @@ void check_print(const CheckRequest *request, const CheckResult *result, const c
         buf_printf(out, ": %s\n", result->reason);
     if (result->verdict == CHECK_DIFFERENT)
         print_difference(request, result, out);
-    if (result->verdict == CHECK_UNDECIDED && result->reason_instruction != MACHINE_NONE) {
+    if (result->verdict == CHECK_UNDECIDED) {
         print_line(request, result->reason_line, out);
         print_instruction(result, result->reason_instruction, out);
     }

@@ -48,10 +48,15 @@ Step execute_call(Thread *thread, const Decoded *it)
     return jump(thread, it->target);
 }
 
-/* RET.REL r: an address in this section of code. */
+/* RET.REL [p,] r: to an address in this section of code. */
 Step execute_return(Thread *thread, const Decoded *it)
 {
-    const uint32_t address = raw32(thread, &it->operands[0]);
+    const Place *to = &it->operands[skip_predicates(it, 0)];
+    if (!is_taken(thread, it))
+        return STEP_ON;
+    if (to->kind != PLACE_REGISTER)
+        return stop(thread, MACHINE_UNDECIDED, "this form of a return");
+    const uint32_t address = raw32(thread, to);
     if (address % INSTRUCTION_BYTES)
         return stop(thread, MACHINE_UNDECIDED, "a return to an unknown address");
     return jump(thread, it->section + address / INSTRUCTION_BYTES);

@@ -56,16 +56,19 @@ Step execute_join_set(Warp *warp, Group *group, uint32_t active, const Decoded *
     return STEP_ON;
 }
 
-/* BREAK B: BSYNC does not wait for these threads. */
+/* BREAK [p,] B: BSYNC does not wait for these threads. */
 Step execute_join_leave(Warp *warp, Group *group, uint32_t active, const Decoded *it)
 {
     unsigned join;
-    (void)group;
-    /* A predicate may come before the register. */
-    const unsigned operand = skip_predicates(it, 0);
-    if (operand || !take_join(lanes_first(warp, active), it, operand, &join))
-        return stop(lanes_first(warp, active), MACHINE_UNDECIDED, "this form of a convergence barrier");
     uint32_t others = 0;
+    (void)group;
+    if (!take_join(lanes_first(warp, active), it, skip_predicates(it, 0), &join))
+        return STEP_STOPPED;
+    for (unsigned i = 0; i < skip_predicates(it, 0); i++)
+        EACH_LANE(lane, active)
+        {
+            active &= ~((uint32_t)!predicate(&warp->threads[lane], &it->operands[i]) << lane);
+        }
     EACH_LANE(lane, active)
     {
         others |= warp->threads[lane].joins[join];

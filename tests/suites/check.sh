@@ -133,6 +133,13 @@ says "which threads are together" 0 'equal' -arch sm_90 "$work/active.ptx"
 kernel 'cvt.rz.f16.f32 %h1, %s1; mov.b32 %r, {%h1, %h1};' | sed 's/%s1;/%a;/' >"$work/half.ptx"
 says "rounded to f16" 0 'equal for 40 inputs' -arch sm_75,sm_90 -inputs 40 "$work/half.ptx"
 
+# Above 255, PTX leaves positions and lengths of 64-bit fields open; ptxas does not take them modulo 256.
+kernel 'bfe.s64 %d, %x, %a, %b;' >"$work/field.ptx"
+says "an open field" 6 'results differ, and PTX leaves open what fields of 64 bits' -arch sm_90 "$work/field.ptx"
+says "an open field, its line" 6 'PTX, line [0-9]+: bfe.s64' -arch sm_90 "$work/field.ptx"
+kernel 'and.b32 %a, %a, 255; and.b32 %b, %b, 255; bfe.s64 %d, %x, %a, %b;' >"$work/field.ptx"
+says "a field within 255" 0 'equal for 16 inputs' -arch sm_90 "$work/field.ptx"
+
 kernel 'mov.u64 %p, 8; ld.global.u32 %r, [%p];' >"$work/wild.ptx"
 says "no input that runs" 6 'not decided: the emulator ran it on no input: .*out of bounds' -arch sm_75 "$work/wild.ptx"
 

@@ -37,6 +37,7 @@ static uint32_t count_of_64(unsigned t) { return 32 + 0 * t; }
 static uint32_t first_warp(unsigned t) { return t < 32 ? 3 : 0; }
 static uint32_t handed_over(unsigned t) { return t < 32 ? 77 : t; }
 static uint32_t rounds(unsigned t) { return t % 4 + 1; }
+static uint32_t returned(unsigned t) { return t % 2 ? 5 : 7; }
 static uint32_t first_lane(unsigned t) { return t % 32 ? 0 : 1; }
 
 #define IS_ODD "LOP3.LUT P0, RZ, R0, 0x1, RZ, 0xc0, !PT"
@@ -97,6 +98,13 @@ static const Case cases[] = {
                                  "@P0 BREAK B0", "@P0 BRA out", "BRA loop", "done: BSYNC B0", "out: WARPSYNC.ALL",
                                  "UMOV UR4, 0x0", "UIADD3 UR4, UR4, 0x1, URZ", "MOV R5, UR4",
                                  "ISETP.NE.AND P1, PT, R5, 0x1, PT", "@P1 MOV R6, RZ"}, 32, .result = rounds},
+    {"some end before the others join", {IS_ODD, "BSSY B0, done", "@!P0 BRA done", "MOV R6, 0x7", "STG.E [R2], R6",
+            "EXIT", "done: BSYNC B0", "MOV R6, 0x5"}, 32, .result = parts},
+    {"left by a predicate", {"LOP3.LUT R4, R0, 0x3, RZ, 0xc0, !PT", "MOV R6, RZ", "BSSY B0, done",
+            "loop: IADD3 R6, R6, 0x1, RZ", "ISETP.GT.AND P0, PT, R6, R4, PT", "BREAK P0, B0", "@P0 BRA out",
+            "BRA loop", "done: BSYNC B0", "out: WARPSYNC.ALL"}, 32, .result = rounds},
+    {"a return by a predicate", {IS_ODD, "MOV R6, 0x5", "MOV R8, 0x80", "RET.REL.NODEC P0, R8", "MOV R6, 0x7"}, 32,
+     .result = returned},
     {"a loop that some leave first", {"LOP3.LUT R4, R0, 0x3, RZ, 0xc0, !PT", "MOV R6, RZ", "BSSY B0, done",
                                       "loop: IADD3 R6, R6, 0x1, RZ", "ISETP.GT.AND P0, PT, R6, R4, PT",
                                       "@!P0 BRA loop", "done: BSYNC B0", "UMOV UR4, 0x0",
