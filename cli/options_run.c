@@ -26,7 +26,7 @@ static const char *read_checks(Arena *arena, const char *value, RunOptions *opti
 {
     if (emulator_read_checks(value, &options->machine))
         return NULL;
-    return arena_printf(arena, "-check %s: expected all, none or some of races,unwritten,registers,division", value);
+    return arena_printf(arena, "-check %s: expected " EMULATOR_CHECKS, value);
 }
 
 static const char *read_option(Arena *arena, const OptionRow *row, const char *value, void *result)

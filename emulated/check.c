@@ -11,7 +11,6 @@ bool checks_open(void)
     const char *text = getenv("PTXOPT_EMULATED_CHECK");
     if (!text || !*text || emulator_read_checks(text, &checks))
         return true;
-    fprintf(stderr, "PTXOPT_EMULATED_CHECK: '%s' is not all, none or some of races,unwritten,registers,division\n",
-            text);
+    fprintf(stderr, "PTXOPT_EMULATED_CHECK: '%s' is not " EMULATOR_CHECKS "\n", text);
     return false;
 }

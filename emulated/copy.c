@@ -5,11 +5,13 @@
 #include "emulated/driver.h"
 #include "emulated/driver_api.h"
 #include "emulated/log.h"
+#include "support/support.h"
 
 /* A side of a copy in the host's memory, with the distances between rows and between planes in bytes. */
 typedef struct Side {
     uint8_t *bytes;
     size_t row, plane;
+    uint8_t *written; /* its marks, as Memory's; NULL: it has none */
 } Side;
 
 /* The bytes from the first of a box to its last. */
@@ -25,7 +27,7 @@ static bool array_side(const CopyPlace *place, const Copy3D *copy, Side *side)
         return false;
     size_t row = array->shape.width * array_texel_bytes(array);
     size_t height = array->shape.height ? array->shape.height : 1, depth = array->shape.depth ? array->shape.depth : 1;
-    *side = (Side){array->bytes + place->z * row * height + place->y * row + place->x, row, row * height};
+    *side = (Side){array->bytes + place->z * row * height + place->y * row + place->x, row, row * height, NULL};
     return place->x + copy->width <= row && place->y + copy->height <= height && place->z + copy->depth <= depth;
 }
 
@@ -65,32 +67,20 @@ static bool is_to_host(const Copy3D *copy)
 /* Logs the number of bytes that were copied to the host, and their hash (FNV-1a). */
 static void log_copy(const Copy3D *copy, const Side *to)
 {
-    uint64_t hash = 0xcbf29ce484222325;
+    uint64_t hash = HASH_START;
     if (!log_is_open() || !is_to_host(copy))
         return;
     for (size_t z = 0; z < copy->depth; z++)
         for (size_t y = 0; y < copy->height; y++)
-            for (size_t x = 0; x < copy->width; x++)
-                hash = (hash ^ to->bytes[z * to->plane + y * to->row + x]) * 0x100000001b3;
+            hash = hash_fnv(to->bytes + z * to->plane + y * to->row, copy->width, hash);
     log_add("copy %zu %016" PRIx64, copy->width * copy->height * copy->depth, hash);
 }
 
-/* The marks of the bytes of a row that are written, in memory that has marks; NULL: it has none, all of it is. */
-static uint8_t *marks_of(const CopyPlace *place, const uint8_t *row)
+/* Finds the marks of a side whose bytes were found. */
+static void find_marks(const CopyPlace *place, Side *side)
 {
-    const Memory *memory = is_on_host(place) || place->memory == MEMORY_ARRAY ? NULL : memory_at(place->device);
-    return memory && memory->written ? memory->written + (row - memory->bytes) : NULL;
-}
-
-static void mark_copied(const CopyPlace *to, const uint8_t *to_row, const CopyPlace *from, const uint8_t *from_row,
-                        size_t width)
-{
-    uint8_t *marks = marks_of(to, to_row);
-    const uint8_t *copied = marks ? marks_of(from, from_row) : NULL;
-    if (copied)
-        memmove(marks, copied, width);
-    else if (marks)
-        memset(marks, 1, width);
+    const Memory *memory = place->memory == MEMORY_ARRAY || is_on_host(place) ? NULL : memory_at(place->device);
+    side->written = memory && memory->written ? memory->written + (side->bytes - memory->bytes) : NULL;
 }
 
 int copy_run(const Copy3D *copy)
@@ -100,12 +90,16 @@ int copy_run(const Copy3D *copy)
         return DONE;
     if (!side_find(&copy->from, copy, &from) || !side_find(&copy->to, copy, &to))
         return INVALID_VALUE;
+    find_marks(&copy->from, &from);
+    find_marks(&copy->to, &to);
     for (size_t z = 0; z < copy->depth; z++) {
         for (size_t y = 0; y < copy->height; y++) {
-            uint8_t *to_row = to.bytes + z * to.plane + y * to.row;
-            const uint8_t *from_row = from.bytes + z * from.plane + y * from.row;
-            mark_copied(&copy->to, to_row, &copy->from, from_row, copy->width);
-            memmove(to_row, from_row, copy->width);
+            const size_t to_row = z * to.plane + y * to.row, from_row = z * from.plane + y * from.row;
+            memmove(to.bytes + to_row, from.bytes + from_row, copy->width);
+            if (to.written && from.written)
+                memmove(to.written + to_row, from.written + from_row, copy->width);
+            else if (to.written)
+                memset(to.written + to_row, 1, copy->width);
         }
     }
     log_copy(copy, &to);

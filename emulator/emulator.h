@@ -342,8 +342,8 @@ typedef struct EmulatorResult {
     double sample_error;     /* the standard error of the counts, relative; 0: all ran */
 } EmulatorResult;
 
-/* Sets the four checks as a list of their names says: "all", "none", or some of races,unwritten,registers,division.
- * False if it is none. */
+/* Sets the four checks as a list of their names says. False if it is none of EMULATOR_CHECKS. */
+#define EMULATOR_CHECKS "all, none or some of races,unwritten,registers,division"
 bool emulator_read_checks(const char *text, EmulatorOptions *options);
 /* Runs the kernel that the launch names. A function with a body, which must not be in SSA form, runs from it, any
  * other function from its statements. Renumbers the blocks of the bodies that run, in layout order. Never NULL. */

@@ -2,7 +2,7 @@
  * "barrier"), and counts as WARP_THREADS threads. */
 #include "machine/internal.h"
 
-/* What an operand pair says about a barrier. */
+/* A thread's arrival at a barrier, as the operands describe it. */
 typedef struct Arrival {
     unsigned barrier, wanted; /* its number; threads, 0: all of the block */
     bool votes, vote;

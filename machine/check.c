@@ -194,31 +194,20 @@ static void report_difference(Check *check, Arena *arena, const Input *input, co
     difference->line = find_line(check, arena, make_input(check, arena, number, &problem), memory, offset);
 }
 
-static Span trimmed(const char *text, Span span)
+static bool is_within_field(const Operand *operand)
 {
-    while (span.begin < span.end && strchr(" \t;", text[span.begin]))
-        span.begin++;
-    while (span.begin < span.end && strchr(" \t;", text[span.end - 1]))
-        span.end--;
-    return span;
+    return operand->kind == OPERAND_CONSTANT && operand->constant->bits <= UINT8_MAX;
 }
 
-/* True for bfe and bfi of 64 bits whose position or length is in a register: PTX leaves results open above 255. */
-static bool has_open_field(const char *text, Span span)
+/* True for bfe and bfi of 64 bits whose position or length, the last two operands, is not known to be at most 255: PTX
+ * leaves results open above. */
+static bool has_open_field(const Inst *inst)
 {
-    static const char *const opcodes[] = {"bfe.u64", "bfe.s64", "bfi.b64"};
-    bool is_field = false;
-    for (size_t i = 0; i < COUNT_OF(opcodes); i++)
-        is_field |= memmem(text + span.begin, span.end - span.begin, opcodes[i], strlen(opcodes[i])) != NULL;
-    for (unsigned i = 0; is_field && i < 2; i++) {
-        const char *comma = memrchr(text + span.begin, ',', span.end - span.begin);
-        if (!comma)
-            return false;
-        const Span operand = trimmed(text, (Span){(uint32_t)(comma + 1 - text), span.end});
-        if (text[operand.begin] < '0' || text[operand.begin] > '9')
-            return true;
-        span.end = (uint32_t)(comma - text);
-    }
+    static const char *const spellings[] = {"bfe.u64", "bfe.s64", "bfi.b64"};
+    const Operand *last = &inst->operands[inst->operand_count - 1];
+    for (size_t i = 0; i < COUNT_OF(spellings); i++)
+        if (strcmp(inst->signature->spelling, spellings[i]) == 0)
+            return !is_within_field(last) || !is_within_field(last - 1);
     return false;
 }
 
@@ -226,12 +215,21 @@ static bool has_open_field(const char *text, Span span)
 static uint32_t find_open_field(const SassMap *map)
 {
     for (uint32_t i = 0; i < map->lines.count; i++) {
-        const Span span = map->lines.insts[i]->span;
-        if ((map->lines.functions[i] == map->kernel || !map->lines.functions[i]->is_entry) &&
-            has_open_field(map->source->text, span))
-            return source_position(map->source, span.begin).line;
+        const Inst *inst = map->lines.insts[i];
+        if ((map->lines.functions[i] == map->kernel || !map->lines.functions[i]->is_entry) && has_open_field(inst))
+            return source_position(map->source, inst->span.begin).line;
     }
     return 0;
+}
+
+/* Leaves a difference undecided that an open field may explain. */
+static void allow_open_field(Check *check)
+{
+    const uint32_t line = find_open_field(check->result->map);
+    if (!line)
+        return;
+    leave_undecided(check, "results differ, and PTX leaves open what fields of 64 bits are above 255", MACHINE_NONE);
+    check->result->reason_line = line;
 }
 
 /* A run of the machine code on an input. */
@@ -256,11 +254,8 @@ static Outcome run_machine(Check *check, Arena *arena, Input *input, MachineOrde
         leave_undecided(check, "results differ, and atomic operations may come in any order", end->ordered);
     else if (differs && end->open != MACHINE_NONE)
         leave_undecided(check, "results differ, and threads may be together otherwise", end->open);
-    else if (differs && end->kind != MACHINE_WRONG && find_open_field(check->result->map)) {
-        leave_undecided(check, "results differ, and PTX leaves open what fields of 64 bits are above 255",
-                        MACHINE_NONE);
-        check->result->reason_line = find_open_field(check->result->map);
-    }
+    else if (differs && end->kind != MACHINE_WRONG)
+        allow_open_field(check);
     return (Outcome){input, end, differs};
 }
 

@@ -123,7 +123,7 @@ struct Thread {
     uint8_t *local;            /* NULL: not used yet */
 };
 
-/* What a group waits for. */
+/* Why a group does not run. */
 typedef enum WaitKind {
     WAIT_NONE,
     WAIT_JOIN,    /* BSYNC: the other threads of the mask in a register */

@@ -27,7 +27,7 @@ static const char *read_checks(Arena *arena, const char *value, EmulateOptions *
     options->checks = value;
     if (emulator_read_checks(value, &(EmulatorOptions){0}))
         return NULL;
-    return arena_printf(arena, "-check %s: expected all, none or some of races,unwritten,registers,division", value);
+    return arena_printf(arena, "-check %s: expected " EMULATOR_CHECKS, value);
 }
 
 static const char *read_option(Arena *arena, const OptionRow *row, const char *value, void *result)

@@ -65,7 +65,7 @@ static void interrupted_print(const TrialVerdict *verdict, const char *state, Bu
 {
     buf_printf(out, "%s: the search had ended", state);
     if (!(verdict->cost.speedup > 0))
-        return; /* there is no estimate */
+        return; /* it was not estimated */
     buf_puts(out, " (estimated ");
     cost_verdict_print(&verdict->cost, out);
     buf_puts(out, ")");

@@ -10,19 +10,12 @@ bool coarsening_is_missing(const Coarsening *c, RegId reg)
     return reg < c->exits.missing.bits && bitset_has(&c->exits.missing, reg);
 }
 
-static bool reads_any(const Inst *inst, const BitSet *regs)
-{
-    for (unsigned r = 0; r < inst->ref_count; r++) {
-        RegId reg = inst->refs[r].reg;
-        if (ref_reads(&inst->refs[r]) && reg != REG_NONE && reg < regs->bits && bitset_has(regs, reg))
-            return true;
-    }
-    return false;
-}
-
 static bool reads_missing(const Coarsening *c, const Inst *inst)
 {
-    return reads_any(inst, &c->exits.missing);
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_reads(&inst->refs[r]) && inst->refs[r].reg != REG_NONE && coarsening_is_missing(c, inst->refs[r].reg))
+            return true;
+    return false;
 }
 
 Share coarsening_share(const Coarsening *c, const Inst *inst)
@@ -99,43 +92,37 @@ static bool can_narrow(Coarsening *c, const Inst *inst)
     return place != NULL;
 }
 
-/* Adds what the instruction writes, unless it is each replica's own anyway. True if that is more than before. */
-static bool add_results(const Coarsening *c, const Inst *inst, BitSet *missing)
+/* Adds the value, unless it is each replica's own anyway. True if it was not there before. */
+static bool add_missing(Coarsening *c, RegId reg)
 {
-    bool grows = false;
-    for (unsigned r = 0; r < inst->ref_count; r++) {
-        RegId reg = inst->refs[r].reg;
-        if (!ref_writes(&inst->refs[r]) || reg == REG_NONE || variance_reg(c->facts.variance, reg))
-            continue;
-        grows |= !bitset_has(missing, reg);
-        bitset_add(missing, reg);
-    }
-    return grows;
+    if (reg == REG_NONE || variance_reg(c->facts.variance, reg) || bitset_has(&c->exits.missing, reg))
+        return false;
+    bitset_add(&c->exits.missing, reg);
+    return true;
 }
 
-static bool joins_missing(const Phi *phi, const BitSet *missing)
+static bool joins_missing(const Coarsening *c, const Phi *phi)
 {
     for (size_t g = 0; g < phi->args.count; g++)
-        if (phi->args.data[g].reg != REG_NONE && bitset_has(missing, phi->args.data[g].reg))
+        if (phi->args.data[g].reg != REG_NONE && coarsening_is_missing(c, phi->args.data[g].reg))
             return true;
     return false;
 }
 
-/* Adds what the block computes of missing values; 'entered': by the replicas that are alive. */
-static bool add_block(const Coarsening *c, const Block *block, bool entered, BitSet *missing)
+/* Adds what only replicas that are alive have of the block's values; 'entered': they alone execute it. */
+static bool add_block(Coarsening *c, const Block *block, bool entered)
 {
     bool grows = false;
-    for (size_t p = 0; p < block->phis.count; p++) {
-        const Phi *phi = &block->phis.data[p];
-        if (bitset_has(missing, phi->dst) || variance_reg(c->facts.variance, phi->dst) ||
-            !(entered || joins_missing(phi, missing)))
+    for (size_t p = 0; p < block->phis.count; p++)
+        if (entered || joins_missing(c, &block->phis.data[p]))
+            grows |= add_missing(c, block->phis.data[p].dst);
+    for (const Inst *inst = block->first; inst; inst = inst->next) {
+        if (!entered && !reads_missing(c, inst) && coarsening_share(c, inst) != SHARE_ALIVE)
             continue;
-        bitset_add(missing, phi->dst);
-        grows = true;
+        for (unsigned r = 0; r < inst->ref_count; r++)
+            if (ref_writes(&inst->refs[r]))
+                grows |= add_missing(c, inst->refs[r].reg);
     }
-    for (const Inst *inst = block->first; inst; inst = inst->next)
-        if (entered || reads_any(inst, missing))
-            grows |= add_results(c, inst, missing);
     return grows;
 }
 
@@ -148,19 +135,13 @@ static void find_missing(Coarsening *c, const BitSet *after)
     for (size_t i = 0; i < c->facts.regions.count; i++) {
         const Region *region = &c->facts.regions.data[i];
         for (size_t b = 0; b < region->blocks.count; b++)
-            if (bitset_has(after, region->blocks.data[b]->id))
-                bitset_add(&entered, region->blocks.data[b]->id);
+            bitset_add(&entered, region->blocks.data[b]->id);
     }
     c->exits.missing = bitset_new(c->scratch, body->regs.count);
-    for (size_t b = bitset_next(after, 0); b != SIZE_MAX; b = bitset_next(after, b + 1))
-        for (const Inst *inst = body->blocks.data[b]->first; inst && !bitset_has(&entered, b); inst = inst->next)
-            if (coarsening_share(c, inst) == SHARE_ALIVE)
-                add_results(c, inst, &c->exits.missing);
-    bool grows = true;
-    while (grows) {
+    for (bool grows = true; grows;) {
         grows = false;
         for (size_t b = bitset_next(after, 0); b != SIZE_MAX; b = bitset_next(after, b + 1))
-            grows |= add_block(c, body->blocks.data[b], bitset_has(&entered, b), &c->exits.missing);
+            grows |= add_block(c, body->blocks.data[b], bitset_has(&entered, b));
     }
 }
 

@@ -140,7 +140,7 @@ static const Case cases[] = {
     {"arriving, and waiting", {"ISETP.LT.AND P0, PT, R0, 0x20, PT", "MOV R4, 0x400", "MOV R5, 0x4d", "MOV R6, R0",
                                "@!P0 BRA give", "BAR.SYNC 0x2, 0x40", "LDS R6, [R4]", "BRA end", "give: STS [R4], R5",
                                "BAR.ARV 0x2, 0x40", "end: NOP"}, 64, .result = handed_over},
-    {"for nobody else", {"ISETP.LT.AND P0, PT, R0, 0x20, PT", "@P0 BAR.SYNC 0x2, 0x40",
+    {"a barrier for one warp alone", {"ISETP.LT.AND P0, PT, R0, 0x20, PT", "@P0 BAR.SYNC 0x2, 0x40",
             "MOV R6, RZ"}, 64, .message = "threads that wait for one another"},
     {"parts of a warp at two", {IS_ODD, "@P0 BAR.SYNC 0x2, 0x20", "@!P0 BAR.SYNC 0x3, 0x20",
             "MOV R6, RZ"}, 32, .message = "threads that wait for one another"},
