@@ -1,4 +1,5 @@
 /* The passes: each selected kernel, as the options request. */
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -90,6 +91,18 @@ static bool shrinks_grid(const Run *run, const CoarsenOption *coarsen)
     return is_given ? run->options->shrinks_grid : run->options->keep_original && coarsen && coarsen->is_auto;
 }
 
+/* The most blocks that an SM gets in any launch of the kernel; 0: no launch is given. */
+static unsigned blocks_of_an_sm(const ChoiceContext *context, const char *kernel)
+{
+    double most = 0;
+    for (size_t i = 0; i < context->launch_count; i++) {
+        const Launch *launch = context->launches[i];
+        if (strcmp(launch->kernel, kernel) == 0)
+            most = fmax(most, (double)launch->grid[0] * launch->grid[1] * launch->grid[2]);
+    }
+    return (unsigned)fmin(ceil(most / context->device.multiprocessors), UINT_MAX);
+}
+
 static void set_request(const Run *run, KernelReport *report)
 {
     const char *name = report->result.kernel->name;
@@ -105,6 +118,7 @@ static void set_request(const Run *run, KernelReport *report)
                                               .growth = run->options->growth}};
     const Launch *launch = choice_launch(&run->choice, name);
     request->dynamic_shared = launch ? launch->dynamic_shared : shared ? shared->bytes : 0;
+    request->launch_blocks = blocks_of_an_sm(&run->choice, name);
     if (launch)
         memcpy(request->launch_block, launch->block, sizeof request->launch_block);
     if (block)

@@ -219,6 +219,7 @@ static void reduce_registers(PassContext *context, const KernelRequest *request,
     wanted.change = kernel_launch_change(result);
     wanted.dynamic_shared = launch_change_shared(&wanted.change, request->dynamic_shared);
     wanted.launch_threads = launch_threads(request->launch_block, &wanted.change);
+    wanted.launch_blocks = request->launch_blocks;
     wanted.effort = search_effort(request, options);
     wanted.is_original = !kernel_is_changed(result);
     registers_reduce(context, &wanted, &result->reduction);

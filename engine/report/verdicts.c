@@ -174,9 +174,9 @@ static void price_print(const Figures *before, const Figures *after, Buf *out)
         buf_puts(out, are != were ? " of spills and " : " of spills");
     }
     if (are > were)
-        buf_printf(out, "%llu more instructions", (unsigned long long)(are - were));
+        buf_printf(out, "%llu more instruction%s", (unsigned long long)(are - were), plural(are - were));
     else if (are < were)
-        buf_printf(out, "%llu fewer instructions", (unsigned long long)(were - are));
+        buf_printf(out, "%llu fewer instruction%s", (unsigned long long)(were - are), plural(were - are));
 }
 
 static void fits_print(const RegistersBoundary *boundary, const Figures *before, Buf *out)
@@ -360,12 +360,16 @@ static void taken_print(const RegistersResult *result, const RegistersBoundary *
     registers_print(after->registers, out);
     buf_puts(out, ": with ");
     threads_print(explanation, out);
-    buf_printf(out, " an SM holds %u block%s", boundary->blocks, plural(boundary->blocks));
-    if (boundary->is_raise) {
+    if (boundary->is_raise && boundary->blocks != explanation->now.blocks)
+        buf_printf(out, " an SM gets %u block%s at launch, and could hold %u with %u registers", explanation->launched,
+                   plural(explanation->launched), boundary->blocks, boundary->registers);
+    else
+        buf_printf(out, " an SM holds %u block%s", boundary->blocks, plural(boundary->blocks));
+    if (!boundary->is_raise) {
+        buf_printf(out, " instead of %u", explanation->now.blocks);
+    } else if (boundary->blocks == explanation->now.blocks) {
         buf_puts(out, ", as it does with ");
         registers_print(before->registers, out);
-    } else {
-        buf_printf(out, " instead of %u", explanation->now.blocks);
     }
     if (has_price(before, after)) {
         buf_puts(out, ", for ");

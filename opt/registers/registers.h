@@ -29,6 +29,7 @@ typedef struct RegistersRequest {
     LaunchChange change; /* of the original's launch, by coarsening */
     uint64_t dynamic_shared; /* bytes of each block at launch */
     unsigned launch_threads; /* of a block of the launch that is counted; 0: none is. Others may have other blocks */
+    unsigned launch_blocks;  /* that an SM gets in any launch that is given, at most; 0: none is */
     unsigned effort; /* what may be assembled, for figures and for predicted times, in assemblies of the input: a form
                       * that is longer counts for more; the input itself and its cap are always assembled */
     bool is_original; /* the body says what the kernel's own statements say, which then are what is assembled for it */
@@ -63,7 +64,7 @@ typedef struct RegistersBoundary {
     Figures figures;                   /* of the best form found; not known: none was looked for */
     double speedup;                    /* predicted, over the input; 0: unknown */
     double potential; /* the speedup with the input's code and this boundary's warps; 0: unknown */
-    bool is_raise;    /* as many blocks as the input has, with more registers; the first one, if any */
+    bool is_raise;    /* more registers, and no block less than the input has in known launches; the first, if any */
     bool is_chosen;
     BoundaryVerdict verdict;
     Objection objection;
@@ -120,6 +121,7 @@ typedef struct RegistersExplanation {
     unsigned threads;        /* of a block */
     ThreadsOrigin origin;    /* how far to trust that */
     Occupancy now;           /* with the input */
+    unsigned launched;       /* blocks that an SM gets in any launch that is given; 0: none is */
     DemandObjection demand;
     unsigned shares[4]; /* registers after .dec and .inc: the input's, then the form's */
     bool moves_spills; /* nothing else is changed, but spills of the kernel's own are in shared memory: result.after */

@@ -187,9 +187,51 @@ static void the_launch_gives_the_block_size(void **state)
     case_end(&test);
 }
 
+/* A launch of few blocks leaves registers free: the next boundary has 8 blocks of 2 warps, instead of 14. */
+static void a_launch_of_few_blocks_leaves_registers(void **state)
+{
+    (void)state;
+    Case test;
+    start(&test, (Answers){.registers = 68, .raised = 120, .cycles = 800, .path = 900, .capped = 900});
+    test.block_threads = 64;
+    test.request.launch_blocks = 7;
+    case_run(&test);
+    assert_int_equal(test.result.target, 128);
+    assert_int_equal(test.body->tuning.minnctapersm, 8);
+    assert_int_equal(test.body->tuning.maxntid[0], 64);
+    assert_non_null(strstr(explanation_text(&test), "gets 7 blocks at launch, and could hold 8 with 128 registers"));
+    case_end(&test);
+}
+
+/* If other launches may have larger blocks, .maxntid is the largest size, with which 64 registers are possible. */
+static void blocks_of_any_size_can_be_launched(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned registers, blocks, target, declared;
+    } cases[] = {
+        {40, 7, 64, 1024}, {40, 16, 64, 1024}, {40, 17, 56, 1024}, {56, 18, 0, 0}, {65, 7, 0, 0},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Case test;
+        start(&test, (Answers){.registers = cases[i].registers, .raised = cases[i].registers + 16, .cycles = 800,
+                               .path = 900, .capped = 1100});
+        test.block_threads = 0;
+        test.request.launch_threads = 64;
+        test.request.launch_blocks = cases[i].blocks;
+        case_run(&test);
+        assert_int_equal(test.result.target, cases[i].target);
+        assert_int_equal(test.body->tuning.maxntid[0], cases[i].declared);
+        assert_int_equal(test.body->tuning.minnctapersm, cases[i].declared ? 1 : 0);
+        case_end(&test);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_launch_of_few_blocks_leaves_registers),
+        cmocka_unit_test(blocks_of_any_size_can_be_launched),
         cmocka_unit_test(free_registers_are_taken_where_that_is_faster),
         cmocka_unit_test(they_stay_free_where_nothing_is_gained),
         cmocka_unit_test(the_faster_of_more_and_fewer_is_taken),

@@ -59,7 +59,7 @@ static void boundaries_list(Boundaries *boundaries)
             boundaries->cut = cut_find(search, at->registers);
             break;
         }
-        bool is_raise = at->blocks == boundaries->now.blocks && at->registers > result->before.registers &&
+        bool is_raise = !boundaries->count && raise_is_at(search, at, &boundaries->now) &&
                         raise_is_possible(search, boundaries->input);
         bool is_lower = at->blocks > boundaries->now.blocks && at->registers < result->before.registers &&
                         (at->registers >= LOWEST_CAP || !boundaries_below(boundaries));
@@ -294,6 +294,7 @@ void target_auto(Search *search, const Body *input, PassContext *context, Budget
     }
     result->explanation.threads = boundaries.threads;
     result->explanation.now = boundaries.now;
+    result->explanation.launched = search->request->launch_blocks;
     result->explanation.demand = boundaries.cut;
     const Option *best = option_choose(&boundaries);
     if (best)

@@ -201,9 +201,11 @@ void nothing_changed(Search *search, PassContext *context, RegistersOutcome outc
 /* Proposes the block's size as .maxntid, for the best form; true if it is better. */
 bool search_bounds(Search *search);
 
-/* raise.c: whether the input can be told how many blocks are on an SM, because the block size is known, and
- * the user has not said it. */
+/* raise.c: whether the input can be told how many blocks are on an SM, because the block size or a launch is known,
+ * and the user has not said it. */
 bool raise_is_possible(const Search *search, const Body *input);
+/* True if the boundary has more registers than the input, and no block less in the launches that are known. */
+bool raise_is_at(const Search *search, const Boundary *at, const Occupancy *now);
 /* A copy of the input that says so; the caller frees it. */
 Body *raise_make(const Search *search, const Body *input, unsigned blocks);
 /* Judges that form, the boundary's; sets its objection if that is the verdict. */
