@@ -126,7 +126,7 @@ Profile *profile_estimate(Arena *arena, const FunctionForm *form, const AssumedL
     change = change ? change : &none;
     for (unsigned i = 0; i < 3; i++) {
         unsigned extent = launch->block[i] ? launch->block[i] : 1;
-        estimate.block[i] = (double)divide_up(extent, change->block[i] ? change->block[i] : 1);
+        estimate.block[i] = (double)launch_change_block(change, i, extent);
         estimate.blocks /= change->grid[i] ? change->grid[i] : 1;
         threads *= estimate.block[i];
         original *= extent;

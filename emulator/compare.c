@@ -158,11 +158,13 @@ void element_print(Type type, const uint8_t *bytes, Buf *out)
     }
 }
 
-/* A message if a launch does not fulfil the contract, else NULL. */
-static const char *undivided(Arena *arena, const unsigned size[3], const unsigned factor[3], const char *what)
+/* A message if a launch does not fulfil the contract, else NULL. 'grown': what multiplies the size before; NULL:
+ * nothing does. */
+static const char *undivided(Arena *arena, const unsigned size[3], const unsigned grown[3], const unsigned factor[3],
+                             const char *what)
 {
     for (unsigned i = 0; i < 3; i++)
-        if (factor[i] > 1 && (size[i] ? size[i] : 1) % factor[i])
+        if (factor[i] > 1 && (uint64_t)(size[i] ? size[i] : 1) * (grown && grown[i] ? grown[i] : 1) % factor[i])
             return arena_printf(arena, "the %s has %u along %c, which is not a multiple of %u", what,
                                 size[i] ? size[i] : 1, "xyz"[i], factor[i]);
     return NULL;
@@ -175,9 +177,9 @@ EmulatorComparison *emulator_compare(Arena *arena, const Module *original, const
     Launch first = *launch;
     if (kernel)
         first.kernel = kernel;
-    comparison->message = change ? undivided(arena, launch->block, change->block, "block") : NULL;
+    comparison->message = change ? undivided(arena, launch->block, change->grown, change->block, "block") : NULL;
     if (change && !comparison->message)
-        comparison->message = undivided(arena, launch->grid, change->grid, "grid");
+        comparison->message = undivided(arena, launch->grid, NULL, change->grid, "grid");
     if (comparison->message)
         return comparison;
     Launch *second = launch_changed(arena, &first, change);

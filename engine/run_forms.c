@@ -27,6 +27,7 @@ static const char *form_words(Arena *arena, const KernelRequest *request)
     Buf out = {0};
     char stride[16];
     if (request->coarsen) {
+        print_factors(coarsening->shape.grown, "g", &out);
         print_factors(coarsening->shape.threads, "", &out);
         print_factors(coarsening->shape.blocks, "b", &out);
         if (coarsening->stride.kind != STRIDE_BLOCK)
@@ -76,7 +77,9 @@ static bool is_made(const KernelRequest *request, const KernelResult *result)
 static void require_block(const KernelResult *result, LaunchContract *contract, const unsigned block[3])
 {
     if (result->coarsening != OUTCOME_DONE)
-        *contract = (LaunchContract){.shape = {{1, 1, 1}, {1, 1, 1}}, .stride_unit = 1, .dynamic_factor = 1};
+        *contract = (LaunchContract){.shape = {.threads = {1, 1, 1}, .blocks = {1, 1, 1}},
+                                      .stride_unit = 1,
+                                      .dynamic_factor = 1};
     memcpy(contract->block, block, sizeof contract->block);
 }
 

@@ -242,7 +242,7 @@ static void follow_nothing(KernelRequest *request)
     request->staging.prefetches = request->vectors_first = false;
     request->staging.buffers = 0;
     request->coarsen = request->edges = request->staging.wanted = request->counters = request->vectors = false;
-    request->coarsening.shape = (Shape){{1, 1, 1}, {1, 1, 1}};
+    request->coarsening.shape = (Shape){.threads = {1, 1, 1}, .blocks = {1, 1, 1}};
     request->coarsening.stride = (Stride){.kind = STRIDE_BLOCK};
     request->coarsening.guards = GUARDS_AUTO;
     request->coarsening.shrinks_grid = false;

@@ -60,18 +60,19 @@ static void required_block(const Tuning *tuning, unsigned block[3])
  * their size. */
 static void check_required_block(const KernelResult *result, const Tuning *tuning)
 {
-    const unsigned one[3] = {1, 1, 1};
     const Function *kernel = result->kernel;
     const LaunchContract *contract = &result->contract;
-    const unsigned *factor = result->coarsening == OUTCOME_DONE ? contract->shape.threads : one;
+    const bool is_coarse = result->coarsening == OUTCOME_DONE;
+    const LaunchChange change = kernel_launch_change(result);
     unsigned written[3], declared[3];
     required_block(tuning, written);
     required_block(kernel->body ? &kernel->body->tuning : &kernel->tuning, declared);
     for (unsigned d = 0; d < 3; d++) {
-        unsigned before = written[d] || factor == one ? written[d] : contract->block[d];
-        if (declared[d] != (unsigned)divide_up(before, factor[d]) && (declared[d] || written[d]))
-            bug("kernel '%s' requires blocks of %u thread%s along %c, which were %u and are divided by %u",
-                kernel->name, declared[d], plural(declared[d]), "xyz"[d], before, factor[d]);
+        const unsigned before = written[d] || !is_coarse ? written[d] : contract->block[d];
+        const unsigned after = (unsigned)launch_change_block(&change, d, before);
+        if (declared[d] != after && (declared[d] || written[d]))
+            bug("kernel '%s' requires blocks of %u thread%s along %c, and not %u, by its contract for %u",
+                kernel->name, declared[d], plural(declared[d]), "xyz"[d], after, before);
     }
 }
 

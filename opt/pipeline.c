@@ -208,7 +208,7 @@ static unsigned launch_threads(const unsigned block[3], const LaunchChange *chan
 {
     unsigned threads = 1;
     for (unsigned d = 0; d < 3; d++)
-        threads *= change->block[d] ? (unsigned)divide_up(block[d], change->block[d]) : block[d];
+        threads *= (unsigned)launch_change_block(change, d, block[d]);
     return threads;
 }
 

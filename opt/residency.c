@@ -1,15 +1,10 @@
 #include "opt/residency.h"
 
-static unsigned divided(unsigned threads, unsigned factor)
-{
-    return factor > 1 ? (unsigned)divide_up(threads, factor) : threads;
-}
-
 /* Threads of the form's block where only the original's number of threads is known. */
 static unsigned threads_after(const LaunchChange *change, unsigned threads)
 {
     for (unsigned d = 0; d < 3; d++)
-        threads = divided(threads, change->block[d]);
+        threads = (unsigned)launch_change_block(change, d, threads);
     return threads;
 }
 
@@ -21,11 +16,19 @@ static unsigned factor_of(const LaunchChange *change)
     return factor;
 }
 
+static unsigned grown_of(const LaunchChange *change)
+{
+    unsigned grown = 1;
+    for (unsigned d = 0; d < 3; d++)
+        grown *= change->grown[d] ? change->grown[d] : 1;
+    return grown;
+}
+
 static unsigned exact_after(const LaunchChange *change, const BlockSize *block)
 {
     unsigned threads = 1;
     for (unsigned d = 0; d < 3; d++)
-        threads *= divided(block->threads[d], change->block[d]);
+        threads *= (unsigned)launch_change_block(change, d, block->threads[d]);
     return threads;
 }
 
@@ -39,7 +42,8 @@ static ResidencyChange compare(const Residency *residency, const Figures *before
         .before = sm_occupancy(sm, threads, before->registers, before->shared + dynamic).blocks,
         .after = sm_occupancy(sm, changed, after->registers,
                                    after->shared + launch_change_shared(&residency->change, dynamic))
-                     .blocks,
+                         .blocks *
+                     grown_of(&residency->change), /* in blocks of the original */
     };
 }
 

@@ -22,12 +22,17 @@ unsigned shape_replicas(const Shape *shape)
 
 bool shape_is_identity(const Shape *shape)
 {
-    return !merges_any(shape->threads) && !merges_any(shape->blocks);
+    return !shape_merges(shape) && !merges_any(shape->grown);
+}
+
+bool shape_merges(const Shape *shape)
+{
+    return merges_any(shape->threads) || merges_any(shape->blocks);
 }
 
 bool shape_is_of_blocks(const Shape *shape)
 {
-    return merges_any(shape->blocks) && !merges_any(shape->threads);
+    return merges_any(shape->blocks) && !merges_any(shape->threads) && !merges_any(shape->grown);
 }
 
 bool shape_is_within(const Shape *part, const Shape *whole)
@@ -35,7 +40,8 @@ bool shape_is_within(const Shape *part, const Shape *whole)
     bool is_within = true;
     for (unsigned d = 0; d < 3; d++)
         is_within &= at_least_one(part->threads[d]) <= at_least_one(whole->threads[d]) &&
-                     at_least_one(part->blocks[d]) <= at_least_one(whole->blocks[d]);
+                     at_least_one(part->blocks[d]) <= at_least_one(whole->blocks[d]) &&
+                     at_least_one(part->grown[d]) <= at_least_one(whole->grown[d]);
     return is_within;
 }
 
@@ -50,6 +56,7 @@ Shape shape_complete(const Shape *shape)
     for (unsigned d = 0; d < 3; d++) {
         complete.threads[d] = at_least_one(shape->threads[d]);
         complete.blocks[d] = at_least_one(shape->blocks[d]);
+        complete.grown[d] = at_least_one(shape->grown[d]);
     }
     return complete;
 }

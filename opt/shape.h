@@ -8,6 +8,7 @@
 typedef struct Shape {
     unsigned threads[3]; /* how many threads of a block become one */
     unsigned blocks[3];  /* how many of the resulting blocks become one */
+    unsigned grown[3];   /* before that: how many blocks of the grid become a larger one, with the threads of all */
 } Shape;
 
 /* Either part of a shape: how many become one along all dimensions, and whether that is more than one. */
@@ -15,10 +16,12 @@ unsigned merged_count(const unsigned merged[3]);
 bool merges_any(const unsigned merged[3]);
 /* The threads of the original whose work one thread does. */
 unsigned shape_replicas(const Shape *shape);
-/* True if nothing is merged. */
+/* True if nothing is merged and no block grows. */
 bool shape_is_identity(const Shape *shape);
-/* True if blocks are merged, but no threads within them: the size of a block stays. */
+/* True if blocks are merged, but no threads within them, and none grows: the size of a block stays. */
 bool shape_is_of_blocks(const Shape *shape);
+/* True if threads or blocks are merged, whether or not blocks grow as well. */
+bool shape_merges(const Shape *shape);
 bool shape_is_equal(const Shape *a, const Shape *b);
 /* True if the whole merges at least as many as the part along each dimension. */
 bool shape_is_within(const Shape *part, const Shape *whole);

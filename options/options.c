@@ -313,7 +313,12 @@ Shape options_shape(const Options *options, const CoarsenOption *coarsen)
     const unsigned *threads = coarsen->shape.threads;
     if (!options->merges_blocks || !merges_any(threads))
         return coarsen->shape;
-    return (Shape){.threads = {1, 1, 1}, .blocks = {threads[0], threads[1], threads[2]}};
+    Shape shape = coarsen->shape;
+    for (unsigned d = 0; d < 3; d++) {
+        shape.blocks[d] = threads[d];
+        shape.threads[d] = 1;
+    }
+    return shape;
 }
 
 const RegistersOption *options_registers_for(const Options *options, const char *kernel)

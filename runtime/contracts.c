@@ -50,11 +50,21 @@ _Noreturn static void stop(const char *kernel, const char *why)
     abort();
 }
 
-/* Words of contracts: the multiplier of the dynamic shared memory, the factor, whether warps must stay whole, the
- * stride's unit, the original's block if known, and the divisors of the grid. Factor, block and grid have three words,
- * along x, y and z. */
-enum { WORD_SHARED = 2, WORD_FACTOR = 3, WORD_WHOLE_WARPS = 8, WORD_UNIT = 9, WORD_BLOCK = 10, WORD_GRID = 13 };
+/* Words of contracts: the multiplier of the dynamic shared memory, whether warps must stay whole, the stride's unit,
+ * the original's block if known, and the divisors of the grid. Block and grid have three words, along x, y and z. */
+enum { WORD_SHARED = 2, WORD_WHOLE_WARPS = 8, WORD_UNIT = 9, WORD_BLOCK = 10, WORD_GRID = 13 };
 enum { WARP = 32 };
+
+/* The divisor of the block, and what multiplies it before that. */
+static unsigned factor_along(const Contract *contract, int axis)
+{
+    return ptxopt_contract_threads(contract->words, axis);
+}
+
+static unsigned grown_along(const Contract *contract, int axis)
+{
+    return ptxopt_contract_grown(contract->words, axis);
+}
 
 static bool changes_grid(const Contract *contract)
 {
@@ -502,7 +512,7 @@ void launch_before(const Contract *contract, const void *other, unsigned grid[3]
         return;
     for (int d = 0; d < 3; d++) {
         uint32_t known = contract->words[WORD_BLOCK + d];
-        block[d] = known ? known : block[d] * contract->words[WORD_FACTOR + d];
+        block[d] = known ? known : block[d] * factor_along(contract, d) / grown_along(contract, d);
         grid[d] *= changes_grid(contract) ? contract->words[WORD_GRID + d] : 1;
     }
     *shared = (unsigned)shared_before(contract, other, *shared);
@@ -531,9 +541,10 @@ static void proportion(const Contract *contract, int *before, int *after)
 {
     *before = *after = 1;
     for (int d = 0; d < 3; d++) {
-        int factor = (int)contract->words[WORD_FACTOR + d], known = (int)contract->words[WORD_BLOCK + d];
+        int factor = (int)factor_along(contract, d), grown = (int)grown_along(contract, d);
+        int known = (int)contract->words[WORD_BLOCK + d];
         *before *= known ? known : factor;
-        *after *= known ? (known + factor - 1) / factor : 1;
+        *after *= known ? (known * grown + factor - 1) / factor : grown;
     }
 }
 
@@ -558,9 +569,10 @@ static bool count_fits(const Contract *contract, int threads)
     if (words[WORD_BLOCK])
         return threads == before;
     for (int d = 0; d < 3; d++)
-        if (words[WORD_FACTOR + d] > 1)
+        if (factor_along(contract, d) > 1)
             before *= (int)words[WORD_UNIT];
-    return threads % before == 0 && (!words[WORD_WHOLE_WARPS] || shrunk(contract, threads) % WARP == 0);
+    return threads % before == 0 && shrunk(contract, threads) <= MOST_THREADS &&
+           (!words[WORD_WHOLE_WARPS] || shrunk(contract, threads) % WARP == 0);
 }
 
 void *query_threads(const Contract *contract, int *threads, size_t *shared)

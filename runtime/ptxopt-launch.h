@@ -30,8 +30,34 @@ enum { PTXOPT_CONTRACT_SHARED_UNIT = 128 };
 
 static inline int ptxopt_contract_changes_grid(const uint32_t words[PTXOPT_CONTRACT_WORDS])
 {
-    return words[1] == 2;
+    return words[1] == 2 || words[1] == 3;
 }
+
+/* The divisor of the block along an axis, and what multiplies it before that. */
+static inline uint32_t ptxopt_contract_threads(const uint32_t words[PTXOPT_CONTRACT_WORDS], int axis)
+{
+    return words[1] == 3 ? words[3 + axis] & 0xffff : words[3 + axis];
+}
+
+static inline uint32_t ptxopt_contract_grown(const uint32_t words[PTXOPT_CONTRACT_WORDS], int axis)
+{
+    return words[1] == 3 ? words[3 + axis] >> 16 : 1;
+}
+
+/* The numbers of which 'grown' times is a multiple of 'unit' are the multiples of this. */
+static inline unsigned long long ptxopt_unit_before(unsigned long long unit, unsigned long long grown)
+{
+    unsigned long long a = unit, b = grown, rest;
+    while (b) {
+        rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return unit / a;
+}
+
+/* The limits of a block: its threads, and those along z. */
+enum { PTXOPT_MOST_THREADS = 1024, PTXOPT_MOST_ALONG_Z = 64 };
 
 /* Turns the grid, the block and the bytes of dynamic shared memory of the original kernel's launch into those of the
  * coarsened one. 1 if done. 0 if the contract forbids that launch, or is of a format that is not known here: 'message'
@@ -43,18 +69,29 @@ static inline int ptxopt_launch_adapt_grid(const uint32_t words[PTXOPT_CONTRACT_
     static const char *const products[] = {"block.x", "block.x * block.y", "block.x * block.y * block.z"};
     const int is_grid = ptxopt_contract_changes_grid(words);
     const size_t unit = PTXOPT_CONTRACT_SHARED_UNIT;
-    unsigned long long kept = 1, factor = 1;
+    unsigned long long kept = 1, all = 1, factor = 1, times = 1, along_z = 1;
     int d;
     if (words[0] != PTXOPT_CONTRACT_MAGIC || (is_grid ? !words[2] || !words[13] || !words[14] || !words[15]
                                                       : words[1] != 1 || words[2] != 0) ||
-        !words[3] || !words[4] || !words[5] || !words[9]) {
+        !words[9]) {
         snprintf(message, message_size, "its launch contract is of a format that is not known here");
         return 0;
     }
+    for (d = 0; d < 3; d++)
+        if (!ptxopt_contract_threads(words, d) || !ptxopt_contract_grown(words, d) ||
+            (is_grid && words[13 + d] % ptxopt_contract_grown(words, d))) {
+            snprintf(message, message_size, "its launch contract is of a format that is not known here");
+            return 0;
+        }
     for (d = 0; d < 3; d++) {
-        const uint32_t own = words[3 + d], unit_of_block = words[9], fixed = words[10 + d];
-        kept *= ((unsigned long long)block[d] + own - 1) / own;
+        const uint32_t own = ptxopt_contract_threads(words, d), grown = ptxopt_contract_grown(words, d);
+        const uint32_t fixed = words[10 + d];
+        const unsigned long long of_block = ptxopt_unit_before((unsigned long long)own * words[9], grown);
+        along_z = ((unsigned long long)block[d] * grown + own - 1) / own;
+        kept *= along_z;
+        all *= block[d];
         factor *= own;
+        times *= grown;
         if (is_grid && grid[d] % words[13 + d]) {
             snprintf(message, message_size, "grid.%c is %u, not a multiple of %u", "xyz"[d], grid[d],
                      (unsigned)words[13 + d]);
@@ -67,19 +104,30 @@ static inline int ptxopt_launch_adapt_grid(const uint32_t words[PTXOPT_CONTRACT_
         }
         if (own == 1)
             continue;
-        if (!block[d] || (!fixed && block[d] % ((unsigned long long)own * unit_of_block))) {
-            snprintf(message, message_size, "block.%c is %u, not a multiple of %llu", "xyz"[d], block[d],
-                     (unsigned long long)own * unit_of_block);
+        if (!block[d] || (!fixed && block[d] % of_block)) {
+            snprintf(message, message_size, "block.%c is %u, not a multiple of %llu", "xyz"[d], block[d], of_block);
             return 0;
         }
         if (words[8] && kept % 32) {
-            snprintf(message, message_size, "%s is %llu, not a multiple of %llu", products[d], kept * factor,
-                     32 * factor);
+            snprintf(message, message_size, "%s is %llu, not a multiple of %llu", products[d], all,
+                     ptxopt_unit_before(32 * factor, times));
             return 0;
         }
     }
+    if (times > 1 && kept > PTXOPT_MOST_THREADS) {
+        snprintf(message, message_size, "%s is %llu, more than %llu", products[2], all,
+                 PTXOPT_MOST_THREADS * factor / times);
+        return 0;
+    }
+    if (times > 1 && along_z > PTXOPT_MOST_ALONG_Z) {
+        snprintf(message, message_size, "block.z is %u, more than %llu", block[2],
+                 (unsigned long long)PTXOPT_MOST_ALONG_Z * ptxopt_contract_threads(words, 2) /
+                     ptxopt_contract_grown(words, 2));
+        return 0;
+    }
     for (d = 0; d < 3; d++) {
-        block[d] = (block[d] + words[3 + d] - 1) / words[3 + d];
+        const uint32_t own = ptxopt_contract_threads(words, d), grown = ptxopt_contract_grown(words, d);
+        block[d] = (unsigned)(((unsigned long long)block[d] * grown + own - 1) / own);
         grid[d] /= is_grid ? words[13 + d] : 1;
     }
     if (is_grid && words[2] > 1)

@@ -5,7 +5,7 @@ static KernelRequest request_of(const SweepForm *form)
 {
     const Launch *launch = form->kernel->launch;
     KernelRequest request = {.coarsen = true,
-                             .coarsening = {.shape = {{1, 1, 1}, {1, 1, 1}}, .shrinks_grid = true},
+                             .coarsening = {.shape = {.threads = {1, 1, 1}, .blocks = {1, 1, 1}}, .shrinks_grid = true},
                              .dynamic_shared = launch->dynamic_shared};
     Shape *shape = &request.coarsening.shape;
     (form->dimension.of_blocks ? shape->blocks : shape->threads)[form->dimension.axis] = form->factor;

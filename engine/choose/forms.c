@@ -170,7 +170,7 @@ static bool is_along_any(const unsigned factor[3], const bool axes[3])
 
 static Shape shape_of(const unsigned factor[3], bool of_blocks)
 {
-    Shape shape = {{1, 1, 1}, {1, 1, 1}};
+    Shape shape = {.threads = {1, 1, 1}, .blocks = {1, 1, 1}};
     memcpy(of_blocks ? shape.blocks : shape.threads, factor, sizeof shape.blocks);
     return shape;
 }

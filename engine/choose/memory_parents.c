@@ -158,7 +158,7 @@ static void add_neighbours(MemorySearch *search)
         KernelRequest request = search->parents.data[0].request;
         request.refused = (Refusal){.reason = REFUSAL_NONE};
         request.coarsen = true;
-        request.coarsening.shape = (Shape){{counts[i], 1, 1}, {1, 1, 1}};
+        request.coarsening.shape = (Shape){.threads = {counts[i], 1, 1}, .blocks = {1, 1, 1}};
         request.coarsening.stride = (Stride){.kind = STRIDE_UNIT};
         request.coarsening.guards = GUARDS_AUTO;
         if (request.block[0] % counts[i] == 0)

@@ -21,17 +21,19 @@ const char *condition_text(Arena *arena, const LaunchCondition *condition)
     const unsigned *block = condition->block;
     if (condition->figure == LAUNCH_BLOCK)
         return arena_printf(arena, "%s is %u,%u,%u", figure, block[0], block[1], block[2]);
-    return arena_printf(arena, condition->is_exact ? "%s is %llu" : "%s is a multiple of %llu", figure,
-                        (unsigned long long)condition->number);
+    const char *format = condition->is_exact   ? "%s is %llu"
+                         : condition->is_limit ? "%s is at most %llu"
+                                               : "%s is a multiple of %llu";
+    return arena_printf(arena, format, figure, (unsigned long long)condition->number);
 }
 
 const char *unmet_text(Arena *arena, const LaunchUnmet *unmet)
 {
     const LaunchCondition *condition = &unmet->condition;
-    return arena_printf(arena,
-                        condition->is_exact ? "%s is %llu; the contract is for %llu only"
-                                            : "%s is %llu, not a multiple of %llu",
-                        figure_text(condition), (unsigned long long)unmet->found,
+    const char *format = condition->is_exact   ? "%s is %llu; the contract is for %llu only"
+                         : condition->is_limit ? "%s is %llu, more than %llu"
+                                               : "%s is %llu, not a multiple of %llu";
+    return arena_printf(arena, format, figure_text(condition), (unsigned long long)unmet->found,
                         (unsigned long long)condition->number);
 }
 

@@ -2,17 +2,20 @@
 #include "engine/report/json.h"
 #include "engine/report/report.h"
 
-enum { VERSION_BLOCK = 1, VERSION_GRID = 2 };
+enum { VERSION_BLOCK = 1, VERSION_GRID = 2, VERSION_GROWN = 3 };
 
-/* The version of the format: readers that know only the first must not launch a kernel by a contract that needs the
- * second. */
+/* The version of the format: readers that know only an earlier one must not launch a kernel by a contract that needs a
+ * later one. */
 static int version_of(const Report *report)
 {
     int version = VERSION_BLOCK;
-    for (size_t i = 0; i < report->kernel_count; i++)
-        if (report->kernels[i].result.coarsening == OUTCOME_DONE &&
-            contract_changes_grid(&report->kernels[i].result.contract))
-            version = VERSION_GRID;
+    for (size_t i = 0; i < report->kernel_count; i++) {
+        const KernelResult *result = &report->kernels[i].result;
+        if (result->coarsening != OUTCOME_DONE || !contract_changes_grid(&result->contract))
+            continue;
+        const int needed = merges_any(result->contract.shape.grown) ? VERSION_GROWN : VERSION_GRID;
+        version = needed > version ? needed : version;
+    }
     return version;
 }
 
@@ -21,7 +24,8 @@ static json_t *grid_json(const LaunchContract *contract)
     if (!contract_changes_grid(contract))
         return json_string("unchanged");
     json_t *value = json_object();
-    json_object_set_new(value, "divided_by", json_triple(contract->shape.blocks));
+    const LaunchChange change = contract_change(contract);
+    json_object_set_new(value, "divided_by", json_triple(change.grid));
     return value;
 }
 
@@ -38,13 +42,16 @@ static json_t *dynamic_shared_json(const LaunchContract *contract)
 static json_t *contract_json(const KernelReport *kernel)
 {
     const LaunchContract *contract = &kernel->result.contract;
+    const LaunchChange change = contract_change(contract);
     unsigned block_after[3];
     for (unsigned i = 0; i < 3; i++)
-        block_after[i] = (unsigned)divide_up(contract->block[i], contract->shape.threads[i]);
+        block_after[i] = (unsigned)launch_change_block(&change, i, contract->block[i]);
     json_t *value = json_object();
     json_object_set_new(value, "kernel", json_text(contract->kernel));
     json_object_set_new(value, "level", json_text(shape_level_text(&contract->shape)));
     json_object_set_new(value, "factor", json_triple(contract->shape.threads));
+    if (merges_any(contract->shape.grown))
+        json_object_set_new(value, "grown", json_triple(contract->shape.grown));
     json_object_set_new(value, "stride", json_stride(&contract->stride));
     json_object_set_new(value, "block_before", json_block(contract->block));
     json_object_set_new(value, "block_after", json_block(block_after));

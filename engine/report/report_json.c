@@ -104,6 +104,8 @@ static void set_shape(json_t *value, const Shape *shape)
     json_object_set_new(value, "level", json_text(shape_level_text(shape)));
     json_object_set_new(value, "factor", json_triple(shape_is_of_blocks(shape) ? shape->blocks : shape->threads));
     json_object_set_new(value, "merged_blocks", json_triple(shape->blocks));
+    if (merges_any(shape->grown))
+        json_object_set_new(value, "grown_blocks", json_triple(shape->grown));
 }
 
 static json_t *unadapted_json(const Unadapted *unadapted)

@@ -153,9 +153,9 @@ typedef struct Explained {
 
 static void explain_stride(Buf *out, const LaunchContract *contract, Explained *explained)
 {
-    const bool is_of_blocks = shape_is_of_blocks(&contract->shape);
+    const bool is_of_blocks = !merges_any(contract->shape.threads);
     const char *what = is_of_blocks ? "blocks" : "threads", *of = is_of_blocks ? "grid" : "block";
-    if (explained->stride)
+    if (explained->stride || !shape_merges(&contract->shape))
         return;
     explained->stride = true;
     if (contract->stride.kind == STRIDE_UNIT)
@@ -201,8 +201,9 @@ static void print_done(Buf *out, const KernelReport *kernel)
     const LaunchContract *contract = &kernel->result.contract;
     const Shape *shape = &contract->shape;
     char factor[32], first[SHAPE_TEXT], stride[16];
-    buf_printf(out, "  coarsening: done: %s, stride %s", shape_first_text(shape, first),
-               stride_text(&contract->stride, stride));
+    buf_printf(out, "  coarsening: done: %s", shape_first_text(shape, first));
+    if (shape_merges(shape))
+        buf_printf(out, ", stride %s", stride_text(&contract->stride, stride));
     if (!contract_changes_launch(contract)) {
         buf_puts(out, "; launch it as before\n");
         return;

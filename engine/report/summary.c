@@ -24,21 +24,27 @@ const char *block_text(const unsigned block[3], char text[BLOCK_TEXT])
 static void print_block(Buf *out, const LaunchContract *contract)
 {
     char before[BLOCK_TEXT], after[BLOCK_TEXT];
+    const LaunchChange change = contract_change(contract);
     if (contract->block[0]) {
-        unsigned shrunk[3];
+        unsigned changed[3];
         for (unsigned i = 0; i < 3; i++)
-            shrunk[i] = (unsigned)divide_up(contract->block[i], contract->shape.threads[i]);
-        buf_printf(out, "blocks of %s threads instead of %s", block_text(shrunk, after),
+            changed[i] = (unsigned)launch_change_block(&change, i, contract->block[i]);
+        buf_printf(out, "blocks of %s threads instead of %s", block_text(changed, after),
                    block_text(contract->block, before));
         return;
     }
     buf_puts(out, "blocks that have");
     const char *separator = " ";
-    for (unsigned i = 0; i < 3; i++)
-        if (contract->shape.threads[i] > 1) {
-            buf_printf(out, "%s1/%u of the threads along %c", separator, contract->shape.threads[i], "xyz"[i]);
-            separator = " and ";
-        }
+    for (unsigned i = 0; i < 3; i++) {
+        const unsigned grown = change.grown[i], divisor = change.block[i];
+        if (grown == 1 && divisor == 1)
+            continue;
+        if (divisor == 1)
+            buf_printf(out, "%s%u times the threads along %c", separator, grown, "xyz"[i]);
+        else
+            buf_printf(out, "%s%u/%u of the threads along %c", separator, grown, divisor, "xyz"[i]);
+        separator = " and ";
+    }
 }
 
 /* Prints the changes of the launch besides the block. */
@@ -49,8 +55,9 @@ static void print_grid(Buf *out, const LaunchContract *contract)
         buf_puts(out, ", the grid unchanged");
         return;
     }
+    const LaunchChange change = contract_change(contract);
     buf_printf(out, "%sthe grid divided by %s", shape_is_of_blocks(&contract->shape) ? "" : ", ",
-               factor_text(contract->shape.blocks, factor));
+               factor_text(change.grid, factor));
     if (contract->dynamic_factor > 1)
         buf_printf(out, ", and %u times the dynamic shared memory, rounded up to a multiple of %d bytes before",
                    contract->dynamic_factor, CONTRACT_SHARED_UNIT);
@@ -82,17 +89,23 @@ static void print_coarsening(Buf *out, const KernelReport *kernel)
     const KernelResult *result = &kernel->result;
     const Shape *shape = &result->contract.shape;
     char factor[32];
+    const char *joint = "";
     if (result->coarsening == OUTCOME_REFUSED)
         print_refusal(out, "not coarsened: ", &result->refusal);
     else if (result->coarsening != OUTCOME_DONE && kernel->is_auto)
         factor_choice_print(&kernel->choice, out);
     if (result->coarsening != OUTCOME_DONE)
         return;
-    if (merges_any(shape->threads))
-        buf_printf(out, "coarsened %s", factor_text(shape->threads, factor));
+    if (merges_any(shape->grown)) {
+        buf_printf(out, "%s larger blocks", factor_text(shape->grown, factor));
+        joint = " and ";
+    }
+    if (merges_any(shape->threads)) {
+        buf_printf(out, "%scoarsened %s", joint, factor_text(shape->threads, factor));
+        joint = " and ";
+    }
     if (merges_any(shape->blocks))
-        buf_printf(out, "%s%s blocks of the grid merged", merges_any(shape->threads) ? " and " : "",
-                   factor_text(shape->blocks, factor));
+        buf_printf(out, "%s%s blocks of the grid merged", joint, factor_text(shape->blocks, factor));
 }
 
 static void print_jams(Buf *out, const KernelReport *kernel)

@@ -33,19 +33,25 @@ const char *factor_text(const unsigned factor[3], char text[32])
 
 const char *shape_text(const Shape *shape, char text[SHAPE_TEXT])
 {
-    char threads[32], blocks[32];
-    bool is_product = merges_any(shape->threads) && merges_any(shape->blocks);
-    if (!is_product)
+    char first[SHAPE_TEXT], blocks[32];
+    const bool has_more = merges_any(shape->blocks) && !shape_is_of_blocks(shape);
+    if (!has_more)
         return shape_first_text(shape, text);
-    snprintf(text, SHAPE_TEXT, "%s and %s blocks of the grid", factor_text(shape->threads, threads),
+    snprintf(text, SHAPE_TEXT, "%.*s and %s blocks of the grid", SHAPE_TEXT - 64, shape_first_text(shape, first),
              factor_text(shape->blocks, blocks));
     return text;
 }
 
 const char *shape_first_text(const Shape *shape, char text[SHAPE_TEXT])
 {
-    char factor[32];
+    char factor[32], grown[32];
     bool is_of_blocks = shape_is_of_blocks(shape);
+    if (merges_any(shape->grown)) {
+        snprintf(text, SHAPE_TEXT, "%s larger blocks%s%s", factor_text(shape->grown, grown),
+                 merges_any(shape->threads) ? " and " : "",
+                 merges_any(shape->threads) ? factor_text(shape->threads, factor) : "");
+        return text;
+    }
     snprintf(text, SHAPE_TEXT, "%s%s", factor_text(is_of_blocks ? shape->blocks : shape->threads, factor),
              is_of_blocks ? " blocks of the grid" : "");
     return text;
@@ -53,7 +59,7 @@ const char *shape_first_text(const Shape *shape, char text[SHAPE_TEXT])
 
 const char *shape_level_text(const Shape *shape)
 {
-    return shape_is_of_blocks(shape) ? "block" : "thread";
+    return merges_any(shape->grown) ? "grown" : shape_is_of_blocks(shape) ? "block" : "thread";
 }
 
 const char *guards_text(const CoarsenTrial *trial)

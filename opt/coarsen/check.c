@@ -40,13 +40,15 @@ static bool costs(const PassContext *context, const FunctionForm *form)
 /* That a block can have after coarsening. */
 static unsigned most_threads(const LaunchContract *contract)
 {
-    return BLOCK_MOST_THREADS / merged_count(contract->shape.threads);
+    const unsigned grown = merged_count(contract->shape.grown), factor = merged_count(contract->shape.threads);
+    return factor > grown ? BLOCK_MOST_THREADS * grown / factor : BLOCK_MOST_THREADS;
 }
 
 /* Threads of the block along a dimension, where the original's is known. */
 static unsigned kept_threads(const LaunchContract *contract, unsigned dimension)
 {
-    return (unsigned)divide_up(contract->block[dimension], contract->shape.threads[dimension]);
+    const LaunchChange change = contract_change(contract);
+    return (unsigned)launch_change_block(&change, dimension, contract->block[dimension]);
 }
 
 /* True if the tuning has, or now gets, a directive by which the driver refuses launches. */

@@ -51,8 +51,9 @@ enum { COARSEN_SIZE = 16384, COARSEN_GROWTH = 4 };
 /* How to launch a coarsened kernel, given the original launch. */
 typedef struct LaunchContract {
     Name kernel;
-    Shape shape;          /* block' = block / shape.threads, rounded up, in each dimension */
-    bool shrinks_grid;    /* grid' = grid / shape.blocks in each dimension, which it must divide; else the grid stays */
+    Shape shape;          /* block' = block * shape.grown / shape.threads, rounded up, in each dimension */
+    bool shrinks_grid;    /* grid' = grid / shape.grown / shape.blocks in each dimension, which these must divide; else
+                             grid / shape.grown */
     unsigned dynamic_factor; /* the dynamic shared memory, rounded up to a multiple of CONTRACT_SHARED_UNIT, times this;
                                 1: it stays */
     Stride stride;
@@ -147,8 +148,9 @@ CoarsenTreatment coarsen_sreg_treatment(const Sreg *sreg);
 /* The constant symbol __ptxopt_launch_<kernel>, in the module's arena but not yet one of its items: it carries the
  * contract into the cubin. An array of 16 .u32: magic 0x50584f50, format 1, 0, shape.threads x y z, stride
  * kind, stride number, whole_warps, stride_unit, block x y z (0: unknown), 0, 0, 0. If the contract changes the grid or
- * the dynamic shared memory, the format is 2, word 2 is dynamic_factor, and the last three are shape.blocks x y z. If
- * the module leaves no room in constant memory, it is in global memory. */
+ * the dynamic shared memory, the format is 2, word 2 is dynamic_factor, and the last three divide the grid. If blocks
+ * grow, the format is 3: as 2, with shape.grown in the upper halves of the words of shape.threads. If the module leaves
+ * no room in constant memory, it is in global memory. */
 Variable *contract_symbol(Module *module, const LaunchContract *contract);
 void contract_add_symbol(Module *module, Variable *symbol);
 void contract_remove_symbol(Module *module, const Variable *symbol);
@@ -172,11 +174,11 @@ typedef enum LaunchFigure {
     LAUNCH_GRID_ALONG,  /* blocks along 'axis' */
 } LaunchFigure;
 
-/* A condition of a contract: the figure is the number, or a multiple of it. */
+/* A condition of a contract: the figure is the number, at most the number, or a multiple of it. */
 typedef struct LaunchCondition {
     LaunchFigure figure;
     unsigned axis;
-    bool is_exact;
+    bool is_exact, is_limit;
     uint64_t number;
     unsigned block[3]; /* LAUNCH_BLOCK: the block is this one */
 } LaunchCondition;
@@ -187,7 +189,7 @@ typedef struct LaunchUnmet {
     uint64_t found;
 } LaunchUnmet;
 
-enum { CONTRACT_CONDITIONS = 8 };
+enum { CONTRACT_CONDITIONS = 10 };
 /* Sets the conditions and returns their number. */
 unsigned contract_conditions(const LaunchContract *contract, LaunchCondition out[CONTRACT_CONDITIONS]);
 /* True if a launch with this original block and grid (NULL: unknown) meets all; else *unmet is one that it does not

@@ -5,23 +5,41 @@
 
 enum { CONTRACT_MAGIC = 0x50584f50, CONTRACT_WORDS = 16, CONSTANT_MEMORY = 65536 };
 
-/* Programs that know only the first format must not launch what needs the second. */
-enum { FORMAT_BLOCK = 1, FORMAT_GRID = 2 };
+/* Programs that know only the first format must not launch what needs the second, nor those that know only these what
+ * needs the third. */
+enum { FORMAT_BLOCK = 1, FORMAT_GRID = 2, FORMAT_GROWN = 3 };
+enum { GROWN_SHIFT = 16, THREADS_MASK = 0xffff }; /* of a word with a factor of threads, in the third format */
+
+/* The limits of a block, on every architecture (CUDA Programming Guide, "Compute Capabilities"). */
+enum { MOST_ALONG_Z = 64 };
+
+static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
+{
+    return b ? greatest_common_divisor(b, a % b) : a;
+}
+
+/* The numbers of which 'grown' times is a multiple of 'unit' are the multiples of this. */
+static uint64_t unit_before(uint64_t unit, uint64_t grown)
+{
+    return unit / greatest_common_divisor(unit, grown);
+}
 
 bool contract_changes_grid(const LaunchContract *contract)
 {
-    return contract->dynamic_factor > 1 || (contract->shrinks_grid && merges_any(contract->shape.blocks));
+    return contract->dynamic_factor > 1 || merges_any(contract->shape.grown) ||
+           (contract->shrinks_grid && merges_any(contract->shape.blocks));
 }
 
 LaunchChange contract_change(const LaunchContract *contract)
 {
     LaunchChange change = {.shared_factor = contract->dynamic_factor};
     change.shared_unit = contract->dynamic_factor > 1 ? CONTRACT_SHARED_UNIT : 0;
+    const Shape shape = shape_complete(&contract->shape);
     for (unsigned d = 0; d < 3; d++) {
-        change.block[d] = contract->shape.threads[d];
-        change.grid[d] = contract->shrinks_grid ? contract->shape.blocks[d] : 1;
-        change.merged[d] =
-            !contract->shrinks_grid && contract->stride.kind == STRIDE_UNIT ? contract->shape.blocks[d] : 1;
+        change.grown[d] = shape.grown[d];
+        change.block[d] = shape.threads[d];
+        change.grid[d] = shape.grown[d] * (contract->shrinks_grid ? shape.blocks[d] : 1);
+        change.merged[d] = !contract->shrinks_grid && contract->stride.kind == STRIDE_UNIT ? shape.blocks[d] : 1;
     }
     return change;
 }
@@ -38,6 +56,12 @@ Name contract_symbol_name(Module *module, Name kernel)
     Name symbol = intern(module->names, buf_text(&name));
     buf_free(&name);
     return symbol;
+}
+
+/* The divisor of the block, and in the third format what multiplies it before that. */
+static uint32_t block_word(const LaunchChange *change, unsigned axis, bool is_grown)
+{
+    return change->block[axis] | (is_grown ? change->grown[axis] << GROWN_SHIFT : 0);
 }
 
 /* Constant memory while it has room for one more contract; a module that fills it must still assemble. */
@@ -63,14 +87,16 @@ Variable *contract_symbol(Module *module, const LaunchContract *contract)
 {
     Name name = contract_symbol_name(module, contract->kernel);
     const LaunchChange change = contract_change(contract);
-    bool is_grid = contract_changes_grid(contract);
+    const bool is_grid = contract_changes_grid(contract), is_grown = merges_any(contract->shape.grown);
     const uint32_t words[CONTRACT_WORDS] = {
         CONTRACT_MAGIC,
-        is_grid ? FORMAT_GRID : FORMAT_BLOCK,
+        is_grown  ? FORMAT_GROWN
+        : is_grid ? FORMAT_GRID
+                  : FORMAT_BLOCK,
         is_grid ? contract->dynamic_factor : 0,
-        change.block[0],
-        change.block[1],
-        change.block[2],
+        block_word(&change, 0, is_grown),
+        block_word(&change, 1, is_grown),
+        block_word(&change, 2, is_grown),
         contract->stride.kind,
         contract->stride.number,
         contract->whole_warps,
@@ -126,17 +152,45 @@ static LaunchCondition multiple_of(LaunchFigure figure, unsigned axis, uint64_t 
     return (LaunchCondition){.figure = figure, .axis = axis, .number = number};
 }
 
+static LaunchCondition at_most(LaunchFigure figure, uint64_t number)
+{
+    return (LaunchCondition){.figure = figure, .axis = 2, .is_limit = true, .number = number};
+}
+
 static LaunchCondition exactly(unsigned axis, uint64_t number)
 {
     return (LaunchCondition){.figure = LAUNCH_BLOCK_ALONG, .axis = axis, .is_exact = true, .number = number};
 }
 
+/* The multiple that the original's threads up to the axis are of a number of threads of the form's block. */
+static uint64_t unit_up_to(const Shape *shape, unsigned axis, uint64_t unit)
+{
+    uint64_t grown = 1;
+    for (unsigned d = 0; d <= axis; d++) {
+        unit *= shape->threads[d];
+        grown *= shape->grown[d];
+    }
+    return unit_before(unit, grown);
+}
+
+/* The most threads that the original's block can have: all of them, or those along z. */
+static uint64_t most_of_all(const Shape *shape)
+{
+    return (uint64_t)BLOCK_MOST_THREADS * merged_count(shape->threads) / merged_count(shape->grown);
+}
+
+static uint64_t most_along_z(const Shape *shape)
+{
+    return (uint64_t)MOST_ALONG_Z * shape->threads[2] / shape->grown[2];
+}
+
 /* Those on the block. */
 static unsigned block_conditions(const LaunchContract *contract, LaunchCondition *out)
 {
-    const unsigned *factor = contract->shape.threads, *block = contract->block;
+    const Shape shape = shape_complete(&contract->shape);
+    const unsigned *factor = shape.threads, *grown = shape.grown, *block = contract->block;
     unsigned count = 0, lowest = 3;
-    if (!merges_any(factor))
+    if (!merges_any(factor) && !merges_any(grown))
         return 0;
     if (block[0] && block[1] && block[2]) {
         out[0] = (LaunchCondition){
@@ -150,22 +204,29 @@ static unsigned block_conditions(const LaunchContract *contract, LaunchCondition
             lowest = d;
         if (d == 0 && contract->whole_warps)
             continue; /* the condition on warps says more */
-        out[count++] = block[d] ? exactly(d, block[d])
-                                : multiple_of(LAUNCH_BLOCK_ALONG, d, factor[d] * contract->stride_unit);
+        const uint64_t unit = unit_before((uint64_t)factor[d] * contract->stride_unit, grown[d]);
+        if (block[d])
+            out[count++] = exactly(d, block[d]);
+        else if (unit > 1)
+            out[count++] = multiple_of(LAUNCH_BLOCK_ALONG, d, unit);
     }
     /* With the conditions above it holds for the dimensions after the lowest as well. */
     if (contract->whole_warps && lowest < 3)
-        out[count++] = multiple_of(LAUNCH_BLOCK_UP_TO, lowest, 32 * factor[lowest]);
+        out[count++] = multiple_of(LAUNCH_BLOCK_UP_TO, lowest, unit_up_to(&shape, lowest, 32));
+    if (merged_count(grown) > merged_count(factor))
+        out[count++] = at_most(LAUNCH_BLOCK_UP_TO, most_of_all(&shape));
+    if (grown[2] > factor[2])
+        out[count++] = at_most(LAUNCH_BLOCK_ALONG, most_along_z(&shape));
     return count;
 }
 
 unsigned contract_conditions(const LaunchContract *contract, LaunchCondition out[CONTRACT_CONDITIONS])
 {
-    const unsigned *blocks = contract->shape.blocks;
+    const LaunchChange change = contract_change(contract);
     unsigned count = block_conditions(contract, out);
-    for (unsigned d = 0; d < 3 && contract->shrinks_grid; d++)
-        if (blocks[d] > 1)
-            out[count++] = multiple_of(LAUNCH_GRID_ALONG, d, blocks[d]);
+    for (unsigned d = 0; d < 3; d++)
+        if (change.grid[d] > 1)
+            out[count++] = multiple_of(LAUNCH_GRID_ALONG, d, change.grid[d]);
     return count;
 }
 
@@ -198,14 +259,12 @@ static ContractState contract_read(const Module *module, const char *kernel, con
     uint32_t words[CONTRACT_WORDS];
     if (!contract_words(variable, words) || words[0] != CONTRACT_MAGIC)
         return CONTRACT_OTHER_SYMBOL;
-    bool is_grid = words[1] == FORMAT_GRID;
+    const bool is_grown = words[1] == FORMAT_GROWN, is_grid = words[1] == FORMAT_GRID || is_grown;
     if (!is_grid && (words[1] != FORMAT_BLOCK || words[2] != 0))
         return CONTRACT_FORMAT;
     const Function *function = module_find_function(module, kernel);
     *contract = (LaunchContract){
         .kernel = function ? function->name : NULL,
-        .shape = {.threads = {words[3], words[4], words[5]},
-                  .blocks = {is_grid ? words[13] : 1, is_grid ? words[14] : 1, is_grid ? words[15] : 1}},
         .shrinks_grid = is_grid,
         .stride = {(StrideKind)words[6], words[7]},
         .whole_warps = words[8] != 0,
@@ -213,9 +272,16 @@ static ContractState contract_read(const Module *module, const char *kernel, con
         .block = {words[10], words[11], words[12]},
         .dynamic_factor = is_grid ? words[2] : 1,
     };
-    for (unsigned d = 0; d < 3; d++)
-        if (!contract->shape.threads[d] || !contract->shape.blocks[d] || !contract->dynamic_factor)
+    for (unsigned d = 0; d < 3; d++) {
+        const unsigned grown = is_grown ? words[3 + d] >> GROWN_SHIFT : 1, grid = is_grid ? words[13 + d] : 1;
+        contract->shape.threads[d] = is_grown ? words[3 + d] & THREADS_MASK : words[3 + d];
+        contract->shape.grown[d] = grown;
+        if (!contract->shape.threads[d] || !grown || !grid || !contract->dynamic_factor)
             return CONTRACT_ZERO;
+        if (grid % grown)
+            return CONTRACT_OTHER_SYMBOL;
+        contract->shape.blocks[d] = grid / grown;
+    }
     return CONTRACT_FOUND;
 }
 
@@ -238,12 +304,13 @@ bool contract_is_met(const LaunchContract *contract, const unsigned block[3], co
                      LaunchUnmet *unmet)
 {
     const LaunchChange change = contract_change(contract);
-    uint64_t kept = 1, factor = 1;
+    const Shape shape = shape_complete(&contract->shape);
+    uint64_t kept = 1, all = 1;
     for (unsigned d = 0; d < 3; d++) {
         const uint64_t size = block[d] ? block[d] : 1, blocks = grid && grid[d] ? grid[d] : 1;
-        const uint64_t unit = (uint64_t)change.block[d] * contract->stride_unit;
-        kept *= divide_up(size, change.block[d]);
-        factor *= change.block[d];
+        const uint64_t unit = unit_before((uint64_t)change.block[d] * contract->stride_unit, shape.grown[d]);
+        kept *= divide_up(size * shape.grown[d], change.block[d]);
+        all *= size;
         if (grid && blocks % change.grid[d])
             return fails(unmet, multiple_of(LAUNCH_GRID_ALONG, d, change.grid[d]), blocks);
         if (contract->block[d] && size != contract->block[d])
@@ -253,7 +320,14 @@ bool contract_is_met(const LaunchContract *contract, const unsigned block[3], co
         if (!contract->block[d] && size % unit)
             return fails(unmet, multiple_of(LAUNCH_BLOCK_ALONG, d, unit), size);
         if (contract->whole_warps && kept % 32)
-            return fails(unmet, multiple_of(LAUNCH_BLOCK_UP_TO, d, 32 * factor), kept * factor);
+            return fails(unmet, multiple_of(LAUNCH_BLOCK_UP_TO, d, unit_up_to(&shape, d, 32)), all);
     }
+    if (!merges_any(shape.grown))
+        return true;
+    if (kept > BLOCK_MOST_THREADS)
+        return fails(unmet, at_most(LAUNCH_BLOCK_UP_TO, most_of_all(&shape)), all);
+    const uint64_t along_z = block[2] ? block[2] : 1;
+    if (divide_up(along_z * shape.grown[2], shape.threads[2]) > MOST_ALONG_Z)
+        return fails(unmet, at_most(LAUNCH_BLOCK_ALONG, most_along_z(&shape)), along_z);
     return true;
 }

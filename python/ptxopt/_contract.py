@@ -8,6 +8,8 @@ from typing import Any, Optional, SupportsIndex, Union
 
 Size = Union[SupportsIndex, Iterable[SupportsIndex]]
 Triple = tuple[int, int, int]
+# The limits of a block: its threads, and those along z.
+MOST_THREADS, MOST_ALONG_Z = 1024, 64
 
 
 class LaunchError(ValueError):
@@ -30,7 +32,7 @@ class Contract:
 
     kernel: str
     level: str
-    """"thread" or "block": what is merged."""
+    """"thread" or "block": what is merged; "grown": blocks grow, and perhaps that, too."""
     factor: Triple
     """Along x, y and z."""
     stride: Union[str, int]
@@ -39,6 +41,8 @@ class Contract:
     block_before: Optional[Triple] = None
     """The only block that the original may be launched with; None: any that meets the conditions."""
     block_after: Optional[Triple] = None
+    grown: Triple = (1, 1, 1)
+    """The block is multiplied by these before it is divided."""
     grid_divisors: Triple = (1, 1, 1)
     """The grid is divided by these."""
     shared_unit: int = 1
@@ -58,6 +62,7 @@ class Contract:
         return cls(raw["kernel"], raw["level"], triple(raw["factor"], "factor"), raw["stride"],
                    tuple(raw["conditions"]), triple(before, "block") if before else None,
                    triple(after, "block") if after else None,
+                   triple(raw.get("grown", (1, 1, 1)), "grown"),
                    (1, 1, 1) if grid == "unchanged" else triple(grid["divided_by"], "grid"),
                    1 if shared == "unchanged" else shared["rounded_up_to"],
                    1 if shared == "unchanged" else shared["times"],
@@ -75,7 +80,7 @@ class Contract:
         """The grid, the block and the bytes of dynamic shared memory for the coarsened kernel, where the original is
         launched with these. Raises LaunchError where the contract does not allow that."""
         grid, block = triple(grid, "grid"), triple(block, "block")
-        if self.level not in ("thread", "block"):
+        if self.level not in ("thread", "block", "grown"):
             raise LaunchError(f"{self.kernel}: contracts of level {self.level!r} are not known here")
         after = self._block(block)
         if any(g % d for g, d in zip(grid, self.grid_divisors)):
@@ -89,11 +94,13 @@ class Contract:
     def _block(self, block: Triple) -> Triple:
         if self.block_before and self.block_before != block:
             raise LaunchError(f"{self.kernel} is coarsened for blocks of {self.block_before}, not of {block}")
-        x, y, z = after = tuple(-(-b // f) for b, f in zip(block, self.factor))
-        for b, f, a in zip(block, self.factor, after):
-            if (not self.block_before and b % f) or (f > 1 and a % self.stride_unit):
+        x, y, z = after = tuple(-(-b * g // f) for b, g, f in zip(block, self.grown, self.factor))
+        for b, g, f, a in zip(block, self.grown, self.factor, after):
+            if (not self.block_before and b * g % f) or (f > 1 and a % self.stride_unit):
                 raise self._unmet(f"a block of {block}")
-        if self.whole_warps and self._joined(after) % 32:
+        if self.whole_warps and max(self.factor) > 1 and self._joined(after) % 32:
+            raise self._unmet(f"a block of {block}")
+        if self.level == "grown" and (x * y * z > MOST_THREADS or z > MOST_ALONG_Z):
             raise self._unmet(f"a block of {block}")
         return x, y, z
 

@@ -58,7 +58,7 @@ static bool transform(const Check *check, Arena *arena, Function *kernel, const 
     const unsigned form = (unsigned)random_below(random, 4);
     if (form < 2) {
         request.coarsen = true;
-        request.coarsening.shape = (Shape){{form ? 1 : 2, 1, 1}, {form ? 2 : 1, 1, 1}};
+        request.coarsening.shape = (Shape){.threads = {form ? 1 : 2, 1, 1}, .blocks = {form ? 2 : 1, 1, 1}};
         request.coarsening.stride = (Stride){.kind = random_below(random, 2) ? STRIDE_UNIT : STRIDE_BLOCK};
     }
     pipeline_run(arena, kernel, &request, &options, result);

@@ -76,7 +76,7 @@ static bool transform(const Check *check, Arena *arena, Function *kernel, const 
     if (form == 0 && !is_other) {
         const unsigned neighbours = 2U << random_below(random, 3);
         request.coarsen = true;
-        request.coarsening.shape = (Shape){{neighbours, 1, 1}, {1, 1, 1}};
+        request.coarsening.shape = (Shape){.threads = {neighbours, 1, 1}, .blocks = {1, 1, 1}};
         request.coarsening.stride = (Stride){.kind = STRIDE_UNIT};
     }
     if (form == 1) {

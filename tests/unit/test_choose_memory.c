@@ -232,7 +232,7 @@ static void given_coarsening_stays(void **state)
     (void)state;
     Setup *setup = setup_new("matmul_naive");
     setup->request.coarsen = true;
-    setup->request.coarsening.shape = (Shape){{1, 1, 1}, {2, 2, 1}};
+    setup->request.coarsening.shape = (Shape){.threads = {1, 1, 1}, .blocks = {2, 2, 1}};
     const MemoryChoice choice = choose(setup, NULL);
     assert_true(choice.request.coarsen && !choice.coarsens_otherwise);
     for (unsigned i = 0; i < choice.trial_count; i++)

@@ -20,11 +20,13 @@ static unsigned draw(uint64_t *state, unsigned below)
 static LaunchContract random_contract(uint64_t *state, Name kernel)
 {
     LaunchContract contract = {.kernel = kernel, .stride_unit = draw(state, 4) ? 1 : 8, .dynamic_factor = 1};
+    const bool grows = draw(state, 2);
     contract.shrinks_grid = draw(state, 2);
     contract.whole_warps = draw(state, 4) == 0;
     for (unsigned d = 0; d < 3; d++) {
         contract.shape.threads[d] = draw(state, 2) ? 1 : 1 + draw(state, 4);
         contract.shape.blocks[d] = draw(state, 2) ? 1 : 1 + draw(state, 4);
+        contract.shape.grown[d] = grows && draw(state, 2) ? 1 + draw(state, 6) : 1;
         contract.block[d] = draw(state, 4) ? 0 : 8 * (1 + draw(state, 8));
     }
     if (contract.shrinks_grid && draw(state, 2))
@@ -89,6 +91,7 @@ static void the_header_agrees(void **state)
             launch.block[d] = draw(&random, 2) ? 1 : contract.shape.threads[d] * 4 * (1 + draw(&random, 16));
             launch.block[d] = contract.block[d] && draw(&random, 8) ? contract.block[d] : launch.block[d];
             launch.grid[d] = (contract.shrinks_grid ? contract.shape.blocks[d] : 1) * (1 + draw(&random, 5));
+            launch.grid[d] *= contract.shape.grown[d];
             launch.grid[d] += draw(&random, 6) == 0;
         }
         good += contract_is_met(&contract, launch.block, launch.grid, &unmet);
@@ -115,7 +118,7 @@ static void other_formats_are_refused(void **state)
     assert_int_equal(shared, 256);
     static const struct {
         unsigned word, value;
-    } wrong[] = {{0, 1}, {1, 3}, {1, 1}, {2, 0}, {3, 0}, {9, 0}, {13, 0}, {14, 0}, {15, 0}};
+    } wrong[] = {{0, 1}, {1, 4}, {1, 1}, {2, 0}, {3, 0}, {9, 0}, {13, 0}, {14, 0}, {15, 0}};
     for (unsigned i = 0; i < COUNT_OF(wrong); i++) {
         uint32_t changed[PTXOPT_CONTRACT_WORDS];
         memcpy(changed, words, sizeof changed);
@@ -124,6 +127,47 @@ static void other_formats_are_refused(void **state)
         assert_non_null(strstr(message, "not known"));
         assert_int_equal(grid[0], 2);
         assert_int_equal(shared, 256);
+    }
+}
+
+/* The block is multiplied and the grid divided, by contracts that readers of the first two formats refuse, and blocks
+ * that would be too large are not launched. */
+static void larger_blocks(void **state)
+{
+    (void)state;
+    const uint32_t words[PTXOPT_CONTRACT_WORDS] = {
+        PTXOPT_CONTRACT_MAGIC, 3, 1, 1 | 4 << 16, 2 | 2 << 16, 1 | 1 << 16, 0, 0, 0, 1, 0, 0, 0, 8, 2, 1};
+    unsigned grid[3] = {16, 6, 3}, block[3] = {16, 16, 1};
+    size_t shared = 100;
+    char message[200];
+    assert_true(ptxopt_launch_adapt_grid(words, grid, block, &shared, message, sizeof message));
+    assert_int_equal(grid[0], 2);
+    assert_int_equal(grid[1], 3);
+    assert_int_equal(grid[2], 3);
+    assert_int_equal(block[0], 64);
+    assert_int_equal(block[1], 16);
+    assert_int_equal(shared, 100);
+    unsigned wide[3] = {32, 9, 1};
+    assert_false(ptxopt_launch_adapt_grid(words, (unsigned[]){8, 2, 1}, wide, &shared, message, sizeof message));
+    assert_string_equal(message, "block.x * block.y * block.z is 288, more than 256");
+    assert_int_equal(wide[0], 32);
+    const uint32_t deep[PTXOPT_CONTRACT_WORDS] = {
+        PTXOPT_CONTRACT_MAGIC, 3, 1, 1 | 1 << 16, 1 | 1 << 16, 1 | 4 << 16, 0, 0, 0, 1, 0, 0, 0, 1, 1, 4};
+    unsigned high[3] = {1, 1, 17};
+    assert_false(ptxopt_launch_adapt_grid(deep, (unsigned[]){1, 1, 4}, high, &shared, message, sizeof message));
+    assert_string_equal(message, "block.z is 17, more than 16");
+    high[2] = 16;
+    assert_true(ptxopt_launch_adapt_grid(deep, (unsigned[]){1, 1, 4}, high, &shared, message, sizeof message));
+    assert_int_equal(high[2], 64);
+    for (unsigned word = 3; word < 6; word++) { /* no multiplier, or no divisor */
+        uint32_t changed[PTXOPT_CONTRACT_WORDS];
+        for (unsigned half = 0; half < 2; half++) {
+            memcpy(changed, words, sizeof changed);
+            changed[word] &= half ? 0xffff0000 : 0xffff;
+            assert_false(ptxopt_launch_adapt_grid(changed, grid, (unsigned[]){16, 16, 1}, &shared, message,
+                                                  sizeof message));
+            assert_non_null(strstr(message, "not known"));
+        }
     }
 }
 
@@ -178,7 +222,7 @@ static void symbols(void **state)
                        "is not a launch contract");
     check_symbol_wrong(".global .u64 g;\n.visible .const .align 8 .u64 __ptxopt_launch_k[2] = {1347964752, g};",
                        "is not a launch contract");
-    check_symbol_wrong(CONST "[16] = {1347964752, 3, 0, 2, 1, 1, 0, 0, 0, 1};", "does not know");
+    check_symbol_wrong(CONST "[16] = {1347964752, 4, 0, 2, 1, 1, 0, 0, 0, 1};", "does not know");
     check_symbol_wrong(CONST "[16] = {1347964752, 1, 1, 2, 1, 1, 0, 0, 0, 1};", "does not know");
     check_symbol_wrong(CONST "[16] = {1347964752, 1, 0, 2, 0, 1, 0, 0, 0, 1};", "the factor 0");
     check_symbol_wrong(CONST "[16] = {1347964752, 1};", "the factor 0");
@@ -233,8 +277,8 @@ static void launches_are_decided(void **state)
     /* Two threads along x and three along y become one. */
     const uint32_t both[PTXOPT_PAYS_WORDS] = {PAYS_MAGIC, PAYS_FORMAT, 0, 2 | 3 << 8};
     const unsigned full[3] = {32, 12, 1}, less[3] = {32, 9, 1}, half[3] = {8, 6, 1}, narrow[3] = {4, 3, 1};
-    assert_int_equal(pays_factors(&(Shape){{2, 3, 1}, {4, 1, 1}}), 2 | 3 << 8);
-    assert_int_equal(pays_factors(&(Shape){{1, 1, 1}, {4, 1, 1}}), 0);
+    assert_int_equal(pays_factors(&(Shape){.threads = {2, 3, 1}, .blocks = {4, 1, 1}}), 2 | 3 << 8);
+    assert_int_equal(pays_factors(&(Shape){.threads = {1, 1, 1}, .blocks = {4, 1, 1}}), 0);
     assert_true(ptxopt_launch_pays(both, grid, full, 2));    /* 2 of 12 warps */
     assert_false(ptxopt_launch_pays(both, grid, less, 2));   /* 2 of 9: for 12 */
     assert_false(ptxopt_launch_pays(both, grid, half, 2));   /* 1 of 2 */
@@ -270,6 +314,7 @@ int main(void)
         cmocka_unit_test(the_header_agrees),
         cmocka_unit_test(launches_are_decided),
         cmocka_unit_test(other_formats_are_refused),
+        cmocka_unit_test(larger_blocks),
         cmocka_unit_test(symbols),
         cmocka_unit_test(conditions_in_words),
     };
