@@ -4,7 +4,7 @@
 
 #include "analysis/analysis.h"
 
-/* Both work on bodies in SSA form with current Block.ids and preds, and leave it to the caller to invalidate what
+/* All work on bodies in SSA form with current Block.ids and preds, and leave it to the caller to invalidate what
  * depends on instructions. */
 
 /* Removes instructions and phis without readers and without other effects. Returns how many. */
@@ -13,5 +13,8 @@ unsigned remove_dead_code(Body *body, Analyses *analyses);
 /* Replaces values by equal earlier ones that dominate them: repeatable instructions with the same spelling, constants
  * and operands, and phis with the same arguments. Follows copies. Returns how many. */
 unsigned merge_equal_values(Body *body, Analyses *analyses);
+
+/* Makes old values that guarded instructions keep undefined where nothing can see them. Returns how many. */
+unsigned forget_kept_values(Body *body, Analyses *analyses);
 
 #endif
