@@ -300,14 +300,15 @@ $(UNIT_TESTS): $(OUT)/tests/%: $(OUT)/tests/unit/%.o $(OUT)/libptxopt.a
 
 # The helpers of the test suites.
 TOOLS := $(addprefix $(OUT)/tests/,coarsen-check registers-check registers-probe registers-needed miscompile \
-    roundtrip instruction-reference option-reference machine-code reuse-check jam-check row-check stage-check \
-    count-check work-check pattern-check)
+    roundtrip instruction-reference option-reference machine-code reuse-check jam-check row-check refine-check \
+    stage-check count-check work-check pattern-check)
 $(OUT)/tests/coarsen-check $(OUT)/tests/registers-check $(OUT)/tests/reuse-check $(OUT)/tests/work-check: \
     $(OUT)/tests/tools/random_kernel.o $(OUT)/tests/tools/random_walk.o
 $(OUT)/tests/reuse-check $(OUT)/tests/work-check: $(OUT)/tests/tools/reuse_kernel.o $(OUT)/tests/tools/loop_kernel.o
 $(OUT)/tests/jam-check $(OUT)/tests/work-check: $(OUT)/tests/tools/jam_kernel.o
 $(OUT)/tests/work-check: $(OUT)/tests/tools/stage_kernel.o
 $(OUT)/tests/row-check: $(OUT)/tests/tools/row_kernel.o
+$(OUT)/tests/refine-check: $(OUT)/tests/tools/refine_kernel.o
 $(OUT)/tests/stage-check: $(addprefix $(OUT)/tests/tools/,stage_kernel.o nest_kernel.o store_kernel.o)
 $(OUT)/tests/count-check: $(OUT)/tests/tools/count_kernel.o
 $(OUT)/tests/pattern-check: $(addprefix $(OUT)/tests/tools/,pattern_trace.o stage_kernel.o nest_kernel.o \

@@ -21,8 +21,8 @@ static bool changes_memory(const Options *options)
 /* False if nothing is to change: the code is then checked while it is read, and not kept. */
 static bool wants_bodies(const Options *options)
 {
-    bool wanted = options->coarsen.count || options->jams.count || options->registers.count ||
-                  options->blocks.count || options->canonical || changes_memory(options) ||
+    bool wanted = options->coarsen.count || options->refine.count || options->jams.count ||
+                  options->registers.count || options->blocks.count || options->canonical || changes_memory(options) ||
                   options->fixes_defects || options->report;
     for (unsigned i = 0; i < pass_count; i++)
         wanted |= options->passes.dumped[i];
@@ -124,6 +124,9 @@ bool names_exist(Run *run)
     for (size_t i = 0; i < options->coarsen.count; i++)
         if (!named_kernel_usable(run, "-coarsen", options->coarsen.data[i].kernel))
             return false;
+    for (size_t i = 0; i < options->refine.count; i++)
+        if (!named_kernel_usable(run, "-refine", options->refine.data[i].kernel))
+            return false;
     for (size_t i = 0; i < options->registers.count; i++)
         if (!named_kernel_usable(run, "-target-regs", options->registers.data[i].kernel))
             return false;
@@ -176,8 +179,9 @@ bool choose_arch(Run *run)
 /* True if some option needs the assembler, which rewriting without a change does not. */
 static bool wants_assembler(const Options *options)
 {
-    return option_given(options, OPTION_ASSEMBLER) || options->coarsen.count || options->jams.count ||
-           options->registers.count || changes_memory(options) || options->cubin || options->report;
+    return option_given(options, OPTION_ASSEMBLER) || options->coarsen.count || options->refine.count ||
+           options->jams.count || options->registers.count || changes_memory(options) || options->cubin ||
+           options->report;
 }
 
 static bool chooses_factors(const Options *options)

@@ -103,6 +103,19 @@ static unsigned blocks_of_an_sm(const ChoiceContext *context, const char *kernel
     return (unsigned)fmin(ceil(most / context->device.multiprocessors), UINT_MAX);
 }
 
+/* Refinement takes the place of coarsening that is chosen, or asked for all kernels. */
+static void set_refinement(const Run *run, KernelReport *report)
+{
+    KernelRequest *request = &report->request;
+    const RefineOption *refine = options_refine_for(run->options, report->result.kernel->name);
+    if (!refine || request->coarsen_named)
+        return;
+    report->is_auto = request->coarsen = false;
+    request->refining_named = refine->kernel != NULL;
+    request->refining = (RefineRequest){
+        .threads = refine->threads, .is_apart = refine->is_apart, .reassociates = run->options->reassociates};
+}
+
 static void set_request(const Run *run, KernelReport *report)
 {
     const char *name = report->result.kernel->name;
@@ -127,6 +140,7 @@ static void set_request(const Run *run, KernelReport *report)
         set_shape(report, coarsen, options_shape(run->options, coarsen));
     if (follows_source(run->options) && !(coarsen && coarsen->kernel))
         follow_directive(run, report);
+    set_refinement(run, report);
     if (memory) {
         report->is_memory_auto = memory->is_auto;
         request->edges = memory->edges;
@@ -181,7 +195,8 @@ static void warn_refusals(Run *run, const KernelReport *report)
     const char *name = result->kernel->name;
     if (result->coarsening == OUTCOME_REFUSED) {
         Span span = result->refusal.has_span ? result->refusal.span : result->kernel->span;
-        diag_warning(&run->diag, span, "kernel '%s' is not coarsened: %s", name,
+        diag_warning(&run->diag, span, "kernel '%s' is not %s: %s", name,
+                     report->request.refining.threads ? "refined" : "coarsened",
                      refusal_text(run->arena, &result->refusal));
     }
     if (is_refusal(&result->staged.refusal) && !report->is_memory_auto) {
@@ -219,7 +234,7 @@ static void warn_refusals(Run *run, const KernelReport *report)
 /* True if coarsening is requested for a kernel that already has a launch contract. */
 static bool is_coarsened_already(Run *run, const KernelReport *report)
 {
-    return (report->request.coarsen || report->is_auto) &&
+    return (report->request.coarsen || report->request.refining.threads || report->is_auto) &&
            module_find_variable(run->module, contract_symbol_name(run->module, report->result.kernel->name));
 }
 
@@ -501,7 +516,8 @@ void run_kernels(Run *run)
     Report *report = &run->report;
     const size_t kernels = count_kernels(run);
     report->kernels = ARENA_ARRAY(run->arena, KernelReport, kernels + 1);
-    if (!kernels && (run->options->coarsen.count || run->options->registers.count))
+    if (!kernels && (run->options->coarsen.count || run->options->refine.count ||
+                                     run->options->registers.count))
         diag_report_plain(&run->diag, SEVERITY_WARNING, "the module has no kernel, so there is nothing to change");
     run->pipeline = (PipelineOptions){
         .sm = run->sm,

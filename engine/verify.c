@@ -121,8 +121,7 @@ static void compare(Verifier *verifier)
 {
     Verification *result = verifier->result;
     EmulatorDifference *difference = &result->difference;
-    if (!results_differ(verifier->launch, verifier->expected, verifier->actual, verifier->launch->tolerance,
-                        difference))
+    if (!results_differ(verifier->launch, verifier->expected, verifier->actual, result->tolerance, difference))
         return;
     result->outcome = VERIFY_DIFFERENT;
     result->has_difference = true;
@@ -138,9 +137,27 @@ static void compare(Verifier *verifier)
     find_writer(verifier, verifier->output, verifier->launch_output, 1);
 }
 
+static bool is_reordered(const Reordered *reordered, const char *kernel)
+{
+    for (size_t i = 0; reordered && i < reordered->count; i++)
+        if (strcmp(reordered->kernels[i], kernel) == 0)
+            return true;
+    return false;
+}
+
+static void set_tolerance(const Launch *launch, const Reordered *reordered, Verification *result)
+{
+    result->tolerance = launch->tolerance;
+    result->is_reordered = launch->tolerance.kind == TOLERANCE_EXACT && is_reordered(reordered, launch->kernel);
+    if (result->is_reordered && launch->reference_tolerance.kind == TOLERANCE_CLOSE)
+        result->tolerance = launch->reference_tolerance;
+    else if (result->is_reordered)
+        result->tolerance = (Tolerance){TOLERANCE_CLOSE, REORDERED_RELATIVE, REORDERED_ABSOLUTE};
+}
+
 /* 'form': of the output, in place of the kernel; NULL: the kernel. */
 static void verify(Arena *arena, const Module *input, const Module *output, const char *path, const char *form,
-                   Verification *result)
+                   const Reordered *reordered, Verification *result)
 {
     *result = (Verification){.path = path, .outcome = VERIFY_EQUAL};
     Verifier verifier = {.arena = arena, .input = input, .output = output, .result = result};
@@ -151,6 +168,7 @@ static void verify(Arena *arena, const Module *input, const Module *output, cons
         return;
     }
     result->kernel = launch->kernel;
+    set_tolerance(launch, reordered, result);
     if ((error = launch_kernel_missing(arena, input, launch)) != NULL) {
         not_done(&verifier, error);
         return;
@@ -180,9 +198,10 @@ static void verify(Arena *arena, const Module *input, const Module *output, cons
         compare(&verifier);
 }
 
-void verify_launch(Arena *arena, const Module *input, const Module *output, const char *path, Verification *result)
+void verify_launch(Arena *arena, const Module *input, const Module *output, const char *path,
+                   const Reordered *reordered, Verification *result)
 {
-    verify(arena, input, output, path, NULL, result);
+    verify(arena, input, output, path, NULL, reordered, result);
 }
 
 bool verify_form(Arena *arena, const Module *input, const Module *output, const char *path, unsigned number,
@@ -193,7 +212,7 @@ bool verify_form(Arena *arena, const Module *input, const Module *output, const 
     const char *form = launch ? arena_printf(arena, "%s" FORM_SUFFIX "%u", launch->kernel, number) : NULL;
     const bool is_there = form && module_find_function(output, form);
     if (is_there)
-        verify(arena, input, output, path, form, result);
+        verify(arena, input, output, path, form, NULL, result);
     return is_there;
 }
 

@@ -4,6 +4,10 @@
 
 #include "emulator/emulator.h"
 
+/* Sums of some thousand numbers of 32 bits in another order differ by less, unless they nearly cancel out. */
+#define REORDERED_RELATIVE 1e-4
+#define REORDERED_ABSOLUTE 1e-5
+
 typedef enum VerifyOutcome {
     VERIFY_EQUAL,
     VERIFY_DIFFERENT, /* the output computes a different result, or has a fault that the input does not have */
@@ -26,15 +30,26 @@ typedef struct Verification {
     bool fault_in_output;
     const char *fault_line; /* the text of its line, if it is in the output; else NULL */
     const char *original_because; /* why this launch runs the original beside the coarsened kernel; NULL: it does not */
+    Tolerance tolerance;    /* with which the results are compared */
+    bool is_reordered;      /* which is not the launch file's, because sums are added in another order */
     const char *weakened;   /* faults of the input itself, for which the output was not checked; or NULL */
     EmulatorCounters counters[2];
 } Verification;
 
+/* Kernels that add floating-point numbers in another order than the input: by name. */
+typedef struct Reordered {
+    const char **kernels;
+    size_t count;
+} Reordered;
+
 /* Runs 'input' as the launch file says and 'output' by its launch contract and compares all buffers and variables. Both
  * are checked for races, reads of unwritten memory, undefined registers and divisions by zero, except for faults that
- * the input itself has. If the contract does not allow the launch, the original runs if the output has it. Results
- * live in 'arena'; both modules must outlive them. */
-void verify_launch(Arena *arena, const Module *input, const Module *output, const char *path, Verification *result);
+ * the input itself has. If the contract does not allow the launch, the original runs if the output has it. Results of
+ * the kernels in 'reordered' (NULL: none) are compared with a tolerance, even if the launch file asks for exact ones:
+ * that for reference programs, or else REORDERED_RELATIVE and REORDERED_ABSOLUTE. Texts live in 'arena'; both modules
+ * must outlive them. */
+void verify_launch(Arena *arena, const Module *input, const Module *output, const char *path,
+                   const Reordered *reordered, Verification *result);
 /* The same for the form of this number beside the kernel (-tune). False if the output has none of it. */
 bool verify_form(Arena *arena, const Module *input, const Module *output, const char *path, unsigned number,
                  Verification *result);

@@ -13,6 +13,7 @@
 #include "opt/memory/counters.h"
 #include "opt/edges/edges.h"
 #include "opt/memory/stage.h"
+#include "opt/refine/refine.h"
 #include "opt/common/reuse_list.h"
 #include "opt/common/vector_list.h"
 #include "target/target.h"
@@ -50,6 +51,7 @@ typedef struct PassContext {
     Analyses *analyses;     /* of 'body' */
     const UnrollJam *jam;
     const CoarsenRequest *coarsening;
+    const RefineRequest *refining; /* without the block */
     const StageRequest *staging;
     EdgesRequest edges_request;
     const DefectRequest *defect_request; /* NULL: nothing is looked for */
@@ -60,6 +62,7 @@ typedef struct PassContext {
     VectorList vectors;      /* what row_vectors and vectors did; in the arena */
     Refusal refusal;         /* set by coarsening and unroll-and-jam that were refused */
     Legality legality;       /* set by coarsening */
+    RefineResult refined;    /* set by refinement */
     EdgesResult edges;       /* set by edges */
     StageResult staged;      /* set by staging; in the module's arena */
     CountersResult counted;  /* set by private counters; in the module's arena */

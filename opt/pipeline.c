@@ -157,6 +157,24 @@ static void coarsen(PassContext *context, const KernelRequest *request, KernelRe
     result->block_after = context->block;
 }
 
+/* Refinement takes the place of coarsening, whose outcome it is. */
+static void refine(PassContext *context, const KernelRequest *request, KernelResult *result)
+{
+    context->refining = &request->refining;
+    context->refusal = (Refusal){.reason = REFUSAL_SWITCHED_OFF};
+    const bool done = pass_run(context, PASS_REFINE);
+    result->coarsening = done ? OUTCOME_DONE : OUTCOME_REFUSED;
+    result->refusal = done ? (Refusal){.reason = REFUSAL_NONE} : context->refusal;
+    context->refusal = (Refusal){.reason = REFUSAL_NONE};
+    if (!done)
+        return;
+    pass_run(context, PASS_CLEANUP);
+    pass_run(context, PASS_DECIDE);
+    result->refined = context->refined;
+    result->contract = context->contract;
+    result->block_after = context->block;
+}
+
 static void stage_loops(PassContext *context, const KernelRequest *request, KernelResult *result)
 {
     StageRequest staging = request->staging;
@@ -228,7 +246,7 @@ static void reduce_registers(PassContext *context, const KernelRequest *request,
 
 static void refuse(Arena *arena, const KernelRequest *request, KernelResult *result, const Refusal *refusal)
 {
-    if (request->coarsen) {
+    if (request->coarsen || request->refining.threads) {
         result->coarsening = OUTCOME_REFUSED;
         result->refusal = *refusal;
     }
@@ -278,7 +296,8 @@ static bool is_wanted(const Function *kernel, const KernelRequest *request, cons
                       const BlockSize *block)
 {
     bool is_declared = kernel->tuning.reqntid_count || kernel->tuning.maxntid_count;
-    bool is_requested = request->coarsen || request->jam_count || request->edges || request->staging.wanted ||
+    bool is_requested = request->coarsen || request->refining.threads || request->jam_count ||
+                        request->edges || request->staging.wanted ||
                         request->counters || request->vectors || request->reduce || options->defects.fixes;
     return is_requested || (block_size_total(block) && !is_declared) || options->passes.dumped[PASS_SSA];
 }
@@ -341,6 +360,7 @@ static void run_plain(Arena *arena, const KernelRequest *request, const Pipeline
     const Legality legality = result->legality;
     KernelRequest plain = *request;
     plain.coarsen = false;
+    plain.refining.threads = 0;
     kernel_discard(result);
     pipeline_run(arena, result->kernel, &plain, options, result);
     result->coarsening = OUTCOME_REFUSED;
@@ -401,7 +421,7 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     context.block = block;
     context.coarsening = &request->coarsening;
     context.defect_request = &options->defects;
-    if (request->coarsen)
+    if (request->coarsen || request->refining.threads)
         pass_run(&context, PASS_INLINE);
     pass_run(&context, PASS_SSA);
     /* From here on the body is in SSA form. */
@@ -411,6 +431,8 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         unroll_jam(&context, request, result);
     if (request->coarsen)
         coarsen(&context, request, result);
+    else if (request->refining.threads)
+        refine(&context, request, result);
     if (kernel_is_jammed(result) && result->coarsening != OUTCOME_DONE) {
         pass_run(&context, PASS_DECIDE);
         reuse(&context, !joins_later(request));

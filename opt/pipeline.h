@@ -11,6 +11,8 @@ typedef struct KernelRequest {
     bool coarsen_named; /* requested by the kernel's name: a refusal then shows in the exit status */
     Refusal refused;    /* coarsening is refused before a pass runs, as the result then says; REFUSAL_NONE: it is not */
     CoarsenRequest coarsening; /* without what the pass sets */
+    RefineRequest refining;    /* without what the pass sets; threads 0: not asked for. Else 'coarsen' is not set */
+    bool refining_named;       /* as coarsen_named */
     const UnrollJam *jams; /* loops whose iterations are put side by side, in this order */
     unsigned jam_count;
     bool edges;            /* threads beyond the edge of the data go along, for merged threads and staged loops */
@@ -53,6 +55,7 @@ typedef struct KernelResult {
     ReuseList reuse;         /* loads that took a known value; where code is made twice, in one version at least */
     Refusal refusal;         /* coarsening refused */
     Legality legality;       /* coarsening done or refused */
+    RefineResult refined;    /* coarsening done, by refinement */
     UnrollJamResult *jams;   /* one for each that was requested */
     unsigned jam_count;
     Outcome edges;

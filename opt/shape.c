@@ -22,7 +22,7 @@ unsigned shape_replicas(const Shape *shape)
 
 bool shape_is_identity(const Shape *shape)
 {
-    return !shape_merges(shape) && !merges_any(shape->grown);
+    return !shape_merges(shape) && !merges_any(shape->grown) && !merges_any(shape->refined);
 }
 
 bool shape_merges(const Shape *shape)
@@ -41,7 +41,8 @@ bool shape_is_within(const Shape *part, const Shape *whole)
     for (unsigned d = 0; d < 3; d++)
         is_within &= at_least_one(part->threads[d]) <= at_least_one(whole->threads[d]) &&
                      at_least_one(part->blocks[d]) <= at_least_one(whole->blocks[d]) &&
-                     at_least_one(part->grown[d]) <= at_least_one(whole->grown[d]);
+                     at_least_one(part->grown[d]) <= at_least_one(whole->grown[d]) &&
+                     at_least_one(part->refined[d]) <= at_least_one(whole->refined[d]);
     return is_within;
 }
 
@@ -57,6 +58,7 @@ Shape shape_complete(const Shape *shape)
         complete.threads[d] = at_least_one(shape->threads[d]);
         complete.blocks[d] = at_least_one(shape->blocks[d]);
         complete.grown[d] = at_least_one(shape->grown[d]);
+        complete.refined[d] = at_least_one(shape->refined[d]);
     }
     return complete;
 }

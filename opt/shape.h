@@ -8,6 +8,7 @@
 typedef struct Shape {
     unsigned threads[3]; /* how many threads of a block become one */
     unsigned blocks[3];  /* how many of the resulting blocks become one */
+    unsigned refined[3]; /* in place of all that: how many threads of a block take the place of one */
     unsigned grown[3];   /* before that: how many blocks of the grid become a larger one, with the threads of all */
 } Shape;
 
@@ -16,7 +17,7 @@ unsigned merged_count(const unsigned merged[3]);
 bool merges_any(const unsigned merged[3]);
 /* The threads of the original whose work one thread does. */
 unsigned shape_replicas(const Shape *shape);
-/* True if nothing is merged and no block grows. */
+/* True if nothing is merged, no block grows, and no thread is divided. */
 bool shape_is_identity(const Shape *shape);
 /* True if blocks are merged, but no threads within them, and none grows: the size of a block stays. */
 bool shape_is_of_blocks(const Shape *shape);

@@ -153,6 +153,17 @@ static void expand_tune(Reader *reader)
         options_read_coarsen(reader, "auto");
 }
 
+/* True if -refine is given for this kernel, or, with NULL, for those that it does not name. */
+static bool refines_same(const Options *options, const char *kernel)
+{
+    for (size_t i = 0; i < options->refine.count; i++) {
+        const char *other = options->refine.data[i].kernel;
+        if (!kernel == !other && (!kernel || strcmp(kernel, other) == 0))
+            return true;
+    }
+    return false;
+}
+
 /* Checks that the options go together. */
 static void check_options(Reader *reader)
 {
@@ -172,8 +183,9 @@ static void check_options(Reader *reader)
         options_fail(reader, "-coarsen-grid says how to coarsen, but -coarsen is not given");
     if (option_given(options, OPTION_COARSEN_GUARDS) && options->coarsen.count == 0)
         options_fail(reader, "-coarsen-guards says how to coarsen, but -coarsen is not given");
-    if (options->launch_out && options->coarsen.count == 0)
-        options_fail(reader, "-launch-out describes how coarsened kernels are launched, but -coarsen is not given");
+    if (options->launch_out && !options->coarsen.count && !options->refine.count)
+        options_fail(reader, "-launch-out describes how coarsened and refined kernels are launched, but neither "
+                             "-coarsen nor -refine is given");
     if (options->knobs && options->registers.count == 0)
         options_fail(reader, "-knobs widens the search of -target-regs, which is not given");
     bool has_none = options->assembler_none ||
@@ -186,8 +198,13 @@ static void check_options(Reader *reader)
         options_fail(reader, "-knobs-out is for the options that -knobs finds, but -knobs is not given");
     if (options_jam_auto(options) && options->assembler_none)
         options_fail(reader, "-uj auto chooses by the assembler's figures, but -assembler none is given");
+    if (options->reassociates && !options->refine.count)
+        options_fail(reader, "-reassociate says how to share rounds, but -refine is not given");
     for (size_t i = 0; i < options->coarsen.count; i++) {
         const CoarsenOption *coarsen = &options->coarsen.data[i];
+        if (!coarsen->is_auto && refines_same(options, coarsen->kernel))
+            options_fail(reader, "-coarsen merges threads and -refine divides them: give one of them%s%s",
+                         coarsen->kernel ? " for " : "", coarsen->kernel ? coarsen->kernel : "");
         if (options->merges_blocks && merges_any(coarsen->shape.threads) && merges_any(coarsen->shape.blocks))
             options_fail(reader, "-coarsen-level block makes all factors those of blocks, with 'b' and without");
         else if (coarsen->is_auto && options->assembler_none)
@@ -334,6 +351,11 @@ const MemoryOption *options_memory_for(const Options *options, const char *kerne
 const BlockOption *options_block_for(const Options *options, const char *kernel)
 {
     OPTION_FOR(options->blocks, kernel, true);
+}
+
+const RefineOption *options_refine_for(const Options *options, const char *kernel)
+{
+    OPTION_FOR(options->refine, kernel, true);
 }
 
 const SharedOption *options_shared_for(const Options *options, const char *kernel)

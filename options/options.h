@@ -59,6 +59,13 @@ typedef struct BlockOption {
     unsigned threads[3];
 } BlockOption;
 
+/* -refine [KERNEL:]N[,apart] */
+typedef struct RefineOption {
+    const char *kernel;
+    unsigned threads;
+    bool is_apart;
+} RefineOption;
+
 /* -dynamic-shared [KERNEL:]BYTES */
 typedef struct SharedOption {
     const char *kernel;
@@ -95,6 +102,8 @@ typedef struct Options {
     const char *report_file; /* NULL: standard error */
     VEC(const char *) entries; /* empty: all kernels */
     VEC(CoarsenOption) coarsen;
+    VEC(RefineOption) refine;
+    bool reassociates;
     VEC(JamOption) jams;
     VEC(RegistersOption) registers;
     VEC(BlockOption) blocks;
@@ -193,6 +202,7 @@ const RegistersOption *options_registers_for(const Options *options, const char 
 const MemoryOption *options_memory_for(const Options *options, const char *kernel);
 const BlockOption *options_block_for(const Options *options, const char *kernel);
 const SharedOption *options_shared_for(const Options *options, const char *kernel);
+const RefineOption *options_refine_for(const Options *options, const char *kernel);
 /* Seconds that the search for fewer registers in one kernel may take: those of -search, or what the level allows. */
 double options_search_seconds(const Options *options);
 /* The same for all that is chosen for a kernel, where something is: coarsening, memory, loops and registers. */

@@ -359,6 +359,21 @@ void options_read_block(Reader *reader, const char *text)
         VEC_PUSH(reader->arena, reader->options->blocks, option);
 }
 
+void options_read_refine(Reader *reader, const char *text)
+{
+    RefineOption option = {0};
+    const char *at;
+    if (!split_kernel(reader, "-refine", text, &option.kernel, &at))
+        return;
+    const bool is_number = read_number(&at, &option.threads) && (!*at || strcmp(at, ",apart") == 0);
+    option.is_apart = *at;
+    if (!is_number || option.threads < 2 || option.threads > REFINE_MOST || option.threads & (option.threads - 1))
+        options_fail(reader, "-refine %s: expected 2, 4, 8, 16 or %d, and perhaps ',apart', optionally after 'KERNEL:'",
+                     text, REFINE_MOST);
+    else
+        VEC_PUSH(reader->arena, reader->options->refine, option);
+}
+
 void options_read_shared(Reader *reader, const char *text)
 {
     SharedOption option = {0};

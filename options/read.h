@@ -41,6 +41,7 @@ void options_read_tune(Reader *reader, const char *text);
 void options_read_target_regs(Reader *reader, const char *text);
 void options_read_block(Reader *reader, const char *text);
 void options_read_shared(Reader *reader, const char *text);
+void options_read_refine(Reader *reader, const char *text);
 void options_read_assembler(Reader *reader, const char *word);
 void options_read_passes(Reader *reader, const char *text);
 void options_read_stop_after(Reader *reader, const char *text);

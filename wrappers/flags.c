@@ -152,7 +152,7 @@ void flags_check(Arena *arena, Flags *flags)
         error = "-help and -version are not for builds";
     if (error && !flags->problem)
         flags->problem = error;
-    flags->coarsens |= outcome == OPTIONS_RUN && options.tune_from;
+    flags->coarsens |= outcome == OPTIONS_RUN && (options.tune_from || options.refine.count);
     for (size_t i = 0; outcome == OPTIONS_RUN && i < options.coarsen.count; i++)
         flags->coarsens |= changes_launches(&options, &options.coarsen.data[i]);
     if (outcome == OPTIONS_RUN)

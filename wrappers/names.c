@@ -79,6 +79,8 @@ static NamedKernels find_named(Arena *arena, const Words *flags)
         add_named(arena, &named, "-target-regs", options.registers.data[i].kernel);
     for (size_t i = 0; i < options.memory.count; i++)
         add_named(arena, &named, "-memory", options.memory.data[i].kernel);
+    for (size_t i = 0; i < options.refine.count; i++)
+        add_named(arena, &named, "-refine", options.refine.data[i].kernel);
     for (size_t i = 0; i < options.blocks.count; i++)
         add_named(arena, &named, "-block", options.blocks.data[i].kernel);
     for (size_t i = 0; i < options.dynamic_shared.count; i++)

@@ -11,9 +11,12 @@ static int version_of(const Report *report)
     int version = VERSION_BLOCK;
     for (size_t i = 0; i < report->kernel_count; i++) {
         const KernelResult *result = &report->kernels[i].result;
-        if (result->coarsening != OUTCOME_DONE || !contract_changes_grid(&result->contract))
+        const LaunchChange change = contract_change(&result->contract);
+        if (result->coarsening != OUTCOME_DONE)
             continue;
-        const int needed = merges_any(result->contract.shape.grown) ? VERSION_GROWN : VERSION_GRID;
+        const int needed = merges_any(change.grown)                   ? VERSION_GROWN
+                           : contract_changes_grid(&result->contract) ? VERSION_GRID
+                                                                      : VERSION_BLOCK;
         version = needed > version ? needed : version;
     }
     return version;
@@ -50,8 +53,8 @@ static json_t *contract_json(const KernelReport *kernel)
     json_object_set_new(value, "kernel", json_text(contract->kernel));
     json_object_set_new(value, "level", json_text(shape_level_text(&contract->shape)));
     json_object_set_new(value, "factor", json_triple(contract->shape.threads));
-    if (merges_any(contract->shape.grown))
-        json_object_set_new(value, "grown", json_triple(contract->shape.grown));
+    if (merges_any(change.grown))
+        json_object_set_new(value, "grown", json_triple(change.grown));
     json_object_set_new(value, "stride", json_stride(&contract->stride));
     json_object_set_new(value, "block_before", json_block(contract->block));
     json_object_set_new(value, "block_after", json_block(block_after));

@@ -106,6 +106,8 @@ static void set_shape(json_t *value, const Shape *shape)
     json_object_set_new(value, "merged_blocks", json_triple(shape->blocks));
     if (merges_any(shape->grown))
         json_object_set_new(value, "grown_blocks", json_triple(shape->grown));
+    if (merges_any(shape->refined))
+        json_object_set_new(value, "refined", json_triple(shape->refined));
 }
 
 static json_t *unadapted_json(const Unadapted *unadapted)
@@ -443,6 +445,10 @@ static json_t *verification_json(const Verification *verification)
                                             : json_null());
     json_object_set_new(value, "original_because", json_text(verification->original_because));
     json_object_set_new(value, "not_watched", json_text(verification->weakened));
+    if (verification->is_reordered) {
+        json_object_set_new(value, "relative", json_real(verification->tolerance.relative));
+        json_object_set_new(value, "absolute", json_real(verification->tolerance.absolute));
+    }
     if (verification->has_difference) {
         json_object_set_new(value, "buffer", json_text(verification->difference.buffer));
         json_set_number(value, "index", verification->difference.index);

@@ -202,6 +202,10 @@ static void print_done(Buf *out, const KernelReport *kernel)
     const Shape *shape = &contract->shape;
     char factor[32], first[SHAPE_TEXT], stride[16];
     buf_printf(out, "  coarsening: done: %s", shape_first_text(shape, first));
+    if (merges_any(shape->refined))
+        buf_printf(out, ", rounds of %u loop%s shared%s", kernel->result.refined.loops,
+                   plural(kernel->result.refined.loops),
+                   kernel->result.refined.reassociated ? ", sums in another order" : "");
     if (shape_merges(shape))
         buf_printf(out, ", stride %s", stride_text(&contract->stride, stride));
     if (!contract_changes_launch(contract)) {
@@ -388,6 +392,9 @@ static void print_verification(Buf *out, const Verification *verification)
         buf_printf(out, "  line %u of the output: %s\n", verification->fault->position.line, verification->fault_line);
     if (verification->weakened)
         buf_printf(out, "  not checked, because the input does it too: %s\n", verification->weakened);
+    if (verification->is_reordered)
+        buf_printf(out, "  compared within %g of the input's values and %g, because sums are added in another order\n",
+                   verification->tolerance.relative, verification->tolerance.absolute);
     if (verification->outcome == VERIFY_EQUAL)
         buf_printf(out, "  %llu thread instructions before, %llu after\n",
                    (unsigned long long)verification->counters[0].thread_instructions,

@@ -84,6 +84,15 @@ static void print_refusal(Buf *out, const char *what, const Refusal *refusal)
     refusal_print(refusal, out);
 }
 
+static void print_refinement(Buf *out, const KernelResult *result)
+{
+    const RefineResult *refined = &result->refined;
+    buf_printf(out, "%u threads in the place of one share the rounds of %u loop%s",
+               merged_count(result->contract.shape.refined), refined->loops, plural(refined->loops));
+    if (refined->reassociated)
+        buf_puts(out, ", with sums in another order");
+}
+
 static void print_coarsening(Buf *out, const KernelReport *kernel)
 {
     const KernelResult *result = &kernel->result;
@@ -91,11 +100,13 @@ static void print_coarsening(Buf *out, const KernelReport *kernel)
     char factor[32];
     const char *joint = "";
     if (result->coarsening == OUTCOME_REFUSED)
-        print_refusal(out, "not coarsened: ", &result->refusal);
+        print_refusal(out, kernel->request.refining.threads ? "not refined: " : "not coarsened: ", &result->refusal);
     else if (result->coarsening != OUTCOME_DONE && kernel->is_auto)
         factor_choice_print(&kernel->choice, out);
     if (result->coarsening != OUTCOME_DONE)
         return;
+    if (merges_any(shape->refined))
+        print_refinement(out, result);
     if (merges_any(shape->grown)) {
         buf_printf(out, "%s larger blocks", factor_text(shape->grown, factor));
         joint = " and ";

@@ -46,6 +46,10 @@ const char *shape_first_text(const Shape *shape, char text[SHAPE_TEXT])
 {
     char factor[32], grown[32];
     bool is_of_blocks = shape_is_of_blocks(shape);
+    if (merges_any(shape->refined)) {
+        snprintf(text, SHAPE_TEXT, "%u threads in the place of one", merged_count(shape->refined));
+        return text;
+    }
     if (merges_any(shape->grown)) {
         snprintf(text, SHAPE_TEXT, "%s larger blocks%s%s", factor_text(shape->grown, grown),
                  merges_any(shape->threads) ? " and " : "",
@@ -59,6 +63,8 @@ const char *shape_first_text(const Shape *shape, char text[SHAPE_TEXT])
 
 const char *shape_level_text(const Shape *shape)
 {
+    if (merges_any(shape->refined))
+        return "refined";
     return merges_any(shape->grown) ? "grown" : shape_is_of_blocks(shape) ? "block" : "thread";
 }
 

@@ -40,7 +40,8 @@ static bool costs(const PassContext *context, const FunctionForm *form)
 /* That a block can have after coarsening. */
 static unsigned most_threads(const LaunchContract *contract)
 {
-    const unsigned grown = merged_count(contract->shape.grown), factor = merged_count(contract->shape.threads);
+    const LaunchChange change = contract_change(contract);
+    const unsigned grown = merged_count(change.grown), factor = merged_count(change.block);
     return factor > grown ? BLOCK_MOST_THREADS * grown / factor : BLOCK_MOST_THREADS;
 }
 
@@ -248,6 +249,9 @@ static Unadapted directive_effect(const Tuning *tuning)
 bool pass_check(PassContext *context)
 {
     const Tuning before = context->body->tuning;
+    /* A block of unknown size that is not smaller than the original's tells nothing. */
+    if (!context->contract.block[0] && most_threads(&context->contract) == BLOCK_MOST_THREADS)
+        return false;
     if (declare(context)) {
         context->unadapted = directive_effect(&context->body->tuning);
         return memcmp(&before, &context->body->tuning, sizeof before) != 0;

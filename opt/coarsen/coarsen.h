@@ -51,7 +51,8 @@ enum { COARSEN_SIZE = 16384, COARSEN_GROWTH = 4 };
 /* How to launch a coarsened kernel, given the original launch. */
 typedef struct LaunchContract {
     Name kernel;
-    Shape shape;          /* block' = block * shape.grown / shape.threads, rounded up, in each dimension */
+    Shape shape;          /* block' = block * shape.grown / shape.threads, rounded up, in each dimension; or, instead,
+                             block * shape.refined */
     bool shrinks_grid;    /* grid' = grid / shape.grown / shape.blocks in each dimension, which these must divide; else
                              grid / shape.grown */
     unsigned dynamic_factor; /* the dynamic shared memory, rounded up to a multiple of CONTRACT_SHARED_UNIT, times this;
@@ -149,8 +150,8 @@ CoarsenTreatment coarsen_sreg_treatment(const Sreg *sreg);
  * contract into the cubin. An array of 16 .u32: magic 0x50584f50, format 1, 0, shape.threads x y z, stride
  * kind, stride number, whole_warps, stride_unit, block x y z (0: unknown), 0, 0, 0. If the contract changes the grid or
  * the dynamic shared memory, the format is 2, word 2 is dynamic_factor, and the last three divide the grid. If blocks
- * grow, the format is 3: as 2, with shape.grown in the upper halves of the words of shape.threads. If the module leaves
- * no room in constant memory, it is in global memory. */
+ * grow, the format is 3: as 2, with what multiplies the block, shape.grown or shape.refined, in the upper halves of the
+ * words of shape.threads. If the module leaves no room in constant memory, it is in global memory. */
 Variable *contract_symbol(Module *module, const LaunchContract *contract);
 void contract_add_symbol(Module *module, Variable *symbol);
 void contract_remove_symbol(Module *module, const Variable *symbol);

@@ -24,6 +24,15 @@ static uint64_t unit_before(uint64_t unit, uint64_t grown)
     return unit / greatest_common_divisor(unit, grown);
 }
 
+/* The shape without ones left out, in which blocks with several threads in place of one have grown, too. */
+static Shape shape_of(const LaunchContract *contract)
+{
+    Shape shape = shape_complete(&contract->shape);
+    for (unsigned d = 0; d < 3; d++)
+        shape.grown[d] *= shape.refined[d];
+    return shape;
+}
+
 bool contract_changes_grid(const LaunchContract *contract)
 {
     return contract->dynamic_factor > 1 || merges_any(contract->shape.grown) ||
@@ -34,11 +43,11 @@ LaunchChange contract_change(const LaunchContract *contract)
 {
     LaunchChange change = {.shared_factor = contract->dynamic_factor};
     change.shared_unit = contract->dynamic_factor > 1 ? CONTRACT_SHARED_UNIT : 0;
-    const Shape shape = shape_complete(&contract->shape);
+    const Shape shape = shape_of(contract);
     for (unsigned d = 0; d < 3; d++) {
         change.grown[d] = shape.grown[d];
         change.block[d] = shape.threads[d];
-        change.grid[d] = shape.grown[d] * (contract->shrinks_grid ? shape.blocks[d] : 1);
+        change.grid[d] = shape.grown[d] / shape.refined[d] * (contract->shrinks_grid ? shape.blocks[d] : 1);
         change.merged[d] = !contract->shrinks_grid && contract->stride.kind == STRIDE_UNIT ? shape.blocks[d] : 1;
     }
     return change;
@@ -46,7 +55,8 @@ LaunchChange contract_change(const LaunchContract *contract)
 
 bool contract_changes_launch(const LaunchContract *contract)
 {
-    return contract_changes_grid(contract) || merges_any(contract->shape.threads);
+    return contract_changes_grid(contract) || merges_any(contract->shape.threads) ||
+           merges_any(contract->shape.refined);
 }
 
 Name contract_symbol_name(Module *module, Name kernel)
@@ -87,7 +97,7 @@ Variable *contract_symbol(Module *module, const LaunchContract *contract)
 {
     Name name = contract_symbol_name(module, contract->kernel);
     const LaunchChange change = contract_change(contract);
-    const bool is_grid = contract_changes_grid(contract), is_grown = merges_any(contract->shape.grown);
+    const bool is_grown = merges_any(change.grown), is_grid = contract_changes_grid(contract) || is_grown;
     const uint32_t words[CONTRACT_WORDS] = {
         CONTRACT_MAGIC,
         is_grown  ? FORMAT_GROWN
@@ -187,7 +197,7 @@ static uint64_t most_along_z(const Shape *shape)
 /* Those on the block. */
 static unsigned block_conditions(const LaunchContract *contract, LaunchCondition *out)
 {
-    const Shape shape = shape_complete(&contract->shape);
+    const Shape shape = shape_of(contract);
     const unsigned *factor = shape.threads, *grown = shape.grown, *block = contract->block;
     unsigned count = 0, lowest = 3;
     if (!merges_any(factor) && !merges_any(grown))
@@ -273,10 +283,13 @@ static ContractState contract_read(const Module *module, const char *kernel, con
         .dynamic_factor = is_grid ? words[2] : 1,
     };
     for (unsigned d = 0; d < 3; d++) {
-        const unsigned grown = is_grown ? words[3 + d] >> GROWN_SHIFT : 1, grid = is_grid ? words[13 + d] : 1;
+        const unsigned times = is_grown ? words[3 + d] >> GROWN_SHIFT : 1, grid = is_grid ? words[13 + d] : 1;
+        /* The grid of larger blocks is divided by what the block is multiplied by. */
+        const unsigned grown = grid > 1 ? times : 1;
         contract->shape.threads[d] = is_grown ? words[3 + d] & THREADS_MASK : words[3 + d];
         contract->shape.grown[d] = grown;
-        if (!contract->shape.threads[d] || !grown || !grid || !contract->dynamic_factor)
+        contract->shape.refined[d] = grid > 1 ? 1 : times;
+        if (!contract->shape.threads[d] || !times || !grid || !contract->dynamic_factor)
             return CONTRACT_ZERO;
         if (grid % grown)
             return CONTRACT_OTHER_SYMBOL;
@@ -304,7 +317,7 @@ bool contract_is_met(const LaunchContract *contract, const unsigned block[3], co
                      LaunchUnmet *unmet)
 {
     const LaunchChange change = contract_change(contract);
-    const Shape shape = shape_complete(&contract->shape);
+    const Shape shape = shape_of(contract);
     uint64_t kept = 1, all = 1;
     for (unsigned d = 0; d < 3; d++) {
         const uint64_t size = block[d] ? block[d] : 1, blocks = grid && grid[d] ? grid[d] : 1;

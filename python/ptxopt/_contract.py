@@ -32,7 +32,7 @@ class Contract:
 
     kernel: str
     level: str
-    """"thread" or "block": what is merged; "grown": blocks grow, and perhaps that, too."""
+    """"thread" or "block": what is merged; "grown": blocks grow, and perhaps that, too; "refined": the block grows alone."""
     factor: Triple
     """Along x, y and z."""
     stride: Union[str, int]
@@ -80,7 +80,7 @@ class Contract:
         """The grid, the block and the bytes of dynamic shared memory for the coarsened kernel, where the original is
         launched with these. Raises LaunchError where the contract does not allow that."""
         grid, block = triple(grid, "grid"), triple(block, "block")
-        if self.level not in ("thread", "block", "grown"):
+        if self.level not in ("thread", "block", "grown", "refined"):
             raise LaunchError(f"{self.kernel}: contracts of level {self.level!r} are not known here")
         after = self._block(block)
         if any(g % d for g, d in zip(grid, self.grid_divisors)):
@@ -100,7 +100,7 @@ class Contract:
                 raise self._unmet(f"a block of {block}")
         if self.whole_warps and max(self.factor) > 1 and self._joined(after) % 32:
             raise self._unmet(f"a block of {block}")
-        if self.level == "grown" and (x * y * z > MOST_THREADS or z > MOST_ALONG_Z):
+        if self.level in ("grown", "refined") and (x * y * z > MOST_THREADS or z > MOST_ALONG_Z):
             raise self._unmet(f"a block of {block}")
         return x, y, z
 

@@ -44,6 +44,8 @@ def optimize(
     coarsen_guards: Optional[Literal["sequential", "fast", "predicated", "auto"]] = None,
     coarsen_growth: Optional[int] = None,
     stride: Union[Literal["block", "unit"], int, None] = None,
+    refine: Optional[_ByKernel[Union[int, str]]] = None,
+    reassociate: bool = False,
     uj: Union[str, Mapping[str, int], Sequence[str], None] = None,
     memory: Optional[str] = None,
     fix_defects: bool = False,
@@ -100,6 +102,9 @@ def optimize(
     coarsen_guards  code under conditions that merged threads decide alone: "sequential", "fast", "predicated" or "auto"
     coarsen_growth  fast paths may make a kernel at most this many times longer (4)
     stride          "block": threads ntid/factor apart are merged; "unit": neighbours; a number: threads so far apart
+    refine          several threads, 2 to 32, take the place of one and share the rounds of its loops: 8, or "8,apart" if
+                    threads of the input stay neighbours; by kernel
+    reassociate     True: refine may add floating-point numbers in another order
     uj              unroll and jam: {"LABEL": N} puts N iterations of the loop side by side; "source" or "auto"
     memory          "stage": what the threads of a block read in loops goes through shared memory; "prefetch": that, with
                     the next part loaded ahead; "async": that, by asynchronous copies; "counters": what they update
@@ -151,7 +156,8 @@ def optimize(
     settings: list[tuple[str, Setting]] = [
         ("auto", auto), ("coarsen", _by_kernel("coarsen", coarsen, several=True)), ("coarsen-level", _one(coarsen_level)),
         ("coarsen-grid", _one(coarsen_grid)), ("coarsen-guards", _one(coarsen_guards)),
-        ("coarsen-growth", _one(coarsen_growth)), ("stride", _one(stride)), ("uj", _by_kernel("uj", uj, several=True)),
+        ("coarsen-growth", _one(coarsen_growth)), ("stride", _one(stride)), ("refine", _by_kernel("refine", refine)),
+        ("reassociate", reassociate), ("uj", _by_kernel("uj", uj, several=True)),
         ("memory", _one(memory)), ("fix-defects", fix_defects),
         ("keep-original", keep_original), ("tune", tune if isinstance(tune, bool) else _one(tune)),
         ("tune-from", _several(tune_from)),

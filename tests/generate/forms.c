@@ -64,6 +64,15 @@ static void add_coarsening(Arena *arena, Random *random, Form *form, const FormL
         add(form, "keep-original", NULL);
 }
 
+/* Sums of floating-point numbers stay as they are, so that results are the same. */
+static void add_refinement(Arena *arena, Random *random, Form *form)
+{
+    const unsigned threads = 2u << random_below(random, 5);
+    add(form, "refine", arena_printf(arena, "%u%s", threads, percent(random, 30) ? ",apart" : ""));
+    if (percent(random, 20))
+        add(form, "keep-original", NULL);
+}
+
 /* A label of the text that begins a loop, as the generator names them; NULL: there is none. */
 static const char *random_loop(Arena *arena, Random *random, const char *ptx)
 {
@@ -109,6 +118,8 @@ Form form_random(Arena *arena, Random *random, const char *ptx, const FormLaunch
     bool block_is_known = percent(random, 70);
     if (percent(random, 65))
         add_coarsening(arena, random, &form, launch, block_is_known);
+    if (!form.count && percent(random, 40))
+        add_refinement(arena, random, &form);
     if (percent(random, 35))
         add(&form, "memory", memory[random_below(random, COUNT_OF(memory))]);
     const char *loop = percent(random, 25) ? random_loop(arena, random, ptx) : NULL;

@@ -355,7 +355,7 @@ int main(int count, char **words)
         status = mutate_all(&mutants, input, output, words[optind + 2]);
     } else {
         Verification verification;
-        verify_launch(mutants.arena, input, output, words[optind + 2], &verification);
+        verify_launch(mutants.arena, input, output, words[optind + 2], NULL, &verification);
         verification_print(&verification, input, stderr);
         status = verification.outcome == VERIFY_EQUAL ? 0 : verification.outcome == VERIFY_DIFFERENT ? 5 : 1;
     }

@@ -113,7 +113,7 @@ static void test_outputs(void **state)
     check_good("-o a -report=- in.ptx");
     check_good("-o /dev/null -cubin /dev/null in.ptx");
     check_wrong("-o= in.ptx", "-o: the file name is empty");
-    check_wrong("-launch-out a in.ptx", "-coarsen is not given");
+    check_wrong("-launch-out a in.ptx", "neither -coarsen nor -refine is given");
 }
 
 static void test_knobs(void **state)

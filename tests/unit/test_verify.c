@@ -109,8 +109,8 @@ static void test_miscompiles(void **state)
         const char *path = launch_file(arena, 1, 128);
         Module *before = parse(arena, it->before), *again = parse(arena, it->before), *after = parse(arena, it->after);
         Verification same, other;
-        verify_launch(arena, before, again, path, &same);
-        verify_launch(arena, before, after, path, &other);
+        verify_launch(arena, before, again, path, NULL, &same);
+        verify_launch(arena, before, after, path, NULL, &other);
         if (same.outcome != VERIFY_EQUAL || other.outcome != VERIFY_DIFFERENT || !strstr(other.message, it->message))
             fail_msg("%s: %s, then %s", it->what, same.message ? same.message : "equal",
                      other.message ? other.message : "equal");
@@ -138,9 +138,9 @@ static void test_tolerance(void **state)
     Module *far =
         parse(arena, "ld.global.f32 %f1, [%rd4];\nmul.f32 %f2, %f1, 0f3eaaab00;\nst.global.f32 [%rd5], %f2;\n");
     Verification verification;
-    verify_launch(arena, before, close, path, &verification);
+    verify_launch(arena, before, close, path, NULL, &verification);
     assert_int_equal(verification.outcome, VERIFY_EQUAL);
-    verify_launch(arena, before, far, path, &verification);
+    verify_launch(arena, before, far, path, NULL, &verification);
     assert_int_equal(verification.outcome, VERIFY_DIFFERENT);
     unlink(path);
     arena_free(arena);

@@ -1,0 +1,201 @@
+/* Refinement: see refine.h for what it does, and check.c for what it needs. */
+#include "opt/refine/internal.h"
+
+#include "opt/common/ends.h"
+#include "opt/common/preheader.h"
+#include "opt/passes.h"
+
+#include <string.h>
+
+static RegId put(const Refine *r, Block *block, RegId result, Inst *inst)
+{
+    (void)r;
+    inst_append(block, inst);
+    return result;
+}
+
+static RegId new_reg(const Refine *r, Type type, const char *base)
+{
+    return body_add_reg(r->body, type, intern(r->body->module->names, base));
+}
+
+static RegId binary(const Refine *r, Block *block, const char *spelling, RegId reg, int64_t number)
+{
+    RegId result = new_reg(r, TYPE_B32, "%part");
+    return put(r, block, result, inst_build(r->body, spelling, "dri", result, reg, number));
+}
+
+static RegId read_sreg(const Refine *r, Block *block, const char *name)
+{
+    RegId result = new_reg(r, TYPE_B32, "%part");
+    return put(r, block, result, inst_build(r->body, "mov.u32", "ds", result, name));
+}
+
+/* The lanes of the group of lane 0. */
+static uint32_t first_members(const Refine *r)
+{
+    uint32_t lanes = 0;
+    for (unsigned i = 0; i < r->request->threads; i++)
+        lanes |= UINT32_C(1) << (i * r->spacing);
+    return lanes;
+}
+
+/* The lanes of the thread's group. */
+static RegId build_members(const Refine *r, Block *block)
+{
+    RegId members = new_reg(r, TYPE_B32, "%members");
+    put(r, block, members, inst_build(r->body, "mov.b32", "di", members, (int64_t)first_members(r)));
+    if (r->request->threads == WARP)
+        return members;
+    RegId lane = read_sreg(r, block, "%laneid"), shifted = new_reg(r, TYPE_B32, "%members");
+    /* Groups of neighbours begin at multiples of their size, others in the first lanes. */
+    const int64_t mask = r->spacing == 1 ? WARP - r->request->threads : r->spacing - 1;
+    RegId first = binary(r, block, "and.b32", lane, mask);
+    return put(r, block, shifted, inst_build(r->body, "shl.b32", "drr", shifted, members, first));
+}
+
+/* The index of the original's thread along x. */
+static RegId build_index(const Refine *r, Block *block, RegId tid)
+{
+    const unsigned threads = r->request->threads;
+    RegId index = binary(r, block, "shr.u32", tid, __builtin_ctz(threads * r->spacing));
+    if (r->spacing == 1)
+        return index;
+    RegId within = binary(r, block, "and.b32", tid, r->spacing - 1), result = new_reg(r, TYPE_B32, "%part");
+    return put(r, block, result, inst_build(r->body, "mad.lo.u32", "drir", result, index, (int64_t)r->spacing, within));
+}
+
+/* Makes all reads of the index and the size along x read those of the original. */
+static void replace_indices(const Refine *r, RegId index, RegId size)
+{
+    for (size_t b = 1; b < r->body->blocks.count; b++)
+        for (Inst *inst = r->body->blocks.data[b]->first; inst; inst = inst->next) {
+            if (inst_index_axis(inst, SREG_ROLE_TID) == 0)
+                inst_replace_special(r->body, inst, inst_sreg(inst), index);
+            else if (inst_index_axis(inst, SREG_ROLE_NTID) == 0)
+                inst_replace_special(r->body, inst, inst_sreg(inst), size);
+        }
+}
+
+/* The thread's place in its group, in a block before all others. */
+static void build_entry(Refine *r)
+{
+    Block *entry = body_add_entry(r->body);
+    const unsigned threads = r->request->threads;
+    RegId tid = read_sreg(r, entry, "%tid.x"), ntid = read_sreg(r, entry, "%ntid.x");
+    RegId size = binary(r, entry, "shr.u32", ntid, __builtin_ctz(threads));
+    RegId index = build_index(r, entry, tid);
+    RegId place = r->spacing == 1 ? tid : binary(r, entry, "shr.u32", tid, __builtin_ctz(r->spacing));
+    r->lane = binary(r, entry, "and.b32", place, threads - 1);
+    r->is_first = new_reg(r, TYPE_PRED, "%first");
+    put(r, entry, r->is_first, inst_build(r->body, "setp.eq.s32", "dri", r->is_first, r->lane, (int64_t)0));
+    r->members = build_members(r, entry);
+    replace_indices(r, index, size);
+}
+
+static void analyze(Refine *r)
+{
+    analyses_free(r->analyses);
+    r->analyses = analyses_new(r->body);
+}
+
+/* Shares the rounds of all loops that allow it. */
+static void share_loops(Refine *r)
+{
+    VEC(Block *) headers = {0};
+    const LoopForest *loops = analyses_loops(r->analyses);
+    for (uint32_t i = 0; i < loops->loop_count; i++)
+        if (loops->loops[i].end == i + 1)
+            VEC_PUSH(r->scratch, headers, loops->loops[i].header);
+    Refusal first = {.reason = REFUSAL_NONE};
+    for (size_t i = 0; i < headers.count; i++) {
+        SharedLoop shared;
+        analyze(r);
+        const Loop *loop = loop_headed(analyses_loops(r->analyses), headers.data[i]);
+        require(loop);
+        *r->refusal = (Refusal){.reason = REFUSAL_NONE};
+        if (shared_loop_find(r, loop, &shared) && !shared_loop_rewrite(r, &shared))
+            refine_refuse(r, loop->latches[0]->last, REFUSAL_REFINE_MEMORY);
+        if (first.reason == REFUSAL_NONE)
+            first = *r->refusal;
+    }
+    *r->refusal = first;
+}
+
+/* Checks the request against the sizes of blocks that are known, and changes the declared ones. */
+static bool follow_sizes(Refine *r)
+{
+    const BlockSize *block = &r->request->block;
+    Tuning *tuning = &r->body->tuning;
+    const unsigned threads = r->request->threads;
+    if (r->request->is_apart && block->origin != BLOCK_REQUIRED && block->origin != BLOCK_GIVEN)
+        return refine_refuse(r, NULL, REFUSAL_REFINE_BLOCK);
+    if (r->request->is_apart && block->threads[0] % r->spacing)
+        return refine_refuse(r, NULL, REFUSAL_REFINE_MULTIPLE);
+    if (block_size_total(block) * threads > BLOCK_MOST_THREADS)
+        return refine_refuse(r, NULL, REFUSAL_REFINE_SIZE);
+    if (tuning->reqntid_count)
+        tuning->reqntid[0] *= threads;
+    if (tuning->maxntid_count)
+        tuning->maxntid[0] *= threads;
+    tuning->minnctapersm = tuning->minnctapersm > threads ? tuning->minnctapersm / threads : 0;
+    return true;
+}
+
+/* Parts of a warp can wait for one another. */
+static bool check_target(Refine *r)
+{
+    enum { FIRST_SM = 70 };
+    const Module *module = r->body->module;
+    Arch arch;
+    return (module->target_count && arch_parse(module->targets[0], &arch) && arch.number >= FIRST_SM) ||
+           refine_refuse(r, NULL, REFUSAL_REFINE_SM);
+}
+
+/* Changes a body in SSA form, which must be launched with 'threads' times as many threads along x. False, with the
+ * reason and the body in an unspecified state, if a kernel cannot be refined, or has no loop that can be shared. */
+static bool refine_threads(Body *body, const RefineRequest *request, RefineResult *result, Refusal *refusal)
+{
+    require(body->ssa && request->threads >= 2 && request->threads <= REFINE_MOST &&
+            !(request->threads & (request->threads - 1)));
+    Arena *scratch = arena_new();
+    *result = (RefineResult){0};
+    Refine r = {.body = body, .scratch = scratch, .request = request, .result = result, .refusal = refusal};
+    r.shared = (PointerMap){.arena = scratch};
+    r.spacing = request->is_apart ? WARP / request->threads : 1;
+    analyze(&r);
+    if (check_target(&r) && follow_sizes(&r) && refine_check(&r)) {
+        loops_add_preheaders(body, r.analyses);
+        build_entry(&r);
+        analyze(&r);
+        share_loops(&r);
+        if (result->loops) {
+            *refusal = (Refusal){.reason = REFUSAL_NONE};
+            refine_effects(&r);
+            body_renumber(body);
+            body_update_preds(body);
+        } else if (refusal->reason == REFUSAL_NONE) {
+            refine_refuse(&r, NULL, REFUSAL_REFINE_NO_LOOP);
+        }
+    }
+    analyses_free(r.analyses);
+    arena_free(scratch);
+    return result->loops;
+}
+
+bool pass_refine(PassContext *context)
+{
+    RefineRequest request = *context->refining;
+    request.block = context->block;
+    if (!refine_threads(context->body, &request, &context->refined, &context->refusal))
+        return false;
+    const BlockSize exact = block_size_exact(&context->block);
+    context->contract = (LaunchContract){
+        .kernel = context->kernel->name, .stride = {.kind = STRIDE_BLOCK}, .stride_unit = 1, .dynamic_factor = 1};
+    context->contract.shape = (Shape){.threads = {1, 1, 1}, .blocks = {1, 1, 1}, .grown = {1, 1, 1},
+                                      .refined = {request.threads, 1, 1}};
+    memcpy(context->contract.block, exact.threads, sizeof exact.threads);
+    if (context->block.threads[0])
+        context->block.threads[0] *= request.threads;
+    return true;
+}
