@@ -11,6 +11,7 @@
  *
  * Requires and keeps SSA form. */
 #include "opt/coarsen/internal.h"
+#include "opt/common/quotient.h"
 
 /* The array without a size that the operand names, or NULL. */
 static Variable *dynamic_variable(const Operand *operand)
@@ -125,7 +126,7 @@ static RegId insert_distance(Coarsening *c, Inst *place)
         regs[i] = body_add_reg(body, TYPE_B32, name);
     Inst *size = inst_build(body, "mov.u32", "ds", regs[0], "%dynamic_smem_size");
     inst_insert_before(place, size);
-    coarsening_insert_quotient(body, size, regs[1], regs[0], merged_count(c->step.shape.blocks));
+    inst_insert_quotient(body, size, regs[1], regs[0], merged_count(c->step.shape.blocks));
     inst_insert_before(place, inst_build(body, "and.b32", "dri", regs[2], regs[1], -(int64_t)CONTRACT_SHARED_UNIT));
     inst_insert_before(place, inst_build(body, "mul.lo.u32", "dri", regs[3], regs[2],
                                          (int64_t)merged_count(c->step.before.blocks)));

@@ -22,6 +22,7 @@
  * Requires and keeps SSA form. */
 #include "opt/coarsen/internal.h"
 #include "opt/common/ends.h"
+#include "opt/common/quotient.h"
 
 /* Component 'dimension' of %tid or %ntid. */
 static const Sreg *component(const char *vector, unsigned dimension)
@@ -111,20 +112,6 @@ static void gather_thread_index(Coarsening *c)
                                      c->index.read->refs[0].reg, (int64_t)c->step.size));
 }
 
-Inst *coarsening_insert_quotient(Body *body, Inst *place, RegId quotient, RegId number, unsigned divisor)
-{
-    unsigned bits = 0; /* 2 to this power is at least the divisor */
-    while (1u << bits < divisor)
-        bits++;
-    if (1u << bits == divisor)
-        return insert_after(place, inst_build(body, "shr.u32", "dri", quotient, number, (int64_t)bits));
-    /* Granlund and Montgomery (PLDI'94): one more than 2^(31+bits) / divisor is exact for numbers below 2^31. */
-    int64_t factor = (int64_t)((UINT64_C(1) << (31 + bits)) / divisor + 1);
-    RegId high = body_clone_reg(body, quotient);
-    place = insert_after(place, inst_build(body, "mul.hi.u32", "dri", high, number, factor));
-    return insert_after(place, inst_build(body, "shr.u32", "dri", quotient, high, (int64_t)bits - 1));
-}
-
 /* H - 1, after the place. */
 static Inst *insert_last(Body *body, unsigned dimension, unsigned factor, Inst *place, RegId last)
 {
@@ -132,7 +119,7 @@ static Inst *insert_last(Body *body, unsigned dimension, unsigned factor, Inst *
     RegId less = body_add_reg(body, TYPE_B32, intern(body->module->names, "%nctaid_less"));
     place = insert_after(place, inst_build(body, "mov.u32", "ds", size, component("%nctaid", dimension)->name));
     place = insert_after(place, inst_build(body, "add.u32", "dri", less, size, (int64_t)-1));
-    return coarsening_insert_quotient(body, place, last, less, factor);
+    return inst_insert_quotient(body, place, last, less, factor);
 }
 
 static bool is_power_of_two(unsigned number)
@@ -194,7 +181,7 @@ static RegId append_turn(Body *body, Block *entry, unsigned dimension, unsigned 
     RegId moves = append_moves(body, entry, dimension, factor, group), quotient = REG_NONE;
     if (!is_power_of_two(factor)) {
         quotient = body_add_reg(body, TYPE_B32, intern(body->module->names, "%turns"));
-        coarsening_insert_quotient(body, entry->last, quotient, moves, factor);
+        inst_insert_quotient(body, entry->last, quotient, moves, factor);
     }
     return append_remainder(body, entry, "%turn", moves, quotient, factor);
 }
@@ -213,7 +200,7 @@ void coarsening_stop_surplus(Body *body, unsigned dimension, unsigned factor)
     RegId surplus = body_add_reg(body, TYPE_PRED, intern(names, "%surplus"));
     replace_reads(body, sreg, group, NULL);
     inst_append(entry, inst_build(body, "mov.u32", "ds", launched, sreg->name));
-    coarsening_insert_quotient(body, entry->last, group, launched, factor);
+    inst_insert_quotient(body, entry->last, group, launched, factor);
     RegId position = append_remainder(body, entry, "%ctaid_position", launched, group, factor);
     RegId turn = append_turn(body, entry, dimension, factor, group);
     inst_append(entry, inst_build(body, "mad.lo.u32", "drir", chosen, group, (int64_t)factor, turn));

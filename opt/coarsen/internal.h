@@ -216,9 +216,6 @@ void coarsening_separate_entry(Body *body);
 Block *coarsening_exit(const Body *body);
 
 /* index.c */
-/* The number, which is less than 2^31, divided by a constant, after the place. Assemblers make a division of "div".
- * Returns the last instruction. */
-Inst *coarsening_insert_quotient(Body *body, Inst *place, RegId quotient, RegId number, unsigned divisor);
 /* Replaces all reads of the index and the size. Sets index.read. Merged blocks beyond the grid's end exit. */
 void coarsening_gather_index(Coarsening *c);
 /* Lets the blocks exit whose work others do. */
