@@ -14,6 +14,7 @@ static bool is_kernel_refused_by_name(const KernelReport *kernel)
     const KernelResult *result = &kernel->result;
     bool is_refused = (result->coarsening == OUTCOME_REFUSED &&
                        (kernel->request.coarsen_named || kernel->request.refining_named)) ||
+                       (result->ordering == OUTCOME_REFUSED && kernel->request.order_named) ||
                       (result->registers == OUTCOME_REFUSED && kernel->request.registers_named);
     for (unsigned i = 0; i < kernel->loop_directive_count; i++)
         is_refused |= kernel->loop_directives[i].error != NULL;

@@ -103,6 +103,8 @@ void predict_costs(Run *run, KernelReport *kernel)
     const LaunchChange change = kernel_launch_change(result);
     kernel->cost_before = form_costs(run, kernel, &input, before.known && after.known ? &before : NULL, NULL);
     kernel->cost_after = form_costs(run, kernel, &output, before.known && after.known ? &after : NULL, &change);
+    if (result->ordering == OUTCOME_DONE)
+        cost_keep_footprint(&kernel->basis, &kernel->cost_before, &kernel->cost_after);
     costs_align(&kernel->basis, &kernel->cost_before, &kernel->cost_after);
     kernel->has_cost = kernel->cost_before.known && kernel->cost_after.known;
     if (!kernel->has_cost || (!is_coarsened && !is_jammed))

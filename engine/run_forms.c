@@ -121,10 +121,12 @@ static void add_named_form(Run *run, KernelReport *kernel, const KernelRequest *
                            const unsigned block[3], double speedup, bool is_judged)
 {
     PipelineOptions pipeline = run->pipeline;
+    KernelRequest ordered = *request;
     KernelResult result;
+    ordered.order = kernel->order;
     pipeline.no_figures = true;
     memset(pipeline.passes.dumped, 0, sizeof pipeline.passes.dumped);
-    pipeline_run(run->arena, kernel->result.kernel, request, &pipeline, &result);
+    pipeline_run(run->arena, kernel->result.kernel, &ordered, &pipeline, &result);
     if (is_made(request, &result) && (is_judged || is_fit(run, request, &result))) {
         TunedForm *form = &kernel->forms[kernel->form_count++];
         const char *name = arena_printf(run->arena, "%s" FORM_SUFFIX "%u", kernel->result.kernel->name,

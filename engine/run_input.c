@@ -22,7 +22,8 @@ static bool changes_memory(const Options *options)
 static bool wants_bodies(const Options *options)
 {
     bool wanted = options->coarsen.count || options->refine.count || options->jams.count ||
-                  options->registers.count || options->blocks.count || options->canonical || changes_memory(options) ||
+                  options->block_orders.count || options->registers.count || options->blocks.count ||
+                  options->canonical || changes_memory(options) ||
                   options->fixes_defects || options->report;
     for (unsigned i = 0; i < pass_count; i++)
         wanted |= options->passes.dumped[i];
@@ -133,6 +134,9 @@ bool names_exist(Run *run)
     for (size_t i = 0; i < options->memory.count; i++)
         if (!named_kernel_usable(run, "-memory", options->memory.data[i].kernel))
             return false;
+    for (size_t i = 0; i < options->block_orders.count; i++)
+        if (!named_kernel_usable(run, "-block-order", options->block_orders.data[i].kernel))
+            return false;
     for (size_t i = 0; i < options->blocks.count; i++)
         if (!kernel_exists(run, "-block", options->blocks.data[i].kernel))
             return false;
@@ -180,7 +184,8 @@ bool choose_arch(Run *run)
 static bool wants_assembler(const Options *options)
 {
     return option_given(options, OPTION_ASSEMBLER) || options->coarsen.count || options->refine.count ||
-           options->jams.count || options->registers.count || changes_memory(options) || options->cubin ||
+           options->jams.count || options->registers.count || options->block_orders.count ||
+           changes_memory(options) || options->cubin ||
            options->report;
 }
 

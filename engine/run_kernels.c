@@ -123,6 +123,7 @@ static void set_request(const Run *run, KernelReport *report)
     const CoarsenOption *coarsen = options_coarsen_for(run->options, name);
     const RegistersOption *registers = options_registers_for(run->options, name);
     const MemoryOption *memory = options_memory_for(run->options, name);
+    const OrderOption *order = options_order_for(run->options, name);
     const BlockOption *block = options_block_for(run->options, name);
     const SharedOption *shared = options_shared_for(run->options, name);
     *request = (KernelRequest){.coarsening = {.shrinks_grid = shrinks_grid(run, coarsen),
@@ -150,6 +151,10 @@ static void set_request(const Run *run, KernelReport *report)
         request->counters = memory->counts;
         request->vectors = memory->vectors;
         request->vectors_first = memory->vectors_first;
+    }
+    if (order) {
+        report->order = order->order;
+        request->order_named = order->kernel != NULL;
     }
     report->is_jam_auto = options_jam_auto(run->options);
     set_jams(run, report);
@@ -203,6 +208,11 @@ static void warn_refusals(Run *run, const KernelReport *report)
         const Refusal *refusal = &result->staged.refusal;
         diag_warning(&run->diag, refusal->has_span ? refusal->span : result->kernel->span,
                      "no loop of kernel '%s' is staged: %s", name, refusal_text(run->arena, refusal));
+    }
+    if (result->ordering == OUTCOME_REFUSED) {
+        const Refusal *refusal = &result->order_refusal;
+        diag_warning(&run->diag, refusal->has_span ? refusal->span : result->kernel->span,
+                     "the blocks of kernel '%s' keep their order: %s", name, refusal_text(run->arena, refusal));
     }
     for (unsigned i = 0; i < report->loop_directive_count; i++) {
         const LoopDirective *directive = &report->loop_directives[i];
@@ -478,6 +488,7 @@ static void run_kernel(Run *run, KernelReport *kernel)
         part_begin(run, kernel, PART_REGISTERS, "fewer registers");
     else
         progress_phase(&run->progress, "assembling", HUGE_VAL);
+    kernel->request.order = kernel->order;
     pipeline_run(run->arena, result->kernel, &kernel->request, &pipeline, result);
     kernel->refusal = kernel_refusal_text(run->arena, result);
     search_end(run, kernel);

@@ -30,6 +30,10 @@ static void refuse_done(KernelResult *result, const Refusal *refusal)
         result->registers = OUTCOME_REFUSED;
         result->registers_refusal = *refusal;
     }
+    if (result->ordering == OUTCOME_DONE) {
+        result->ordering = OUTCOME_REFUSED;
+        result->order_refusal = *refusal;
+    }
     for (unsigned i = 0; i < result->jam_count; i++)
         if (result->jams[i].done)
             result->jams[i] = (UnrollJamResult){.jam = result->jams[i].jam, .refusal = *refusal};
@@ -86,6 +90,7 @@ void kernel_check(const KernelResult *result, const Tuning *tuning)
     require((symbol != NULL) == (is_coarse && contract_changes_launch(&result->contract)));
     require(!symbol || module_find_variable(kernel->module, symbol->name) == symbol);
     require(is_refusal(&result->refusal) == (result->coarsening == OUTCOME_REFUSED));
+    require(is_refusal(&result->order_refusal) == (result->ordering == OUTCOME_REFUSED));
     require(is_refusal(&result->registers_refusal) == (result->registers == OUTCOME_REFUSED));
     check_required_block(result, tuning);
 }

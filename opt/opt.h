@@ -13,7 +13,6 @@
 
 #include "opt/block_size.h"
 #include "opt/coarsen/coarsen.h"
-#include "opt/coarsen/inline.h"
 #include "opt/common/cleanup.h"
 #include "opt/install.h"
 #include "opt/judge.h"

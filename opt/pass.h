@@ -12,6 +12,7 @@
 #include "opt/judge.h"
 #include "opt/memory/counters.h"
 #include "opt/edges/edges.h"
+#include "opt/order/block_order.h"
 #include "opt/memory/stage.h"
 #include "opt/refine/refine.h"
 #include "opt/common/reuse_list.h"
@@ -54,6 +55,7 @@ typedef struct PassContext {
     const RefineRequest *refining; /* without the block */
     const StageRequest *staging;
     EdgesRequest edges_request;
+    const GridOrder *order;
     const DefectRequest *defect_request; /* NULL: nothing is looked for */
     LaunchContract contract; /* set by coarsening */
     Unadapted unadapted;     /* set by the check pass */

@@ -1,7 +1,8 @@
 /* The pipeline, on one screen: pipeline_run at the end of this file.
  *
  *     statements -> body -> SSA -> edges -> unroll and jam -> coarsen -> clean up -> reuse
- *     -> stage -> count -> what the assembler gets wrong -> bounds or the register search -> check -> body out of SSA
+ *     -> stage -> count -> order of blocks -> what the assembler gets wrong -> bounds or the register search -> check
+ *     -> body out of SSA
  *
  * Before coarsening, calls are inlined that it could not leave as they are. */
 #include "opt/pipeline.h"
@@ -87,7 +88,8 @@ bool kernel_is_changed(const KernelResult *result)
 {
     return result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE ||
            result->edges == OUTCOME_DONE || result->staging == OUTCOME_DONE || result->counting == OUTCOME_DONE ||
-           result->vectors == OUTCOME_DONE || kernel_is_jammed(result) || kernel_is_repaired(result);
+           result->vectors == OUTCOME_DONE || result->ordering == OUTCOME_DONE || kernel_is_jammed(result) ||
+           kernel_is_repaired(result);
 }
 
 static void unroll_jam(PassContext *context, const KernelRequest *request, KernelResult *result)
@@ -121,6 +123,24 @@ static void let_edges_join(PassContext *context, const KernelRequest *request, K
         pass_run(context, PASS_CLEANUP);
     result->edges = done ? OUTCOME_DONE : OUTCOME_REFUSED;
     result->edges_result = context->edges;
+}
+
+/* Before the other passes, whose code the checks would understand less well. */
+static void check_order(const PassContext *context, KernelResult *result)
+{
+    if (!pass_is_enabled(context->options, PASS_BLOCK_ORDER))
+        result->order_refusal = (Refusal){.reason = REFUSAL_SWITCHED_OFF};
+    else
+        coarsening_may_renumber(context->body, &result->order_refusal);
+    result->ordering = is_refusal(&result->order_refusal) ? OUTCOME_REFUSED : OUTCOME_DONE;
+}
+
+/* Last of what changes the code, because it hides from analyses that neighbouring blocks work on neighbouring data. */
+static void order_blocks(PassContext *context, KernelResult *result)
+{
+    if (pass_run(context, PASS_BLOCK_ORDER))
+        pass_run(context, PASS_CLEANUP);
+    result->order = *context->order;
 }
 
 /* 'is_alone': nothing follows that could make them pay. */
@@ -270,6 +290,10 @@ static void refuse(Arena *arena, const KernelRequest *request, KernelResult *res
         result->vectors = OUTCOME_REFUSED;
         result->vectors_refusal = *refusal;
     }
+    if (request->order.kind != GRID_ORDER_ROWS) {
+        result->ordering = OUTCOME_REFUSED;
+        result->order_refusal = *refusal;
+    }
     result->jams = ARENA_ARRAY(arena, UnrollJamResult, request->jam_count);
     result->jam_count = request->jam_count;
     for (unsigned i = 0; i < request->jam_count; i++)
@@ -296,9 +320,9 @@ static bool is_wanted(const Function *kernel, const KernelRequest *request, cons
                       const BlockSize *block)
 {
     bool is_declared = kernel->tuning.reqntid_count || kernel->tuning.maxntid_count;
-    bool is_requested = request->coarsen || request->refining.threads || request->jam_count ||
-                        request->edges || request->staging.wanted ||
-                        request->counters || request->vectors || request->reduce || options->defects.fixes;
+    bool is_requested = request->coarsen || request->refining.threads || request->jam_count || request->edges ||
+                        request->staging.wanted || request->counters || request->vectors || request->reduce ||
+                        options->defects.fixes || request->order.kind != GRID_ORDER_ROWS;
     return is_requested || (block_size_total(block) && !is_declared) || options->passes.dumped[PASS_SSA];
 }
 
@@ -396,6 +420,7 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
 {
     const BlockSize block = block_size_resolve(&kernel->tuning, request->block);
     const FunctionForm input = {.function = kernel};
+    const bool orders = request->order.kind != GRID_ORDER_ROWS;
     Refusal refusal;
     *result = (KernelResult){
         .kernel = kernel, .tuning = kernel->tuning, .block_before = block, .block_after = block};
@@ -421,10 +446,13 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     context.block = block;
     context.coarsening = &request->coarsening;
     context.defect_request = &options->defects;
-    if (request->coarsen || request->refining.threads)
+    context.order = &request->order;
+    if (request->coarsen || request->refining.threads || orders)
         pass_run(&context, PASS_INLINE);
     pass_run(&context, PASS_SSA);
     /* From here on the body is in SSA form. */
+    if (orders)
+        check_order(&context, result);
     if (request->edges)
         let_edges_join(&context, request, result);
     if (request->jam_count)
@@ -445,6 +473,8 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         count_privately(&context, request, result);
     if (request->vectors && !request->vectors_first)
         make_vectors(&context, result, true);
+    if (result->ordering == OUTCOME_DONE)
+        order_blocks(&context, result);
     if (pass_run(&context, PASS_FIX_DEFECTS))
         pass_run(&context, PASS_CLEANUP);
     result->defects = context.defects;

@@ -20,6 +20,8 @@ typedef struct KernelRequest {
     bool counters;         /* of blocks, for what they update atomically */
     bool vectors;          /* accesses of one thread, those of the rounds of a loop included */
     bool vectors_first;    /* before loops are staged, so that tiles have the elements of several rounds in a unit */
+    GridOrder order;      /* of blocks in the grid */
+    bool order_named;      /* as coarsen_named */
     bool reduce;           /* the registers */
     bool registers_named;  /* as coarsen_named */
     RegistersRequest registers; /* without what the pipeline sets */
@@ -68,6 +70,9 @@ typedef struct KernelResult {
     VectorList vector_list;  /* the accesses and loops that this is about; also if it turned out not to pay */
     Refusal vectors_refusal; /* vectors refused */
     bool vectors_are_slower; /* the form with them is predicted to take longer, and was dropped */
+    Outcome ordering;
+    GridOrder order;        /* of blocks, done */
+    Refusal order_refusal;   /* of blocks, refused */
     DefectList defects;      /* code that the assembler is known to get wrong, where the kernel has a body form */
     Outcome registers;
     RegistersResult reduction;

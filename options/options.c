@@ -348,6 +348,11 @@ const MemoryOption *options_memory_for(const Options *options, const char *kerne
     OPTION_FOR(options->memory, kernel, true);
 }
 
+const OrderOption *options_order_for(const Options *options, const char *kernel)
+{
+    OPTION_FOR(options->block_orders, kernel, true);
+}
+
 const BlockOption *options_block_for(const Options *options, const char *kernel)
 {
     OPTION_FOR(options->blocks, kernel, true);

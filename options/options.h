@@ -38,6 +38,12 @@ typedef struct MemoryOption {
     unsigned buffers;   /* as in StageRequest */
 } MemoryOption;
 
+/* -block-order [KERNEL:]off|groups:N|diagonal */
+typedef struct OrderOption {
+    const char *kernel;
+    GridOrder order;
+} OrderOption;
+
 /* -target-regs [KERNEL:]N|auto|fewest[:P] */
 typedef struct RegistersOption {
     const char *kernel;
@@ -121,6 +127,7 @@ typedef struct Options {
     VEC(const char *) ptxas_options; /* -Xptxas */
     PathList python_folders; /* where an assembler may be, too; a NULL follows, unless it is empty */
     VEC(MemoryOption) memory;
+    VEC(OrderOption) block_orders;
     bool spill;      /* -target-regs N may cost spills */
     bool knobs;      /* -target-regs may try options of the assembler */
     bool does_what_pays; /* -auto: options_check turns it into the options that it stands for */
@@ -200,6 +207,7 @@ const CoarsenOption *options_coarsen_for(const Options *options, const char *ker
 Shape options_shape(const Options *options, const CoarsenOption *coarsen);
 const RegistersOption *options_registers_for(const Options *options, const char *kernel);
 const MemoryOption *options_memory_for(const Options *options, const char *kernel);
+const OrderOption *options_order_for(const Options *options, const char *kernel);
 const BlockOption *options_block_for(const Options *options, const char *kernel);
 const SharedOption *options_shared_for(const Options *options, const char *kernel);
 const RefineOption *options_refine_for(const Options *options, const char *kernel);

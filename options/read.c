@@ -516,6 +516,47 @@ void options_read_memory(Reader *reader, const char *text)
         VEC_PUSH(reader->arena, reader->options->memory, option);
 }
 
+/* The word in "groups:N" or "KERNEL:groups:N", in which the last colon does not end a kernel; NULL: another value. */
+static const char *groups_word(const char *text)
+{
+    static const char word[] = "groups:";
+    const size_t length = sizeof word - 1;
+    const char *colon = strrchr(text, ':');
+    if (!colon || (size_t)(colon + 1 - text) < length || strncmp(colon + 1 - length, word, length) != 0)
+        return NULL;
+    const char *at = colon + 1 - length;
+    const bool is_kernel = colon[1] && (colon[1] < '0' || colon[1] > '9'); /* of that name, as in "groups:off" */
+    return (at == text && !is_kernel) || (at > text + 1 && at[-1] == ':') ? at : NULL;
+}
+
+void options_read_block_order(Reader *reader, const char *text)
+{
+    OrderOption option = {.kernel = NULL};
+    const char *at = text, *groups = groups_word(text);
+    bool fits = true;
+    if (groups) {
+        if (groups > text)
+            option.kernel = arena_strndup(reader->arena, text, (size_t)(groups - text) - 1);
+        option.order.kind = GRID_ORDER_GROUPS;
+        fits = whole_number(strchr(groups, ':') + 1, &option.order.rows) && option.order.rows >= GRID_ORDER_LEAST &&
+               option.order.rows <= GRID_ORDER_MOST;
+    } else if (!split_kernel(reader, "-block-order", text, &option.kernel, &at)) {
+        return;
+    } else if (strcmp(at, "diagonal") == 0) {
+        option.order.kind = GRID_ORDER_DIAGONAL;
+    } else if (strcmp(at, "auto") == 0) {
+        options_fail(reader, "-block-order %s: no order is chosen, because predicted times do not depend on it", text);
+        return;
+    } else {
+        fits = strcmp(at, "off") == 0;
+    }
+    if (!fits)
+        options_fail(reader, "-block-order %s: expected 'off', 'diagonal', or 'groups:N' with %d to %d rows", text,
+                     GRID_ORDER_LEAST, GRID_ORDER_MOST);
+    else
+        VEC_PUSH(reader->arena, reader->options->block_orders, option);
+}
+
 void options_read_passes(Reader *reader, const char *text)
 {
     const char *at = text, *word;

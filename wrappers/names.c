@@ -81,6 +81,8 @@ static NamedKernels find_named(Arena *arena, const Words *flags)
         add_named(arena, &named, "-memory", options.memory.data[i].kernel);
     for (size_t i = 0; i < options.refine.count; i++)
         add_named(arena, &named, "-refine", options.refine.data[i].kernel);
+    for (size_t i = 0; i < options.block_orders.count; i++)
+        add_named(arena, &named, "-block-order", options.block_orders.data[i].kernel);
     for (size_t i = 0; i < options.blocks.count; i++)
         add_named(arena, &named, "-block", options.blocks.data[i].kernel);
     for (size_t i = 0; i < options.dynamic_shared.count; i++)

@@ -270,6 +270,15 @@ void costs_align(const CostBasis *basis, FormCost *before, FormCost *after)
         time_raise_latency(&after->time, &basis->device, before->time.demand[RESOURCE_LATENCY]);
 }
 
+void cost_keep_footprint(const CostBasis *basis, const FormCost *before, FormCost *after)
+{
+    if (!before->known || !after->known || !(after->profile->sampled_blocks > 0))
+        return;
+    Profile *own = profile_of_own(basis, after);
+    own->load_footprint = before->profile->load_footprint;
+    own->store_footprint = before->profile->store_footprint;
+}
+
 FormCost text_cost(AssemblerJudge *judge, const CostBasis *basis, const FunctionForm *form, const Figures *figures,
                    const LaunchChange *change)
 {

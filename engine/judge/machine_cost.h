@@ -35,4 +35,8 @@ const SassExecutions *machine_executions(Arena *arena, const SassMap *map, const
  * should have been known and is not, the form has at least the kernel's latency. */
 void costs_align(const CostBasis *basis, FormCost *before, FormCost *after);
 
+/* Before costs_align(), for a form whose blocks are in another order: the grid touches the same data. Boxes of
+ * neighbouring blocks, from which samples learn that, are not neighbours any more. */
+void cost_keep_footprint(const CostBasis *basis, const FormCost *before, FormCost *after);
+
 #endif

@@ -100,5 +100,7 @@ const char *kernel_refusal_text(Arena *arena, const KernelResult *result)
             return refusal_text(arena, &result->jams[i].refusal);
     if (result->coarsening == OUTCOME_REFUSED)
         return refusal_text(arena, &result->refusal);
+    if (result->ordering == OUTCOME_REFUSED)
+        return refusal_text(arena, &result->order_refusal);
     return result->registers == OUTCOME_REFUSED ? refusal_text(arena, &result->registers_refusal) : NULL;
 }

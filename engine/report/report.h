@@ -61,6 +61,7 @@ typedef struct LearnedLaunch {
 typedef struct KernelReport {
     KernelRequest request; /* the request that made the result, including all choices */
     KernelResult result;
+    GridOrder order; /* of blocks, requested: forms are compared in the order of the input */
     const char *refusal; /* why something that was requested was not done, in words; NULL: all was */
     Tuning tuning; /* as it was written */
     Standing before, after;

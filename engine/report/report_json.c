@@ -3,6 +3,7 @@
 #include "engine/launch.h"
 #include "engine/report/counters.h"
 #include "engine/report/json.h"
+#include "engine/report/order.h"
 #include "engine/report/pool.h"
 #include "engine/report/report_memory.h"
 #include "engine/report/report.h"
@@ -384,6 +385,7 @@ static json_t *kernel_json(const Report *report, const KernelReport *kernel)
     json_object_set_new(value, "memory", staging_json(report, kernel));
     json_object_set_new(value, "counters", counted_json(report, kernel));
     json_object_set_new(value, "vectors", vectors_json(report, kernel));
+    json_object_set_new(value, "block_order", order_json(kernel));
     json_object_set_new(value, "defects", defects_json(report, kernel));
     json_object_set_new(value, "pool", pool_json(report, kernel));
     json_object_set_new(value, "registers", registers_json(report, kernel));

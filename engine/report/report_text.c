@@ -6,6 +6,7 @@
 #include "engine/report/refusal_words.h"
 #include "engine/report/report.h"
 #include "engine/report/pattern_words.h"
+#include "engine/report/order.h"
 #include "engine/report/pool.h"
 #include "engine/report/report_memory.h"
 #include "engine/report/report_trials.h"
@@ -432,6 +433,7 @@ static void print_kernel(Buf *out, const Report *report, const KernelReport *ker
         patterns_print_input(kernel->result.kernel, &kernel->result.block_before, 2, out);
     counted_print(report, kernel, out);
     vectors_print(report, kernel, out);
+    order_print(report, kernel, out);
     defects_print(report, kernel, out);
     assembling_print(report, kernel, out);
     pool_print(report, kernel, out);

@@ -1,5 +1,6 @@
 #include "engine/report/summary.h"
 #include "engine/report/cost_report.h"
+#include "engine/report/order.h"
 #include "engine/report/refusal_words.h"
 #include "engine/report/trial_words.h"
 #include "engine/report/verdicts.h"
@@ -181,6 +182,20 @@ static void print_vectors(Buf *out, const KernelReport *kernel)
     }
 }
 
+static void print_order(Buf *out, const KernelReport *kernel)
+{
+    const KernelResult *result = &kernel->result;
+    if (result->ordering == OUTCOME_NOT_ASKED)
+        return;
+    separate(out, kernel);
+    if (result->ordering == OUTCOME_REFUSED) {
+        print_refusal(out, "blocks in their order: ", &result->order_refusal);
+    } else {
+        buf_puts(out, "order of blocks ");
+        order_words_print(&result->order, out);
+    }
+}
+
 static void print_repairs(Buf *out, const KernelReport *kernel)
 {
     const DefectList *list = &kernel->result.defects;
@@ -331,6 +346,7 @@ static void print_kernel(Buf *out, const KernelReport *kernel)
     print_staging(out, kernel);
     print_counters(out, kernel);
     print_vectors(out, kernel);
+    print_order(out, kernel);
     print_repairs(out, kernel);
     if (is_changed(result) || result->registers == OUTCOME_UNCHANGED)
         print_figures(out, kernel);

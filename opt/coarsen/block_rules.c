@@ -56,3 +56,11 @@ CoarsenTreatment coarsening_block_rule(const Inst *inst)
         return refused(REFUSAL_CLUSTER_WRITE);
     return coarsening_treatment(inst);
 }
+
+bool coarsening_is_for_clusters(const Inst *inst)
+{
+    const RefusalReason reason = coarsening_block_rule(inst).reason;
+    return reason == REFUSAL_ABOUT_CLUSTERS || reason == REFUSAL_FOR_CLUSTERS || inst_has(inst, MOD_CTA_GROUP_2) ||
+           inst_has(inst, MOD_MULTICAST_CLUSTER) || inst_has(inst, MOD_MULTICAST_CLUSTER_16B) ||
+           inst_has(inst, MOD_MULTICAST_CLUSTER_32B) || inst_has(inst, MOD_MULTICAST_CLUSTER_ALL);
+}

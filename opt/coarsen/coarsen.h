@@ -123,6 +123,16 @@ typedef struct Unadapted {
 bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *contract, Refusal *refusal,
                   Legality *legality);
 
+/* Replaces all calls of functions that mind which thread they run in, or in which block, if blocks are to be merged or
+ * to change places, by the functions' bodies. False, with the body in an unspecified state, if one of them has to stay;
+ * also if there are none. */
+bool inline_calls(Body *body, bool merges_blocks);
+
+/* True if each block of a grid may do the work of another one, with another index along x and y, however large the grid
+ * is. The body is in SSA form; calls that read the index have been inlined where that is possible. Otherwise *refusal
+ * is set, with texts in the module's arena. */
+bool coarsening_may_renumber(const Body *body, Refusal *refusal);
+
 /* How coarsening treats an instruction. */
 typedef enum CoarsenRule {
     COARSEN_IF_VARIANT,  /* cloned if its operands or its control differ between replicas, else kept once */

@@ -10,8 +10,6 @@
  * same in all of its copies; local ones are not, since a call leaves nothing in them.
  *
  * Requires the body form before SSA. Blocks, edges and all analyses change. */
-#include "opt/coarsen/inline.h"
-
 #include "opt/coarsen/coarsen.h"
 #include "opt/passes.h"
 
@@ -503,5 +501,6 @@ bool inline_calls(Body *body, bool merges_blocks)
 
 bool pass_inline(PassContext *context)
 {
-    return inline_calls(context->body, merges_any(context->coarsening->shape.blocks));
+    const bool orders = context->order->kind != GRID_ORDER_ROWS;
+    return inline_calls(context->body, orders || merges_any(context->coarsening->shape.blocks));
 }

@@ -40,6 +40,7 @@ typedef struct CoarsenStep {
     Stride stride;
     bool shrinks_grid; /* if blocks are merged, the launch has fewer */
     bool beyond_joins; /* else, those beyond the grid do not exit */
+    bool renumbers;    /* blocks are not merged, but do each other's work: renumber.c */
     GuardForm guards;
 } CoarsenStep;
 
@@ -195,6 +196,8 @@ bool coarsening_refuse_controlled(Coarsening *c, const Inst *inst);
 /* block_rules.c */
 /* How coarsening treats an instruction of merged blocks, and for special registers at either level. */
 CoarsenTreatment coarsening_block_rule(const Inst *inst);
+/* True if the instruction has to do with other blocks of a cluster. */
+bool coarsening_is_for_clusters(const Inst *inst);
 CoarsenTreatment coarsening_sreg_rule(const Coarsening *c, const Sreg *sreg);
 
 /* private.c */
@@ -303,6 +306,9 @@ bool coarsening_check_exits(Coarsening *c);
 bool coarsening_exclude_exits(Coarsening *c);
 
 /* legality.c */
+/* Refuses calls of functions that read what replicas differ in, or synchronize. */
+bool coarsening_check_call(Coarsening *c, const Inst *inst);
+bool coarsening_has_clusters(const Tuning *tuning);
 /* Refuses what can be refused before variance is known; sets needs_whole_warps. */
 bool coarsening_check_instructions(Coarsening *c);
 /* Refuses what depends on variance and regions; may set needs_whole_warps. */

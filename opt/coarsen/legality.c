@@ -109,7 +109,7 @@ static bool check_callee_inst(CallCheck *check, const Function *callee, const In
     return true;
 }
 
-static bool check_call(Coarsening *c, const Inst *inst)
+bool coarsening_check_call(Coarsening *c, const Inst *inst)
 {
     CallCheck check = {.c = c, .call = inst, .visited = {.arena = c->scratch}};
     bool fine = visit_callee(&check, inst);
@@ -132,7 +132,7 @@ static bool check_treatment(Coarsening *c, const Inst *inst)
     switch (treatment.rule) {
     case COARSEN_REFUSED: return coarsening_refuse_with(c, inst, treatment.reason, REFUSAL_WITH(refusal_name(what)));
     case COARSEN_WHOLE_WARPS: return want_whole_warps(c, inst, what);
-    case COARSEN_BY_CALLEE: return check_call(c, inst);
+    case COARSEN_BY_CALLEE: return coarsening_check_call(c, inst);
     default: return true;
     }
 }
@@ -148,7 +148,7 @@ static bool check_instruction(Coarsening *c, const Inst *inst)
     return check_treatment(c, inst);
 }
 
-static bool has_clusters(const Tuning *tuning)
+bool coarsening_has_clusters(const Tuning *tuning)
 {
     return tuning->reqnctapercluster_count || tuning->maxclusterrank || tuning->explicitcluster ||
            tuning->blocksareclusters;
@@ -156,7 +156,7 @@ static bool has_clusters(const Tuning *tuning)
 
 bool coarsening_check_instructions(Coarsening *c)
 {
-    if (c->step.merges_blocks && has_clusters(&c->body->tuning))
+    if (c->step.merges_blocks && coarsening_has_clusters(&c->body->tuning))
         return coarsening_refuse(c, NULL, REFUSAL_CLUSTERS);
     if (c->step.merges_blocks && !coarsening_check_dynamic(c))
         return false;

@@ -192,8 +192,8 @@ bool coarsening_is_lock_free(const Coarsening *c, const Loop *loop)
 
 bool coarsening_needs_nobody(Coarsening *c, const Loop *loop)
 {
-    const Region *region = coarsening_region_of(&c->facts, loop->header);
     if (c->step.merges_blocks) /* a barrier holds replicas up that the loop does not */
         return coarsening_is_lock_free(c, loop);
+    const Region *region = coarsening_region_of(&c->facts, loop->header);
     return !region || coarsening_is_lock_free(c, loop) || !held_up_tell(c, loop, region);
 }

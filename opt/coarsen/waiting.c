@@ -97,6 +97,18 @@ static unsigned kinds_read(const Inst *inst)
     return reads ? memory_kinds(inst) : 0;
 }
 
+/* True if the instruction tells of a thread that may be waited for. Blocks that change places are the same blocks as
+ * before, so what a thread learns of its own through their shared memory, where all mbarrier objects are, does not
+ * count. */
+static bool observes(const Waiting *w, const Inst *inst)
+{
+    Access access;
+    if (!coarsening_observes(w->values, inst))
+        return false;
+    const bool is_shared = inst->sync == SYNC_MBARRIER || (inst_access(inst, &access) && access.space == SPACE_SHARED);
+    return !w->c->step.renumbers || !is_shared;
+}
+
 /* True if the mark has changed. */
 static bool mark_join(Mark *mark, Mark with)
 {
@@ -285,7 +297,7 @@ static bool solve(Waiting *w, unsigned followed)
         const Block *block = w->outermost->blocks[b];
         const Loop *loop = loop_at_depth(w, block);
         for (const Inst *inst = loop ? block->first : NULL; inst; inst = inst->next) {
-            if (!coarsening_observes(w->values, inst))
+            if (!observes(w, inst))
                 continue;
             found = true;
             reach_results(w, inst, (Mark){TAG_FIRST + loop->index, inst});
@@ -307,7 +319,7 @@ static const Inst *irreducible_observation(const Waiting *w)
     for (size_t b = 0; w->c->facts.loops->has_irreducible && b < body->blocks.count; b++)
         if (bitset_has(&w->c->facts.loops->irreducible, body->blocks.data[b]->id))
             for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
-                if (coarsening_observes(w->values, inst))
+                if (observes(w, inst))
                     return inst;
     return NULL;
 }
@@ -317,7 +329,7 @@ static bool observes_anything(const Waiting *w)
     const Body *body = w->c->body;
     for (size_t b = 0; b < body->blocks.count; b++)
         for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
-            if (coarsening_observes(w->values, inst))
+            if (observes(w, inst))
                 return true;
     return false;
 }

@@ -114,6 +114,7 @@ Form form_random(Arena *arena, Random *random, const char *ptx, const FormLaunch
     static const char *const memory[] = {"stage", "vectors", "stage,vectors", "counters", "stage,vectors,counters",
                                          "edges", "edges,stage", "prefetch", "vectors,stage", "async",
                                          "vectors,async3", "edges,vectors,prefetch,counters"};
+    static const char *const orders[] = {"diagonal", "groups:2", "groups:3", "groups:4", "groups:5"};
     Form form = {0};
     bool block_is_known = percent(random, 70);
     if (percent(random, 65))
@@ -122,6 +123,8 @@ Form form_random(Arena *arena, Random *random, const char *ptx, const FormLaunch
         add_refinement(arena, random, &form);
     if (percent(random, 35))
         add(&form, "memory", memory[random_below(random, COUNT_OF(memory))]);
+    if (percent(random, 15))
+        add(&form, "block-order", orders[random_below(random, COUNT_OF(orders))]);
     const char *loop = percent(random, 25) ? random_loop(arena, random, ptx) : NULL;
     if (loop)
         add(&form, "uj", loop);
