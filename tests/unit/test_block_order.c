@@ -20,7 +20,7 @@ static Body *body_of(Module **module, const char *head, const char *directives, 
     buf_printf(&text,
                "%s%s.visible .entry k(.param .u64 out)%s\n{\n\t.reg .b32 %%r<20>;\n\t.reg .b64 %%a, %%d<8>;\n"
                "\t.reg .pred %%p<8>;\n\t.reg .b16 %%h<4>;\n\tld.param.u64 %%a, [out];\n%s\tret;\n}\n",
-               SM_90, head, directives, code);
+               strncmp(head, ".version", 8) == 0 ? "" : SM_90, head, directives, code);
     *module = module_from(buf_text(&text));
     Body *body = body_from(*module);
     body_to_ssa(body);
@@ -246,6 +246,13 @@ static void test_refusals(void **state)
     check_may("", "", READ_BOTH "\tmov.u32 %r3, %clusterid.x;\n", "about clusters");
     check_may("", "", READ_BOTH "\tbarrier.cluster.arrive;\n", "about clusters");
     check_may("", "", READ_BOTH "\tmapa.u64 %d1, %a, %r1;\n", "about clusters");
+    check_may(".shared .b64 s[4];\n", "", READ_BOTH "\tmov.u16 %h1, 3;\n\tcp.async.bulk.shared::cluster.global."
+              "mbarrier::complete_tx::bytes.multicast::cluster [s], [%a], 16, [s+16], %h1;\n", "about clusters");
+    check_may(".shared .b64 s[4];\n", "", READ_BOTH "\tcp.async.bulk.shared::cluster.global."
+              "mbarrier::complete_tx::bytes [s], [%a], 16, [s+16];\n", NULL);
+    check_may(".version 8.6\n.target sm_100\n.address_size 64\n.shared .b64 s[4];\n", "", READ_BOTH
+              "\tclusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [s], [s+16];\n",
+              "not modelled");
     /* waiting: for a flag of another block, for its own block, for time, and for no thread */
     check_may("", "", READ_BOTH "L:\n" FLAG UNTIL_SET, "may wait for another thread through 'ld.volatile.global.u32'");
     check_may("", "", READ_BOTH "L:\n\tatom.global.add.u32 %r3, [%a], 0;\n" UNTIL_SET, "may wait");
