@@ -57,13 +57,13 @@ typedef struct PassContext {
     EdgesRequest edges_request;
     const GridOrder *order;
     const DefectRequest *defect_request; /* NULL: nothing is looked for */
-    LaunchContract contract; /* set by coarsening */
+    LaunchContract contract; /* set by growing and by coarsening */
     Unadapted unadapted;     /* set by the check pass */
     ReuseList reuse;         /* what load_reuse and forward did; in the arena */
     DefectList defects;      /* what fix_defects found; in the arena */
     VectorList vectors;      /* what row_vectors and vectors did; in the arena */
-    Refusal refusal;         /* set by coarsening and unroll-and-jam that were refused */
-    Legality legality;       /* set by coarsening */
+    Refusal refusal;         /* set by growing, coarsening and unroll-and-jam that were refused */
+    Legality legality;       /* set by growing and by coarsening */
     RefineResult refined;    /* set by refinement */
     EdgesResult edges;       /* set by edges */
     StageResult staged;      /* set by staging; in the module's arena */

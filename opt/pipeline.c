@@ -1,6 +1,6 @@
 /* The pipeline, on one screen: pipeline_run at the end of this file.
  *
- *     statements -> body -> SSA -> edges -> unroll and jam -> coarsen -> clean up -> reuse
+ *     statements -> body -> SSA -> grow -> edges -> unroll and jam -> coarsen, or refine -> clean up -> reuse
  *     -> stage -> count -> order of blocks -> what the assembler gets wrong -> bounds or the register search -> check
  *     -> body out of SSA
  *
@@ -92,6 +92,24 @@ bool kernel_is_changed(const KernelResult *result)
            kernel_is_repaired(result);
 }
 
+/* False if coarsening is refused because blocks cannot grow. */
+static bool grow(PassContext *context, const KernelRequest *request, KernelResult *result)
+{
+    if (!merges_any(request->coarsening.shape.grown))
+        return true;
+    context->refusal = (Refusal){.reason = REFUSAL_SWITCHED_OFF};
+    const bool done = pass_run(context, PASS_GROW);
+    result->legality = context->legality;
+    if (done) {
+        pass_run(context, PASS_CLEANUP);
+    } else {
+        result->coarsening = OUTCOME_REFUSED;
+        result->refusal = context->refusal;
+    }
+    context->refusal = (Refusal){.reason = REFUSAL_NONE};
+    return done;
+}
+
 static void unroll_jam(PassContext *context, const KernelRequest *request, KernelResult *result)
 {
     result->jams = ARENA_ARRAY(context->arena, UnrollJamResult, request->jam_count);
@@ -151,8 +169,19 @@ static void make_vectors(PassContext *context, KernelResult *result, bool is_alo
     result->vector_list = context->vectors;
 }
 
+static void set_coarsened(const PassContext *context, KernelResult *result)
+{
+    result->coarsening = OUTCOME_DONE;
+    result->contract = context->contract;
+    result->block_after = context->block;
+}
+
 static void coarsen(PassContext *context, const KernelRequest *request, KernelResult *result)
 {
+    if (!shape_merges(&request->coarsening.shape)) {
+        set_coarsened(context, result);
+        return;
+    }
     bool had_slow_side = has_slow_side(context->body);
     CoarsenRequest coarsening = request->coarsening;
     coarsening.beyond_joins = result->edges == OUTCOME_DONE && result->edges_result.has_all;
@@ -172,9 +201,7 @@ static void coarsen(PassContext *context, const KernelRequest *request, KernelRe
     pass_run(context, PASS_DECIDE);
     reuse(context, !joins_later(request));
     result->reuse = context->reuse;
-    result->coarsening = OUTCOME_DONE;
-    result->contract = context->contract;
-    result->block_after = context->block;
+    set_coarsened(context, result);
 }
 
 /* Refinement takes the place of coarsening, whose outcome it is. */
@@ -201,7 +228,8 @@ static void stage_loops(PassContext *context, const KernelRequest *request, Kern
     const LaunchChange change = kernel_launch_change(result);
     staging.dynamic_shared = launch_change_shared(&change, request->dynamic_shared);
     const bool done = memory_stage(context, &staging);
-    const bool has_replicas = result->coarsening == OUTCOME_DONE || kernel_is_jammed(result);
+    const bool has_replicas = (result->coarsening == OUTCOME_DONE && shape_merges(&result->contract.shape)) ||
+                              kernel_is_jammed(result);
     if (joins_later(request) && has_replicas)
         join_later(context);
     result->staging = done ? OUTCOME_DONE : OUTCOME_REFUSED;
@@ -377,9 +405,9 @@ static DemandObjection coarsening_objection(const KernelResult *result, const Ke
     return kernel_objection(result, options->sm, request->dynamic_shared, &before, &after);
 }
 
-/* The kernel without coarsening, after coarsening turned out to be objectionable. */
+/* The kernel without coarsening, after this was refused. */
 static void run_plain(Arena *arena, const KernelRequest *request, const PipelineOptions *options, KernelResult *result,
-                      const DemandObjection *objection)
+                      const Refusal *refusal)
 {
     const Legality legality = result->legality;
     KernelRequest plain = *request;
@@ -388,10 +416,19 @@ static void run_plain(Arena *arena, const KernelRequest *request, const Pipeline
     kernel_discard(result);
     pipeline_run(arena, result->kernel, &plain, options, result);
     result->coarsening = OUTCOME_REFUSED;
-    result->refusal = (Refusal){
-        .reason = REFUSAL_DEMAND, .demand = objection, .has_span = legality.waiting.end > 0, .span = legality.waiting};
+    result->refusal = *refusal;
     result->legality = legality;
+}
+
+/* The same, after coarsening turned out to be objectionable. */
+static void run_unobjectionable(Arena *arena, const KernelRequest *request, const PipelineOptions *options,
+                                KernelResult *result, const DemandObjection *objection)
+{
+    const Span waiting = result->legality.waiting;
+    const Refusal refusal = {
+        .reason = REFUSAL_DEMAND, .demand = objection, .has_span = waiting.end > 0, .span = waiting};
     result->legality.state[LEGAL_LAUNCH] = LEGALITY_FAILED;
+    run_plain(arena, request, options, result, &refusal);
 }
 
 FunctionForm kernel_form(const KernelResult *result)
@@ -453,15 +490,22 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     /* From here on the body is in SSA form. */
     if (orders)
         check_order(&context, result);
+    const bool coarsens = request->coarsen && grow(&context, request, result);
     if (request->edges)
         let_edges_join(&context, request, result);
     if (request->jam_count)
         unroll_jam(&context, request, result);
-    if (request->coarsen)
+    if (coarsens)
         coarsen(&context, request, result);
     else if (request->refining.threads)
         refine(&context, request, result);
-    if (kernel_is_jammed(result) && result->coarsening != OUTCOME_DONE) {
+    if (coarsens && result->coarsening == OUTCOME_REFUSED && merges_any(request->coarsening.shape.grown)) {
+        const Refusal refused = result->refusal; /* blocks have grown for nothing */
+        pass_context_free(&context);
+        run_plain(arena, request, options, result, &refused);
+        return;
+    }
+    if (kernel_is_jammed(result) && (result->coarsening != OUTCOME_DONE || !shape_merges(&result->contract.shape))) {
         pass_run(&context, PASS_DECIDE);
         reuse(&context, !joins_later(request));
     }
@@ -496,7 +540,7 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     pass_context_free(&context);
     const DemandObjection objection = coarsening_objection(result, request, options);
     if (objection.kind != DEMAND_MET)
-        run_plain(arena, request, options, result, demand_copy(arena, &objection));
+        run_unobjectionable(arena, request, options, result, demand_copy(arena, &objection));
 }
 
 void kernel_discard(KernelResult *result)

@@ -126,23 +126,24 @@ static bool split_kernel(Reader *reader, const char *option, const char *text, c
     return true;
 }
 
-/* Reads "[b][x|y|z]N" into the factor that it names, and moves *at past it. */
+/* Reads "[b|g][x|y|z]N" into the factor that it names, and moves *at past it. */
 static const char *read_factor(Arena *arena, const char **at, CoarsenOption *option)
 {
-    static const char *const axes[2][3] = {{"x", "y", "z"}, {"bx", "by", "bz"}};
+    static const char *const axes[3][3] = {{"x", "y", "z"}, {"bx", "by", "bz"}, {"gx", "gy", "gz"}};
+    unsigned *const places[3] = {option->shape.threads, option->shape.blocks, option->shape.grown};
+    const unsigned kind = **at == 'b' ? 1 : **at == 'g' ? 2 : 0;
     unsigned dimension = 0, factor;
-    bool of_blocks = **at == 'b';
-    *at += of_blocks;
+    *at += kind > 0;
     if (**at >= 'x' && **at <= 'z')
         dimension = (unsigned)(*(*at)++ - 'x');
     if (!read_number(at, &factor) || (**at && **at != ','))
-        return "expected a factor (2, x2, x2,y2, bx2) or 'auto'";
+        return "expected a factor (2, x2, x2,y2, bx2, gx2) or 'auto'";
     if (factor < 1 || factor > LARGEST_FACTOR)
         return arena_printf(arena, "the factor is %u, but must be from 1 (not coarsened) to %d", factor,
                             LARGEST_FACTOR);
-    unsigned *place = of_blocks ? &option->shape.blocks[dimension] : &option->shape.threads[dimension];
+    unsigned *place = &places[kind][dimension];
     if (*place)
-        return arena_printf(arena, "a factor for %s is given twice", axes[of_blocks][dimension]);
+        return arena_printf(arena, "a factor for %s is given twice", axes[kind][dimension]);
     *place = factor;
     return NULL;
 }
@@ -167,6 +168,8 @@ const char *coarsen_factors_read(Arena *arena, const char *text, CoarsenOption *
                             LARGEST_FACTOR);
     if (merged_count(option->shape.blocks) > LARGEST_FACTOR)
         return arena_printf(arena, "at most %d blocks can be merged", LARGEST_FACTOR);
+    if (merged_count(option->shape.grown) > LARGEST_FACTOR)
+        return arena_printf(arena, "a block has at most %d threads, so no more blocks can become one", LARGEST_FACTOR);
     return NULL;
 }
 

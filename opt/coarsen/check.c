@@ -160,8 +160,9 @@ static RegId put_condition(Body *body, Block *entry, const LaunchContract *contr
     static const char *const names[] = {"%ntid.x", "%ntid.y", "%ntid.z"};
     Name base = intern(body->module->names, "%check");
     RegId wrong = body_add_reg(body, TYPE_PRED, base), threads = REG_NONE;
-    const unsigned *factor = contract->shape.threads;
-    unsigned d = factor[0] > 1 ? 0 : factor[1] > 1 ? 1 : 2;
+    unsigned d = 0;
+    while (d < 2 && kept_threads(contract, d) == contract->block[d])
+        d++;
     if (contract->block[d]) {
         threads = put_joined(body, entry, NULL, REG_NONE, names[d]);
         inst_append(entry, inst_build(body, "setp.ne.u32", "dri", wrong, threads,
@@ -246,8 +247,20 @@ static Unadapted directive_effect(const Tuning *tuning)
     return (Unadapted){UNADAPTED_LARGER_REFUSED, most};
 }
 
+/* True if the block of a launch says whether it has been adapted: blocks that have grown and are divided may end up
+ * with as many threads as before, and of a block of unknown size only a bound can be checked. */
+static bool block_tells(const LaunchContract *contract)
+{
+    bool tells = !contract->block[0] && most_threads(contract) < BLOCK_MOST_THREADS;
+    for (unsigned d = 0; d < 3 && contract->block[0]; d++)
+        tells |= kept_threads(contract, d) != contract->block[d];
+    return tells;
+}
+
 bool pass_check(PassContext *context)
 {
+    if (!block_tells(&context->contract))
+        return false;
     const Tuning before = context->body->tuning;
     /* A block of unknown size that is not smaller than the original's tells nothing. */
     if (!context->contract.block[0] && most_threads(&context->contract) == BLOCK_MOST_THREADS)

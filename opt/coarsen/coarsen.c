@@ -399,14 +399,30 @@ bool coarsen_body(Body *body, const CoarsenRequest *request, LaunchContract *con
     return true;
 }
 
+/* Adds to the contract how blocks have grown before, which made the kernel that it is about. */
+static void add_grown(LaunchContract *contract, const LaunchContract *grown)
+{
+    if (!merges_any(grown->shape.grown))
+        return;
+    contract->whole_warps |= grown->whole_warps;
+    contract->dynamic_factor *= grown->dynamic_factor;
+    for (unsigned d = 0; d < 3; d++) {
+        contract->shape.grown[d] = grown->shape.grown[d];
+        contract->block[d] = grown->block[d];
+    }
+}
+
 bool pass_coarsen(PassContext *context)
 {
+    const LaunchContract grown = context->contract;
     CoarsenRequest request = *context->coarsening;
+    memset(request.shape.grown, 0, sizeof request.shape.grown);
     request.block = context->block;
     request.shared = &context->reuse;
     request.arena = context->arena;
     if (!coarsen_body(context->body, &request, &context->contract, &context->refusal, &context->legality))
         return false;
+    add_grown(&context->contract, &grown);
     context->block = block_size_coarsened(&context->block, context->contract.shape.threads, &context->body->tuning);
     return true;
 }

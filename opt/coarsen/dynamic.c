@@ -12,21 +12,13 @@
  * Requires and keeps SSA form. */
 #include "opt/coarsen/internal.h"
 #include "opt/common/quotient.h"
+#include "opt/common/variable_address.h"
 
 /* The array without a size that the operand names, or NULL. */
 static Variable *dynamic_variable(const Operand *operand)
 {
     Variable *variable = coarsening_shared_variable(operand);
     return variable && coarsening_is_dynamic(variable) ? variable : NULL;
-}
-
-/* True if a register can be in the symbol's place. */
-static bool is_replaceable(const Inst *inst, const Operand *operand)
-{
-    unsigned bits = type_bits(inst->signature->types[0]);
-    if (operand->kind == OPERAND_ADDRESS)
-        return !operand->indexed && operand->items[0].kind == OPERAND_SYMBOL;
-    return operand->kind == OPERAND_SYMBOL && (bits == 32 || bits == 64);
 }
 
 static bool check_operand(Coarsening *c, const Inst *inst, const Operand *operand)
@@ -40,7 +32,7 @@ static bool check_operand(Coarsening *c, const Inst *inst, const Operand *operan
         return coarsening_refuse_with(c, inst, REFUSAL_DYNAMIC_ALIGNED,
                                       REFUSAL_WITH(refusal_name(variable->name), refusal_number(variable->align),
                                                    refusal_number(CONTRACT_SHARED_UNIT)));
-    return is_replaceable(inst, operand) ||
+    return variable_is_replaceable(inst, operand) ||
            coarsening_refuse_with(c, inst, REFUSAL_DYNAMIC_NAMED, REFUSAL_WITH(refusal_name(variable->name)));
 }
 
@@ -70,36 +62,11 @@ static Inst *read_of(Coarsening *c, const Variable *variable)
     return read;
 }
 
-/* A register with the address as the operand has it: as wide as the instruction wants it, with the constant added. */
-static RegId address_for(Coarsening *c, Inst *inst, const Operand *operand, const Variable *variable)
-{
-    Body *body = c->body;
-    RegId address = read_of(c, variable)->refs[0].reg;
-    if (operand->kind == OPERAND_ADDRESS)
-        return address;
-    if (operand->constant) {
-        RegId sum = body_clone_reg(body, address);
-        inst_insert_before(inst, inst_build(body, "add.u32", "dri", sum, address, (int64_t)operand->constant->bits));
-        address = sum;
-    }
-    if (type_bits(inst->signature->types[0]) == 32)
-        return address;
-    RegId wide = body_add_reg(body, TYPE_B64, intern(body->module->names, "%dynamic_shared_wide"));
-    inst_insert_before(inst, inst_build(body, "cvt.u64.u32", "dr", wide, address));
-    return wide;
-}
-
 static void replace_operand(Coarsening *c, Inst *inst, unsigned index)
 {
-    const Operand *operand = &inst->operands[index];
-    const Variable *variable = dynamic_variable(operand);
-    if (!variable)
-        return;
-    RegId reg = address_for(c, inst, operand, variable);
-    if (operand->kind == OPERAND_ADDRESS)
-        inst_replace_variable(c->body, inst, variable, reg);
-    else
-        inst_replace_operand(c->body, inst, index, reg);
+    const Variable *variable = dynamic_variable(&inst->operands[index]);
+    if (variable)
+        variable_replace(c->body, inst, index, variable, read_of(c, variable)->refs[0].reg);
 }
 
 void coarsening_gather_dynamic(Coarsening *c)

@@ -502,5 +502,6 @@ bool inline_calls(Body *body, bool merges_blocks)
 bool pass_inline(PassContext *context)
 {
     const bool orders = context->order->kind != GRID_ORDER_ROWS;
-    return inline_calls(context->body, orders || merges_any(context->coarsening->shape.blocks));
+    const Shape *shape = &context->coarsening->shape;
+    return inline_calls(context->body, orders || merges_any(shape->blocks) || merges_any(shape->grown));
 }

@@ -34,6 +34,8 @@ typedef struct Leave {
 /* The request for one step and the launch that it requires: does not change during the step. */
 typedef struct CoarsenStep {
     bool merges_blocks; /* else threads of a block */
+    bool grows;         /* and the merged blocks become one with the threads of all (opt/grow/), instead of one whose
+                         * threads do the work of several */
     unsigned dimension, factor;
     Shape shape, before; /* of all steps, and of those before this one */
     unsigned size; /* threads of the original block along it, which the contract requires; 0: unknown */
@@ -195,9 +197,9 @@ bool coarsening_refuse_controlled(Coarsening *c, const Inst *inst);
 
 /* block_rules.c */
 /* How coarsening treats an instruction of merged blocks, and for special registers at either level. */
-CoarsenTreatment coarsening_block_rule(const Inst *inst);
+CoarsenTreatment coarsening_block_rule(const Coarsening *c, const Inst *inst);
 /* True if the instruction has to do with other blocks of a cluster. */
-bool coarsening_is_for_clusters(const Inst *inst);
+bool coarsening_is_for_clusters(const Coarsening *c, const Inst *inst);
 CoarsenTreatment coarsening_sreg_rule(const Coarsening *c, const Sreg *sreg);
 
 /* private.c */

@@ -12,6 +12,10 @@
 
 static bool want_whole_warps(Coarsening *c, const Inst *inst, const char *what)
 {
+    if (c->step.grows) {
+        c->needs_whole_warps = true; /* opt/grow/grow.c sees to it */
+        return true;
+    }
     if (c->step.merges_blocks)
         return true; /* blocks keep their warps */
     /* With a number s, each s rows, planes or threads of the new block stand for s neighbours of the original one. If
@@ -127,7 +131,7 @@ static bool check_treatment(Coarsening *c, const Inst *inst)
     const Sreg *sreg = inst_sreg(inst);
     CoarsenTreatment treatment = coarsening_treatment(inst);
     if (c->step.merges_blocks)
-        treatment = sreg ? coarsening_sreg_rule(c, sreg) : coarsening_block_rule(inst);
+        treatment = sreg ? coarsening_sreg_rule(c, sreg) : coarsening_block_rule(c, inst);
     const char *what = sreg ? sreg->name : inst_spelling(c->scratch, inst);
     switch (treatment.rule) {
     case COARSEN_REFUSED: return coarsening_refuse_with(c, inst, treatment.reason, REFUSAL_WITH(refusal_name(what)));
@@ -141,9 +145,9 @@ static bool check_instruction(Coarsening *c, const Inst *inst)
 {
     if (inst_is_opaque(inst))
         return coarsening_refuse(c, inst, REFUSAL_UNKNOWN);
-    bool counts = !c->step.merges_blocks && ((inst->sync == SYNC_BLOCK_BARRIER && inst->operand_count > 1) ||
-                  (coarsening_combines(inst) && inst->operand_count > 3));
-    if (counts)
+    const bool is_numbered = (inst->sync == SYNC_BLOCK_BARRIER && inst->operand_count > 1) ||
+                             (coarsening_combines(inst) && inst->operand_count > 3);
+    if (is_numbered && (!c->step.merges_blocks || c->step.grows))
         return coarsening_refuse(c, inst, REFUSAL_WAITS_FOR_NUMBER);
     return check_treatment(c, inst);
 }

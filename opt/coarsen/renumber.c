@@ -35,7 +35,7 @@ static bool check_inst(Coarsening *c, const Inst *inst)
         return check_sreg(c, inst, sreg);
     if (inst_is_call(inst))
         return coarsening_check_call(c, inst);
-    if (coarsening_is_for_clusters(inst))
+    if (coarsening_is_for_clusters(c, inst))
         return coarsening_refuse_with(c, inst, REFUSAL_ORDER_ABOUT_CLUSTERS,
                                       REFUSAL_WITH(refusal_name(inst_spelling(c->scratch, inst))));
     if (inst->sync == SYNC_OTHER)

@@ -96,8 +96,8 @@ def optimize(
     auto            True: whatever is predicted to pay: coarsen, uj and target_regs "auto", unless they are given
 
     Thread coarsening
-    coarsen         a factor, 2 or "x2,y2" (threads), "bx2" (blocks), "x2,bx2" (both); "auto": by predicted time;
-                    "source": as comments in the kernels say; by kernel; a list gives several
+    coarsen         a factor, 2 or "x2,y2" (threads), "bx2" (blocks), "x2,bx2" (both), "gx2" (larger blocks with the
+                    threads of two); "auto": by predicted time; "source": as comments in the kernels say; by kernel; a list gives several
     coarsen_level   "thread" or "block": what is merged ("thread")
     coarsen_grid    "keep" or "shrink": merged blocks, and the grid of the launch ("keep")
     coarsen_guards  code under conditions that merged threads decide alone: "sequential", "fast", "predicated" or "auto"

@@ -23,18 +23,39 @@ static unsigned random_factor(Random *random, unsigned size, bool divides)
     return factor > size || (divides && size % factor) ? 1 : factor;
 }
 
-/* "x2,by4": up to two dimensions of the block, the grid, or both; NULL: none that fits was found. */
-static const char *random_shape(Arena *arena, Random *random, const FormLaunch *launch, bool divides, bool shrinks)
+/* "gx2": blocks grow along one or more dimensions, mostly by what divides the grid; NULL: they do not. 'rest': what is
+ * launched then. */
+static const char *random_growth(Arena *arena, Random *random, const FormLaunch *launch, FormLaunch *rest)
 {
     const char *shape = NULL;
-    unsigned kind = random_below(random, 3); /* threads, blocks, both */
-    for (unsigned i = 0; i < 6; i++) {
+    *rest = *launch;
+    for (unsigned d = 0; d < 3; d++) {
+        const unsigned factor = percent(random, 50) ? 1 : random_factor(random, launch->grid[d], percent(random, 95));
+        if (factor == 1)
+            continue;
+        shape = arena_printf(arena, "%s%sg%c%u", shape ? shape : "", shape ? "," : "", "xyz"[d], factor);
+        rest->grid[d] /= factor;
+        rest->block[d] *= factor;
+    }
+    return shape;
+}
+
+/* "x2,by4": up to two dimensions of the block, the grid, or both, perhaps after blocks have grown; NULL: none that fits
+ * was found. */
+static const char *random_shape(Arena *arena, Random *random, const FormLaunch *given, bool divides, bool shrinks)
+{
+    const char *shape = NULL;
+    FormLaunch launch = *given;
+    if (percent(random, 35))
+        shape = random_growth(arena, random, given, &launch);
+    unsigned kind = random_below(random, shape ? 4 : 3); /* threads, blocks, both; neither */
+    for (unsigned i = 0; i < 6 && kind < 3; i++) {
         bool blocks = i >= 3;
         if (kind == (blocks ? 0u : 1u) || percent(random, 40))
             continue;
         /* Blocks that are left over exit, unless the grid shrinks. */
-        unsigned factor = blocks ? random_factor(random, shrinks ? launch->grid[i - 3] : 4, shrinks)
-                                 : random_factor(random, launch->block[i], divides);
+        unsigned factor = blocks ? random_factor(random, shrinks ? launch.grid[i - 3] : 4, shrinks)
+                                 : random_factor(random, launch.block[i], divides);
         if (factor > 1)
             shape = arena_printf(arena, "%s%s%s%c%u", shape ? shape : "", shape ? "," : "", blocks ? "b" : "",
                                  "xyz"[i % 3], factor);

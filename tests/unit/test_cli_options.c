@@ -162,6 +162,13 @@ static void test_coarsen(void **state)
     assert_int_equal(options_coarsen_for(&line.options, "k")->shape.blocks[2], 4);
     assert_int_equal(options_coarsen_for(&line.options, "other")->shape.threads[0], 8);
     line_free(&line);
+    line = line_read("-coarsen gx2,gy4,x2 -coarsen-level block in.ptx");
+    const Shape shape = options_shape(&line.options, options_coarsen_for(&line.options, "k"));
+    assert_true(shape_is_equal(&shape, &(Shape){.blocks = {2}, .grown = {2, 4}}));
+    line_free(&line);
+    check_wrong("-coarsen gx2,gx4 in.ptx", "a factor for gx is given twice");
+    check_wrong("-coarsen g in.ptx", "expected a factor");
+    check_wrong("-coarsen gx64,gy64 in.ptx", "no more blocks can become one");
     check_wrong("-coarsen k:source in.ptx", "'source' is about all kernels");
     check_wrong("-coarsen bx64,by64 in.ptx", "at most 1024 blocks");
     check_wrong("-coarsen b in.ptx", "expected a factor");
@@ -375,7 +382,7 @@ static void test_passes(void **state)
     assert_int_equal(line.options.level, 3);
     line_free(&line);
     check_wrong("-p schedul in.ptx", "did you mean 'schedule'?");
-    check_wrong("-p zzzzzz in.ptx", "the passes are inline, ssa, edges, unroll_jam, coarsen");
+    check_wrong("-p zzzzzz in.ptx", "the passes are inline, ssa, grow, edges, unroll_jam, coarsen");
     check_wrong("-p ,sink in.ptx", "no pass is called ''");
     line = line_read("-d all in.ptx");
     for (unsigned i = 0; i < PASS_COUNT; i++)
