@@ -501,6 +501,36 @@ static void test_queries(void **state)
     assert_int_equal(threads, 64);
 }
 
+/* Blocks that grow: four along x become one, and along y two, whose threads are merged again. */
+static void test_grown(void **state)
+{
+    (void)state;
+    static const uint32_t grown[PTXOPT_CONTRACT_WORDS] = {
+        PTXOPT_CONTRACT_MAGIC, 3, 1, 1 | 4 << 16, 2 | 2 << 16, 1 | 1 << 16, 0, 0, 0, 1, 0, 0, 0, 4, 2, 1};
+    unsigned grid[3] = {8, 6, 1}, block[3] = {32, 3, 1}, shared = 100;
+    Contract *contract = coarsened(grown, true);
+    assert_int_equal(threads_after(contract, 32), 128);
+    assert_int_equal(threads_before(contract, 128), 32);
+    assert_int_equal(threads_before(contract, 1024), 256);
+    check_query(contract, 64, NULL, 256);
+    check_query(contract, 512, &other_kernel, 512); /* 2048 are more than a block can have */
+    assert_null(query_launch(contract, grid, block, &shared));
+    assert_int_equal(grid[0], 2);
+    assert_int_equal(grid[1], 3);
+    assert_int_equal(block[0], 128);
+    assert_int_equal(block[1], 3);
+    assert_int_equal(shared, 100);
+    launch_before(contract, NULL, grid, block, &shared);
+    assert_int_equal(grid[0], 8);
+    assert_int_equal(grid[1], 6);
+    assert_int_equal(block[0], 32);
+    assert_int_equal(block[1], 3);
+    grid[0] = 9;
+    assert_ptr_equal(query_launch(contract, grid, block, &shared), &other_kernel);
+    assert_int_equal(block[0], 32);
+    contract_free(contract);
+}
+
 static void test_same(void **state)
 {
     (void)state;
@@ -582,6 +612,7 @@ int main(void)
         cmocka_unit_test(test_before),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_queries),
+        cmocka_unit_test(test_grown),
         cmocka_unit_test(test_same),
         cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_attributes),
