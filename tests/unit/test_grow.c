@@ -186,6 +186,7 @@ static void sums_of_the_place_stay_sums(void **state)
     check_text(&along_x, "\tmad.lo.u32 %r5, %b, 17, %t;\n" STORE, "and.b32"); /* something else */
     check_text(&along_x, "\tmad.lo.u32 %r5, %t, 16, %b;\n" STORE, "and.b32");
     check_text(&unknown, "\tmad.lo.u32 %r5, %t, %s, %b;\n" STORE, "div.u32");
+    check_text(&unknown, "\tmad.lo.u32 %r5, %b, %s, %r0;\n" STORE, "div.u32");
 }
 
 static void the_size_is_declared(void **state)
@@ -238,6 +239,9 @@ static void shared_memory_is_split(void **state)
     Grown it = check_same(&form, "\tmov.u32 %r7, tile;\n" PASS_ON);
     assert_int_equal(it.result.contract.dynamic_factor, 4);
     done(&it);
+    form.shape.threads[1] = 2;
+    check(&form, "\tmov.u32 %r7, tile;\n" PASS_ON);
+    form.shape.threads[1] = 1;
     check_refused(&along_x, "\t.shared .b32 s[8192];\n\tst.shared.u32 [s], %t;\n", "65536 bytes", NULL);
     check_refused(&along_x, "\tst.shared.u32 [%t], %t;\n", "does not come from a shared", "st.shared");
     check_refused(&along_x, "\tmov.u32 %r5, %total_smem_size;\n" STORE, "size of shared memory", "mov.u32");
@@ -262,6 +266,10 @@ static void barriers_of_all(void **state)
                         "\tbar.sync 0;\n\tadd.u32 %r9, %r9, 1;\n\tsetp.lt.u32 %p2, %r9, 3;\n\t@%p2 bra L;\n";
     check(&in_warps, leave);
     check_refused(&along_x, leave, "are no whole warps", NULL);
+    /* those that stay go on to another barrier, wherever the branch leads */
+    check(&in_warps, "\tsetp.ne.u32 %p1, %b, 1;\n\t@%p1 bra G;\n\tred.global.add.u32 [%o], 5;\n\tret;\nG:\n"
+                     "\tmov.u32 %r9, 0;\nL:\n\tred.global.add.u32 [%o], 1;\n\tbar.sync 0;\n\tadd.u32 %r9, %r9, 1;\n"
+                     "\tsetp.lt.u32 %p2, %r9, 3;\n\t@%p2 bra L;\n\tbar.sync 0;\n\tred.global.add.u32 [%o], 1;\n");
     /* in turns of a loop of which blocks make different numbers, after which there is no other */
     check(&in_warps, "\tmov.u32 %r9, 0;\nL:\n\tred.global.add.u32 [%o], 1;\n\tbar.sync 0;\n\tadd.u32 %r9, %r9, 1;\n"
                      "\tsetp.le.u32 %p1, %r9, %b;\n\t@%p1 bra L;\n");
