@@ -122,9 +122,11 @@ static void share_loops(Refine *r)
     *r->refusal = first;
 }
 
-/* Checks the request against the sizes of blocks that are known, and changes the declared ones. */
+/* Checks the request against the size of blocks, as far as it is known, and declares that of the larger ones, so that
+ * an assembler leaves each thread no more registers than a block of them can have. */
 static bool follow_sizes(Refine *r)
 {
+    enum { BLOCK_MOST_REGISTERS = 65536 }; /* on every architecture */
     const BlockSize *block = &r->request->block;
     Tuning *tuning = &r->body->tuning;
     const unsigned threads = r->request->threads;
@@ -132,13 +134,20 @@ static bool follow_sizes(Refine *r)
         return refine_refuse(r, NULL, REFUSAL_REFINE_BLOCK);
     if (r->request->is_apart && block->threads[0] % r->spacing)
         return refine_refuse(r, NULL, REFUSAL_REFINE_MULTIPLE);
-    if (block_size_total(block) * threads > BLOCK_MOST_THREADS)
+    const uint64_t known = (uint64_t)block_size_total(block) * threads;
+    if (known > BLOCK_MOST_THREADS)
         return refine_refuse(r, NULL, REFUSAL_REFINE_SIZE);
-    if (tuning->reqntid_count)
-        tuning->reqntid[0] *= threads;
-    if (tuning->maxntid_count)
-        tuning->maxntid[0] *= threads;
+    if ((known ? known : BLOCK_MOST_THREADS) * tuning->maxnreg > BLOCK_MOST_REGISTERS)
+        return refine_refuse(r, NULL, REFUSAL_REFINE_REGISTERS);
     tuning->minnctapersm = tuning->minnctapersm > threads ? tuning->minnctapersm / threads : 0;
+    if (tuning->reqntid_count) {
+        tuning->reqntid[0] *= threads;
+        return true;
+    }
+    BlockSize larger = {.origin = BLOCK_BOUNDED, .threads = {BLOCK_MOST_THREADS, 1, 1}};
+    if (known)
+        larger = (BlockSize){block->origin, {block->threads[0] * threads, block->threads[1], block->threads[2]}};
+    block_size_declare(&larger, tuning);
     return true;
 }
 
@@ -185,6 +194,12 @@ static bool refine_threads(Body *body, const RefineRequest *request, RefineResul
 
 bool pass_refine(PassContext *context)
 {
+    const Function *kernel = context->kernel;
+    if (!kernel->is_entry || kernel->name[0] == '%') {
+        refusal_set(&context->refusal, context->body, NULL, kernel->is_entry ? REFUSAL_BAD_NAME : REFUSAL_NOT_KERNEL,
+                    NULL);
+        return false;
+    }
     RefineRequest request = *context->refining;
     request.block = context->block;
     if (!refine_threads(context->body, &request, &context->refined, &context->refusal))
