@@ -43,7 +43,7 @@ static void follow_access(const Refine *r, Inst *inst, const Access *access, Sin
         inst_set_guard(r->body, inst, r->is_first, false);
         return;
     }
-    RegId both = body_add_reg(r->body, TYPE_PRED, intern(r->body->module->names, "%first"));
+    RegId both = refine_reg(r, TYPE_PRED, "%first");
     const RegId guard = inst_predicate(inst);
     inst_insert_before(inst, inst_build_conjunction(r->body, both, r->is_first, guard, inst->guard_inverted));
     inst->refs[inst->guard].reg = both;

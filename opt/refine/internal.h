@@ -67,6 +67,12 @@ typedef struct Refine {
     PointerMap shared; /* by Block: of a loop whose rounds are shared */
 } Refine;
 
+/* A new register, named after 'base'. */
+static inline RegId refine_reg(const Refine *r, Type type, const char *base)
+{
+    return body_add_reg(r->body, type, intern(r->body->module->names, base));
+}
+
 /* check.c */
 /* Sets the refusal, with the place of the instruction (NULL: none), and returns false. */
 bool refine_refuse(Refine *r, const Inst *inst, RefusalReason reason);

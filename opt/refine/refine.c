@@ -7,28 +7,22 @@
 
 #include <string.h>
 
-static RegId put(const Refine *r, Block *block, RegId result, Inst *inst)
+static RegId put(Block *block, RegId result, Inst *inst)
 {
-    (void)r;
     inst_append(block, inst);
     return result;
 }
 
-static RegId new_reg(const Refine *r, Type type, const char *base)
-{
-    return body_add_reg(r->body, type, intern(r->body->module->names, base));
-}
-
 static RegId binary(const Refine *r, Block *block, const char *spelling, RegId reg, int64_t number)
 {
-    RegId result = new_reg(r, TYPE_B32, "%part");
-    return put(r, block, result, inst_build(r->body, spelling, "dri", result, reg, number));
+    RegId result = refine_reg(r, TYPE_B32, "%part");
+    return put(block, result, inst_build(r->body, spelling, "dri", result, reg, number));
 }
 
 static RegId read_sreg(const Refine *r, Block *block, const char *name)
 {
-    RegId result = new_reg(r, TYPE_B32, "%part");
-    return put(r, block, result, inst_build(r->body, "mov.u32", "ds", result, name));
+    RegId result = refine_reg(r, TYPE_B32, "%part");
+    return put(block, result, inst_build(r->body, "mov.u32", "ds", result, name));
 }
 
 /* The lanes of the group of lane 0. */
@@ -43,15 +37,15 @@ static uint32_t first_members(const Refine *r)
 /* The lanes of the thread's group. */
 static RegId build_members(const Refine *r, Block *block)
 {
-    RegId members = new_reg(r, TYPE_B32, "%members");
-    put(r, block, members, inst_build(r->body, "mov.b32", "di", members, (int64_t)first_members(r)));
+    RegId members = refine_reg(r, TYPE_B32, "%members");
+    put(block, members, inst_build(r->body, "mov.b32", "di", members, (int64_t)first_members(r)));
     if (r->request->threads == WARP)
         return members;
-    RegId lane = read_sreg(r, block, "%laneid"), shifted = new_reg(r, TYPE_B32, "%members");
+    RegId lane = read_sreg(r, block, "%laneid"), shifted = refine_reg(r, TYPE_B32, "%members");
     /* Groups of neighbours begin at multiples of their size, others in the first lanes. */
     const int64_t mask = r->spacing == 1 ? WARP - r->request->threads : r->spacing - 1;
     RegId first = binary(r, block, "and.b32", lane, mask);
-    return put(r, block, shifted, inst_build(r->body, "shl.b32", "drr", shifted, members, first));
+    return put(block, shifted, inst_build(r->body, "shl.b32", "drr", shifted, members, first));
 }
 
 /* The index of the original's thread along x. */
@@ -61,8 +55,8 @@ static RegId build_index(const Refine *r, Block *block, RegId tid)
     RegId index = binary(r, block, "shr.u32", tid, __builtin_ctz(threads * r->spacing));
     if (r->spacing == 1)
         return index;
-    RegId within = binary(r, block, "and.b32", tid, r->spacing - 1), result = new_reg(r, TYPE_B32, "%part");
-    return put(r, block, result, inst_build(r->body, "mad.lo.u32", "drir", result, index, (int64_t)r->spacing, within));
+    RegId within = binary(r, block, "and.b32", tid, r->spacing - 1), result = refine_reg(r, TYPE_B32, "%part");
+    return put(block, result, inst_build(r->body, "mad.lo.u32", "drir", result, index, (int64_t)r->spacing, within));
 }
 
 /* Makes all reads of the index and the size along x read those of the original. */
@@ -87,8 +81,8 @@ static void build_entry(Refine *r)
     RegId index = build_index(r, entry, tid);
     RegId place = r->spacing == 1 ? tid : binary(r, entry, "shr.u32", tid, __builtin_ctz(r->spacing));
     r->lane = binary(r, entry, "and.b32", place, threads - 1);
-    r->is_first = new_reg(r, TYPE_PRED, "%first");
-    put(r, entry, r->is_first, inst_build(r->body, "setp.eq.s32", "dri", r->is_first, r->lane, (int64_t)0));
+    r->is_first = refine_reg(r, TYPE_PRED, "%first");
+    put(entry, r->is_first, inst_build(r->body, "setp.eq.s32", "dri", r->is_first, r->lane, (int64_t)0));
     r->members = build_members(r, entry);
     replace_indices(r, index, size);
 }

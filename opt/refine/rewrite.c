@@ -22,11 +22,6 @@ typedef struct Numbers {
     RegId steps[SHARED_PHIS]; /* of phis with a variable step: the step; REG_NONE: it is constant */
 } Numbers;
 
-static RegId new_reg(const Refine *r, Type type, const char *base)
-{
-    return body_add_reg(r->body, type, intern(r->body->module->names, base));
-}
-
 static unsigned bits_of(const Refine *r, RegId reg)
 {
     return type_bits(r->body->regs.data[reg].type);
@@ -81,16 +76,16 @@ static RegId exchanged(const Refine *r, Block *block, RegId value, unsigned bit)
     }
     RegId halves[2], moved[2];
     for (unsigned i = 0; i < 2; i++) {
-        RegId shifted = new_reg(r, TYPE_B64, "%half");
-        halves[i] = new_reg(r, TYPE_B32, "%half");
-        moved[i] = new_reg(r, TYPE_B32, "%half");
+        RegId shifted = refine_reg(r, TYPE_B64, "%half");
+        halves[i] = refine_reg(r, TYPE_B32, "%half");
+        moved[i] = refine_reg(r, TYPE_B32, "%half");
         inst_append(block, inst_build(r->body, "shr.u64", "dri", shifted, value, (int64_t)i * 32));
         inst_append(block, inst_build(r->body, "cvt.u32.u64", "dr", halves[i], shifted));
         inst_append(block, inst_build(r->body, shuffle, "driir", moved[i], halves[i], (int64_t)bit, (int64_t)WARP - 1,
                                       r->members));
     }
-    RegId low = new_reg(r, TYPE_B64, "%half"), wide = new_reg(r, TYPE_B64, "%half");
-    RegId high = new_reg(r, TYPE_B64, "%half");
+    RegId low = refine_reg(r, TYPE_B64, "%half"), wide = refine_reg(r, TYPE_B64, "%half");
+    RegId high = refine_reg(r, TYPE_B64, "%half");
     inst_append(block, inst_build(r->body, "cvt.u64.u32", "dr", low, moved[0]));
     inst_append(block, inst_build(r->body, "cvt.u64.u32", "dr", wide, moved[1]));
     inst_append(block, inst_build(r->body, "shl.b64", "dri", high, wide, INT64_C(32)));
@@ -182,11 +177,11 @@ static void build_next(const Refine *r, const SharedLoop *shared, const Numbers 
                                           (int64_t)((uint64_t)phi->step.constant * (uint64_t)threads)));
         set_argument(phi_of(shared, p), latch, next);
     }
-    RegId all = new_reg(r, TYPE_B32, "%left"), first = new_reg(r, TYPE_B32, "%left");
+    RegId all = refine_reg(r, TYPE_B32, "%left"), first = refine_reg(r, TYPE_B32, "%left");
     inst_append(before, inst_build(body, "sub.s32", "drr", all, numbers->last_short, r->lane));
     inst_append(before, inst_build(body, "add.s32", "dri", first, all, (int64_t)1));
-    Phi left = {.dst = new_reg(r, TYPE_B32, "%left")};
-    RegId fewer = new_reg(r, TYPE_B32, "%left"), more = new_reg(r, TYPE_PRED, "%more");
+    Phi left = {.dst = refine_reg(r, TYPE_B32, "%left")};
+    RegId fewer = refine_reg(r, TYPE_B32, "%left"), more = refine_reg(r, TYPE_PRED, "%more");
     VEC_PUSH(body->arena, left.args, ((PhiArg){before, first}));
     VEC_PUSH(body->arena, left.args, ((PhiArg){latch, fewer}));
     VEC_PUSH(body->arena, shared->loop->header->phis, left);
@@ -203,7 +198,7 @@ static void build_results(const Refine *r, const SharedLoop *shared, const Numbe
 {
     if (shared->stores)
         inst_append(parts, refine_build_wait(r));
-    RegId rounds = new_reg(r, TYPE_B64, "%rounds"), rounds_short = new_reg(r, TYPE_B32, "%rounds");
+    RegId rounds = refine_reg(r, TYPE_B64, "%rounds"), rounds_short = refine_reg(r, TYPE_B32, "%rounds");
     inst_append(parts, inst_build(r->body, "add.s64", "dri", rounds, numbers->last, (int64_t)1));
     inst_append(parts, inst_build(r->body, "cvt.u32.u64", "dr", rounds_short, rounds));
     for (unsigned p = 0; p < shared->phi_count; p++) {
