@@ -74,22 +74,24 @@ static RegId exchanged(const Refine *r, Block *block, RegId value, unsigned bit)
                                       r->members));
         return other;
     }
-    RegId halves[2], moved[2];
+    RegId bits = refine_reg(r, TYPE_B64, "%half"), halves[2], moved[2]; /* shifts take no floating-point registers */
+    inst_append(block, inst_build(r->body, "mov.b64", "dr", bits, value));
     for (unsigned i = 0; i < 2; i++) {
         RegId shifted = refine_reg(r, TYPE_B64, "%half");
         halves[i] = refine_reg(r, TYPE_B32, "%half");
         moved[i] = refine_reg(r, TYPE_B32, "%half");
-        inst_append(block, inst_build(r->body, "shr.u64", "dri", shifted, value, (int64_t)i * 32));
+        inst_append(block, inst_build(r->body, "shr.u64", "dri", shifted, bits, (int64_t)i * 32));
         inst_append(block, inst_build(r->body, "cvt.u32.u64", "dr", halves[i], shifted));
         inst_append(block, inst_build(r->body, shuffle, "driir", moved[i], halves[i], (int64_t)bit, (int64_t)WARP - 1,
                                       r->members));
     }
     RegId low = refine_reg(r, TYPE_B64, "%half"), wide = refine_reg(r, TYPE_B64, "%half");
-    RegId high = refine_reg(r, TYPE_B64, "%half");
+    RegId high = refine_reg(r, TYPE_B64, "%half"), both = refine_reg(r, TYPE_B64, "%half");
     inst_append(block, inst_build(r->body, "cvt.u64.u32", "dr", low, moved[0]));
     inst_append(block, inst_build(r->body, "cvt.u64.u32", "dr", wide, moved[1]));
     inst_append(block, inst_build(r->body, "shl.b64", "dri", high, wide, INT64_C(32)));
-    inst_append(block, inst_build(r->body, "or.b64", "drr", other, low, high));
+    inst_append(block, inst_build(r->body, "or.b64", "drr", both, low, high));
+    inst_append(block, inst_build(r->body, "mov.b64", "dr", other, both));
     return other;
 }
 

@@ -78,7 +78,8 @@ static void make_access(Maker *m, unsigned number, unsigned part)
         buf_putc(m->to.out, '\n');
     }
     if (m->has_wide)
-        line(&m->to, "mad.wide.s32 %%wide, %%v%u, 7, %%wide;", t);
+        line(&m->to, "mad.wide.s32 %%wide, %%v%u, 7, %%wide; cvt.rn.f64.u32 %%d, %%n%u; add.f64 %%sum, %%sum, %%d;",
+             t, t);
 }
 
 static void make_loop(Maker *m, unsigned number)
@@ -143,6 +144,7 @@ static void make_body(Maker *m)
     line(&m->to, "add.u32 %%s0, %%s0, %%i; xor.b32 %%s0, %%s0, %%seen;");
     for (unsigned i = 1; i < m->sum_count; i++)
         line(&m->to, "mad.lo.u32 %%s0, %%s0, 31, %%s%u;", i);
+    line(&m->to, "mov.b64 %%to, %%sum; xor.b64 %%wide, %%wide, %%to;");
     line(&m->to, "cvt.u32.u64 %%n0, %%wide; shr.u64 %%wide, %%wide, 32; cvt.u32.u64 %%n1, %%wide;");
     line(&m->to, "xor.b32 %%s0, %%s0, %%n0; add.u32 %%s0, %%s0, %%n1; st.global.u32 [%%mine], %%s0; ret;");
 }
@@ -200,7 +202,7 @@ void refine_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     if (m.has_guard)
         line(&m.to, "ld.param.u32 %%g3, [m]; setp.ge.u32 %%more, %%x, %%g3; @%%more ret;");
     line(&m.to, "mul.wide.u32 %%row, %%x, %u; mul.wide.u32 %%column, %%g0, %u;", PITCH, WORD);
-    line(&m.to, "mov.u64 %%wide, 5; mov.u32 %%seen, 9;");
+    line(&m.to, "mov.u64 %%wide, 5; mov.f64 %%sum, 0d4000000000000000; mov.u32 %%seen, 9;");
     line(&m.to, "ld.param.u64 %%mine, [sums]; mul.wide.u32 %%to, %%x, 8; add.s64 %%mine, %%mine, %%to;");
     for (unsigned i = 4; i < TEMPORARIES; i++)
         line(&m.to, "mov.b32 %%v%u, %u;", i, i);
@@ -215,7 +217,8 @@ void refine_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
                    "{\n\t.shared .align 4 .b8 own[4096];\n");
     buf_printf(text, "\t.reg .b32 %%v<%u>, %%n<%u>, %%f<%u>, %%s<%u>, %%g<4>;\n", t, t, t, SUMS);
     buf_puts(text, "\t.reg .b32 %n, %x, %i, %o, %last, %local, %seen;\n");
-    buf_printf(text, "\t.reg .b64 %%q<%u>, %%mine, %%row, %%column, %%to, %%wide;\n\t.reg .pred %%more;\n", STREAMS);
+    buf_printf(text, "\t.reg .b64 %%q<%u>, %%mine, %%row, %%column, %%to, %%wide;\n", STREAMS);
+    buf_puts(text, "\t.reg .f64 %sum, %d;\n\t.reg .pred %more;\n");
     buf_write(text, buf_text(&code), code.length);
     buf_puts(text, "}\n");
     buf_free(&code);
