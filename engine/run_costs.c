@@ -13,6 +13,7 @@ bool find_basis(const Run *run, const KernelReport *kernel, CostBasis *basis)
     *basis = cost_basis(run->arena, run->sm, &run->choice.device, launch, block.threads,
                         kernel->request.dynamic_shared);
     basis->samples = !run->choice.counts_all;
+    basis->poll = run->assembler ? &run->judge.poll : NULL;
     return launch || (run->sm && block_size_total(&block) > 0);
 }
 
