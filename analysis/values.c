@@ -1,6 +1,8 @@
 /* Definitions and uses of the values of a body in SSA form. */
 #include "analysis/values.h"
 
+#include "analysis/evaluate/evaluate.h"
+
 Values *values_compute(Arena *arena, const Body *body)
 {
     require(body->ssa);
@@ -133,4 +135,15 @@ bool inst_is_computation(const Inst *inst)
 bool sreg_is_common(const Sreg *sreg)
 {
     return sreg->dependence == SREG_BLOCK || sreg->dependence == SREG_LAUNCH || sreg->dependence == SREG_CONSTANT;
+}
+
+RegId value_copied_from(const Values *values, RegId reg)
+{
+    for (const Inst *inst; reg != REG_NONE && (inst = value_inst(values, reg));) {
+        const RegId from = computation_copied(values->body, inst);
+        if (from == REG_NONE)
+            break;
+        reg = from;
+    }
+    return reg;
 }

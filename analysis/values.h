@@ -56,6 +56,8 @@ static inline Block *value_use_block(const ValueUse *use)
 {
     return use->inst ? use->block : use->block->phis.data[use->index].args.data[use->arg].pred;
 }
+/* The value that the register has a copy of, through any number of copies; itself, also REG_NONE, if it is no copy. */
+RegId value_copied_from(const Values *values, RegId reg);
 /* Whether the threads of a block read the same from the special register. */
 bool sreg_is_common(const Sreg *sreg);
 /* Whether the instruction only computes: it can be executed by any thread, anywhere and any number of times. */

@@ -94,18 +94,6 @@ static bool is_invariant(const Facts *facts, const Loop *loop, const Operand *ad
     return made && !loop_contains(facts->loops, loop, made);
 }
 
-/* The register that a chain of copies begins with. */
-static RegId copied_from(const Values *values, RegId reg)
-{
-    for (const Inst *inst; (inst = value_inst(values, reg));) {
-        RegId from = computation_copied(values->body, inst);
-        if (from == REG_NONE)
-            break;
-        reg = from;
-    }
-    return reg;
-}
-
 /* The register is the last value found: a phi of the header that takes it from every latch. */
 static bool is_last_found(const Facts *facts, const Loop *loop, const Swap *swap)
 {
@@ -116,7 +104,7 @@ static bool is_last_found(const Facts *facts, const Loop *loop, const Swap *swap
     const Phi *phi = &loop->header->phis.data[def->phi];
     for (size_t a = 0; a < phi->args.count; a++)
         if (loop_contains(facts->loops, loop, phi->args.data[a].pred) &&
-            copied_from(values, phi->args.data[a].reg) != swap->found)
+            value_copied_from(values, phi->args.data[a].reg) != swap->found)
             return false;
     return true;
 }
@@ -129,7 +117,7 @@ static bool is_swap(const Coarsening *c, const Loop *loop, const Inst *inst, Swa
         found == REG_NONE || expected == REG_NONE || loop_of(c->facts.loops, inst->block) != loop ||
         !inst_access(inst, &access) || !is_invariant(&c->facts, loop, access.address, inst))
         return false;
-    *swap = (Swap){inst, found, copied_from(analyses_values(c->facts.analyses), expected)};
+    *swap = (Swap){inst, found, value_copied_from(analyses_values(c->facts.analyses), expected)};
     return is_last_found(&c->facts, loop, swap);
 }
 
@@ -143,7 +131,7 @@ static bool compares(const Coarsening *c, const Swap *swap, RegId predicate, boo
         !computation_is_comparison(&compare, type_bits(swap->inst->signature->types[0])) ||
         compare.sources[0].reg == REG_NONE || compare.sources[1].reg == REG_NONE)
         return false;
-    RegId a = copied_from(values, compare.sources[0].reg), b = copied_from(values, compare.sources[1].reg);
+    RegId a = value_copied_from(values, compare.sources[0].reg), b = value_copied_from(values, compare.sources[1].reg);
     *if_equal = compare.relation == RELATION_EQUAL;
     return ((a == swap->found && b == swap->expected) || (a == swap->expected && b == swap->found)) &&
            (*if_equal || compare.relation == RELATION_NOT_EQUAL);

@@ -7,8 +7,8 @@ bool pass_cleanup(PassContext *context)
 {
     merge_equal_values(context->body, context->analyses);
     analyses_invalidate(context->analyses, ANALYSES_INSTRUCTIONS);
-    forget_kept_values(context->body, context->analyses);
-    analyses_invalidate(context->analyses, ANALYSES_INSTRUCTIONS);
+    if (forget_kept_values(context->body, context->analyses))
+        analyses_invalidate(context->analyses, ANALYSES_INSTRUCTIONS);
     remove_dead_code(context->body, context->analyses);
     return true;
 }

@@ -18,21 +18,10 @@ typedef struct Finding {
     bool changed;
 } Finding;
 
-/* The value that the register has a copy of, through any number of copies. */
-static RegId origin_reg(const Finding *finding, RegId reg)
-{
-    const Inst *inst = value_inst(finding->values, reg);
-    for (RegId copied; inst && (copied = computation_copied(finding->values->body, inst)) != REG_NONE;) {
-        reg = copied;
-        inst = value_inst(finding->values, reg);
-    }
-    return reg;
-}
-
 /* The instruction that computes the value, which the register may have a copy of. */
 static Inst *origin(const Finding *finding, RegId reg)
 {
-    return value_inst(finding->values, origin_reg(finding, reg));
+    return value_inst(finding->values, value_copied_from(finding->values, reg));
 }
 
 /* The value of which the register is the negative, however that is written; REG_NONE: it is none. */
@@ -131,7 +120,7 @@ static Shift shift_of(const Finding *finding, RegId reg)
     shift.is_left = computation_matches(finding->values->body, inst, COMPUTE_SHIFT_LEFT, 64, "ri", &c);
     if (!shift.is_left && !computation_matches(finding->values->body, inst, COMPUTE_SHIFT_RIGHT, 64, "ri", &c))
         return shift;
-    shift.value = origin_reg(finding, c.sources[0].reg);
+    shift.value = value_copied_from(finding->values, c.sources[0].reg);
     shift.amount = c.sources[1].constant;
     shift.is_signed = !shift.is_left && c.is_signed;
     return shift;

@@ -200,24 +200,12 @@ static void simplify_sums(Grow *g)
     analyses_free(analyses);
 }
 
-/* The register that a chain of copies begins with. */
-static RegId copied_from(const Values *values, RegId reg)
-{
-    for (const Inst *inst; (inst = value_inst(values, reg));) {
-        RegId from = computation_copied(values->body, inst);
-        if (from == REG_NONE)
-            break;
-        reg = from;
-    }
-    return reg;
-}
-
 static bool is_place(const Grow *g, const Values *values, const Computation *c, unsigned d)
 {
     const GrowAxis *axis = &g->axes[d];
     RegId regs[3];
     for (unsigned i = 0; i < 3; i++)
-        regs[i] = copied_from(values, c->sources[i].reg);
+        regs[i] = value_copied_from(values, c->sources[i].reg);
     return axis->by > 1 && regs[2] == axis->index &&
            ((regs[0] == axis->group && regs[1] == axis->size) || (regs[1] == axis->group && regs[0] == axis->size));
 }

@@ -91,16 +91,6 @@ static bool is_outside(const Staging *s, RegId reg)
     return def->block && !loop_contains(s->loops, s->loop, def->block) && !variance_reg(s->variance, reg);
 }
 
-/* The register, or the one that it is a copy of. */
-static RegId copied_from(const Staging *s, RegId reg)
-{
-    RegId source = REG_NONE;
-    while (reg != REG_NONE && value_inst(s->values, reg) &&
-           (source = computation_copied(s->body, value_inst(s->values, reg))) != REG_NONE)
-        reg = source;
-    return reg;
-}
-
 /* Whether the counter of the inner loop starts with a value that is there before the outer one, or a constant. */
 static bool starts_early(Staging *s)
 {
@@ -127,8 +117,8 @@ static bool find_inner(Staging *s)
     if (!inner || !inner->preheader || inner->latch_count != 1 || !loop_contains(s->loops, s->loop, inner->preheader) ||
         !trip_count_find(inner, s->loops, s->analyses, &s->inner_trips))
         return false;
-    s->inner_trips.start = copied_from(s, s->inner_trips.start);
-    s->inner_trips.bound = copied_from(s, s->inner_trips.bound);
+    s->inner_trips.start = value_copied_from(s->values, s->inner_trips.start);
+    s->inner_trips.bound = value_copied_from(s->values, s->inner_trips.bound);
     return s->inner_trips.exiting == inner->latches[0] && starts_early(s) &&
            (s->inner_trips.bound == REG_NONE || is_outside(s, s->inner_trips.bound));
 }

@@ -58,15 +58,6 @@ static const SharedPhi *phi_find(const SharedLoop *shared, const AffineTerm *ter
     return NULL;
 }
 
-/* True if the term's base is the same in all rounds. */
-static bool is_fixed(const Refine *r, const SharedLoop *shared, const AffineTerm *term)
-{
-    if (term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED)
-        return true;
-    const Block *block = analyses_values(r->analyses)->defs[term->reg].block;
-    return block && !loop_contains(analyses_loops(r->analyses), shared->loop, block);
-}
-
 /* Follows the access's address through the rounds. False if it moves in another way. */
 static bool follow(Refine *r, const SharedLoop *shared, Inst *inst, const Access *access, LoopAccess *out)
 {
@@ -83,7 +74,7 @@ static bool follow(Refine *r, const SharedLoop *shared, Inst *inst, const Access
         const AffineTerm *term = &address.form.terms[t];
         const SharedPhi *phi = phi_find(shared, term);
         if (phi ? !first_add_phi(r, first, phi, term, &out->slope)
-                : !is_fixed(r, shared, term) || !first_add(first, term, 1))
+                : !term_is_fixed(r, shared->loop, term) || !first_add(first, term, 1))
             return false;
     }
     out->first = (AffineForm){64, first->count, first->constant, first->terms};

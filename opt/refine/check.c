@@ -12,6 +12,14 @@ bool refine_refuse(Refine *r, const Inst *inst, RefusalReason reason)
     return false;
 }
 
+bool term_is_fixed(const Refine *r, const Loop *loop, const AffineTerm *term)
+{
+    if (term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED)
+        return true;
+    const Block *block = analyses_values(r->analyses)->defs[term->reg].block;
+    return block && !loop_contains(analyses_loops(r->analyses), loop, block);
+}
+
 /* bar.sync of all threads of the block. */
 static bool is_whole_barrier(const Inst *inst)
 {

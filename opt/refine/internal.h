@@ -73,7 +73,8 @@ static inline RegId refine_reg(const Refine *r, Type type, const char *base)
     return body_add_reg(r->body, type, intern(r->body->module->names, base));
 }
 
-/* check.c */
+/* check.c: whether the term's base is the same in all rounds of the loop. */
+bool term_is_fixed(const Refine *r, const Loop *loop, const AffineTerm *term);
 /* Sets the refusal, with the place of the instruction (NULL: none), and returns false. */
 bool refine_refuse(Refine *r, const Inst *inst, RefusalReason reason);
 /* False, and refused, unless all threads of a group can execute the kernel as one of the original does. */

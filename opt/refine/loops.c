@@ -31,18 +31,11 @@ static const Inst *find_barrier(const Loop *loop)
     return NULL;
 }
 
-/* True if the values that make up the step are the same in all rounds. */
 static bool is_step_fixed(const Refine *r, const Loop *loop, const AffineForm *step)
 {
-    const Values *values = analyses_values(r->analyses);
-    for (unsigned t = 0; t < step->term_count; t++) {
-        const AffineTerm *term = &step->terms[t];
-        if (term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED)
-            continue;
-        const Block *block = values->defs[term->reg].block;
-        if (!block || loop_contains(analyses_loops(r->analyses), loop, block))
+    for (unsigned t = 0; t < step->term_count; t++)
+        if (!term_is_fixed(r, loop, &step->terms[t]))
             return false;
-    }
     return true;
 }
 

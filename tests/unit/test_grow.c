@@ -270,7 +270,7 @@ static void barriers_of_all(void **state)
     check(&in_warps, "\tsetp.ne.u32 %p1, %b, 1;\n\t@%p1 bra G;\n\tred.global.add.u32 [%o], 5;\n\tret;\nG:\n"
                      "\tmov.u32 %r9, 0;\nL:\n\tred.global.add.u32 [%o], 1;\n\tbar.sync 0;\n\tadd.u32 %r9, %r9, 1;\n"
                      "\tsetp.lt.u32 %p2, %r9, 3;\n\t@%p2 bra L;\n\tbar.sync 0;\n\tred.global.add.u32 [%o], 1;\n");
-    /* in turns of a loop of which blocks make different numbers, after which there is no other */
+    /* in a loop that blocks leave after different numbers of rounds, with no other barrier after it */
     check(&in_warps, "\tmov.u32 %r9, 0;\nL:\n\tred.global.add.u32 [%o], 1;\n\tbar.sync 0;\n\tadd.u32 %r9, %r9, 1;\n"
                      "\tsetp.le.u32 %p1, %r9, %b;\n\t@%p1 bra L;\n");
     check(&along_x, "\tsetp.gt.u32 %p1, %r0, 4;\n\t@%p1 bar.sync 0;\n\tred.global.add.u32 [%o], 1;\n");
