@@ -79,7 +79,7 @@ static inline int ptxopt_launch_adapt_grid(const uint32_t words[PTXOPT_CONTRACT_
     }
     for (d = 0; d < 3; d++)
         if (!ptxopt_contract_threads(words, d) || !ptxopt_contract_grown(words, d) ||
-            (is_grid && words[13 + d] % ptxopt_contract_grown(words, d))) {
+            (is_grid && words[13 + d] > 1 && words[13 + d] % ptxopt_contract_grown(words, d))) {
             snprintf(message, message_size, "its launch contract is of a format that is not known here");
             return 0;
         }

@@ -20,13 +20,14 @@ static unsigned draw(uint64_t *state, unsigned below)
 static LaunchContract random_contract(uint64_t *state, Name kernel)
 {
     LaunchContract contract = {.kernel = kernel, .stride_unit = draw(state, 4) ? 1 : 8, .dynamic_factor = 1};
-    const bool grows = draw(state, 2);
+    const bool grows = draw(state, 2), refines = !grows && draw(state, 3) == 0;
     contract.shrinks_grid = draw(state, 2);
     contract.whole_warps = draw(state, 4) == 0;
     for (unsigned d = 0; d < 3; d++) {
-        contract.shape.threads[d] = draw(state, 2) ? 1 : 1 + draw(state, 4);
-        contract.shape.blocks[d] = draw(state, 2) ? 1 : 1 + draw(state, 4);
+        contract.shape.threads[d] = refines || draw(state, 2) ? 1 : 1 + draw(state, 4);
+        contract.shape.blocks[d] = refines || draw(state, 2) ? 1 : 1 + draw(state, 4);
         contract.shape.grown[d] = grows && draw(state, 2) ? 1 + draw(state, 6) : 1;
+        contract.shape.refined[d] = refines && d == 0 ? 2 << draw(state, 5) : 1;
         contract.block[d] = draw(state, 4) ? 0 : 8 * (1 + draw(state, 8));
     }
     if (contract.shrinks_grid && draw(state, 2))
