@@ -27,7 +27,8 @@ FLOATS = factors("f32", "f32", -1, 1)
 ARRAYS = [data("in", "f32", ROWS * 256), result("out", "f32", ROWS * 256), *scalars(ROWS, 256)]
 IMAGE = [data("image", "f32", 4112 * 4096), data("filter", "f32", 17), result("out", "f32", 4096 * 4096),
          *scalars(4096, 4096, 17)]
-BY_ROWS = ["-memory vectors,async", "-memory stage,vectors", "-memory stage", "-memory vectors", "-memory async"]
+BY_ROWS = ["-memory vectors,async", "-memory stage,vectors", "-memory stage", "-memory vectors", "-memory async",
+           *(f"-refine {count} -reassociate -memory vectors" for count in (4, 8, 16, 32)), "-refine 8 -reassociate"]
 
 # Kernel, grid, block, the expert's grid and block, arguments, the buffer to compare, forms; first the one of the table
 # in docs/results/naive.md.
@@ -35,10 +36,13 @@ KERNELS = [
     ("product_nt", [128, 128, 1], [16, 16, 1], [32, 32, 1], [256, 1, 1], FLOATS, "c",
      ["-coarsen bx4,by4 -memory async", "-coarsen bx4,by4 -memory stage", "-coarsen bx4,by4 -memory prefetch",
       "-coarsen bx4,by4 -memory async3", "-coarsen bx4,by4", "-coarsen y4 -memory stage", "-coarsen y8,bx2 -memory stage",
-      "-coarsen x2,y4,bx2,by2 -memory async", "-memory stage"]),
+      "-coarsen x2,y4,bx2,by2 -memory async", "-memory stage", "-coarsen gx2,bx4,by4 -coarsen-grid shrink -memory async",
+      "-coarsen bx4,by4 -memory async -block-order groups:8", "-coarsen bx4,by4 -memory async -block-order groups:16"]),
     ("product_tn", [128, 128, 1], [16, 16, 1], [32, 32, 1], [256, 1, 1], FLOATS, "c",
      ["-coarsen bx4,by4 -memory stage", "-coarsen bx4,by4 -memory async", "-coarsen bx4,by4 -memory prefetch",
-      "-coarsen bx4,by4", "-memory stage", "-coarsen y4 -memory stage"]),
+      "-coarsen bx4,by4", "-memory stage", "-coarsen y4 -memory stage",
+      "-coarsen gx2,bx4,by4 -coarsen-grid shrink -memory stage",
+      "-coarsen bx4,by4 -memory stage -block-order groups:8"]),
     ("product_batched", [8, 8, 128], [16, 16, 1], [2, 2, 128], [256, 1, 1],
      [data("a", "f32", 128 * 128 * 256), data("b", "f32", 128 * 128 * 256), result("c", "f32", 128 * 128 * 128),
       *scalars(128, 128, 256)], "c",
@@ -50,7 +54,7 @@ KERNELS = [
     ("distances", [256, 256, 1], [16, 16, 1], [64, 64, 1], [256, 1, 1],
      [data("p", "f32", 4096 * 64), data("q", "f32", 4096 * 64), result("d", "f32", 4096 * 4096), *scalars(4096, 4096, 64)], "d",
      ["-coarsen y8 -stride unit -memory async", "-coarsen y8 -stride unit -memory stage", "-coarsen y8 -stride unit",
-      "-coarsen bx4,by4 -memory async"]),
+      "-coarsen bx4,by4 -memory async", "-coarsen gx2,bx4,by4 -coarsen-grid shrink -memory stage"]),
     ("scores", [48, 48, 16], [16, 16, 1], [12, 12, 16], [256, 1, 1],
      [data("q", "f32", 16 * 768 * 64), data("k", "f32", 16 * 768 * 64), result("s", "f32", 16 * 768 * 768),
       *scalars(768, 64, 0.125)], "s",
