@@ -127,6 +127,7 @@ Profile *profile_estimate(Arena *arena, const FunctionForm *form, const AssumedL
     for (unsigned i = 0; i < 3; i++) {
         unsigned extent = launch->block[i] ? launch->block[i] : 1;
         estimate.block[i] = (double)launch_change_block(change, i, extent);
+        estimate.blocks *= change->spread[i] ? change->spread[i] : 1;
         estimate.blocks /= change->grid[i] ? change->grid[i] : 1;
         threads *= estimate.block[i];
         original *= extent;

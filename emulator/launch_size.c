@@ -39,7 +39,7 @@ Launch *launch_changed(Arena *arena, const Launch *launch, const LaunchChange *c
     for (unsigned i = 0; i < 3; i++) {
         unsigned block = launch->block[i] ? launch->block[i] : 1, grid = launch->grid[i] ? launch->grid[i] : 1;
         changed->block[i] = (unsigned)launch_change_block(change, i, block);
-        changed->grid[i] = (unsigned)divide_up(grid, change->grid[i] ? change->grid[i] : 1);
+        changed->grid[i] = (unsigned)launch_change_grid(change, i, grid);
     }
     changed->dynamic_shared = launch_change_shared(change, launch->dynamic_shared);
     return changed;

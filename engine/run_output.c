@@ -414,8 +414,9 @@ static void note_launch(Run *run, const KernelResult *result)
     char shape[SHAPE_TEXT];
     Buf text = {0};
     launch_words_print(contract, &text);
-    diag_note(&run->diag, result->kernel->span, "kernel '%s' is coarsened by %s: launch it with %s",
-              result->kernel->name, shape_first_text(&contract->shape, shape), buf_text(&text));
+    diag_note(&run->diag, result->kernel->span, "kernel '%s' is %s %s: launch it with %s", result->kernel->name,
+              merges_any(contract->shape.refined) ? "refined to" : "coarsened by",
+              shape_first_text(&contract->shape, shape), buf_text(&text));
     buf_free(&text);
 }
 

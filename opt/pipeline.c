@@ -285,7 +285,7 @@ static void reduce_registers(PassContext *context, const KernelRequest *request,
     wanted.change = kernel_launch_change(result);
     wanted.dynamic_shared = launch_change_shared(&wanted.change, request->dynamic_shared);
     wanted.launch_threads = launch_threads(request->launch_block, &wanted.change);
-    wanted.launch_blocks = request->launch_blocks;
+    wanted.launch_blocks = request->launch_blocks * merged_count(wanted.change.spread);
     wanted.effort = search_effort(request, options);
     wanted.is_original = !kernel_is_changed(result);
     registers_reduce(context, &wanted, &result->reduction);
@@ -532,8 +532,8 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     else
         pass_run(&context, PASS_BOUNDS);
     /* From here on the body may have left SSA form, and the assembler's figures hold except for the check. */
-    /* If threads are merged, the block's size can tell whether the launch was adapted. */
-    if (result->coarsening == OUTCOME_DONE && !shape_is_of_blocks(&result->contract.shape))
+    /* If the block's size changes, it can tell whether the launch was adapted. */
+    if (result->coarsening == OUTCOME_DONE && contract_changes_block(&result->contract))
         pass_run(&context, PASS_CHECK);
     result->unadapted = context.unadapted;
     conclude(&context, options, result);

@@ -16,12 +16,16 @@ static unsigned factor_of(const LaunchChange *change)
     return factor;
 }
 
-static unsigned grown_of(const LaunchChange *change)
+/* A number of the form's blocks in those of the original: larger blocks count as the several that they are, and several
+ * in the place of one as that one. */
+static unsigned original_blocks(const LaunchChange *change, unsigned blocks)
 {
-    unsigned grown = 1;
-    for (unsigned d = 0; d < 3; d++)
-        grown *= change->grown[d] ? change->grown[d] : 1;
-    return grown;
+    unsigned spread = 1;
+    for (unsigned d = 0; d < 3; d++) {
+        blocks *= change->grid[d] > 1 && change->grown[d] ? change->grown[d] : 1;
+        spread *= change->spread[d] ? change->spread[d] : 1;
+    }
+    return blocks / spread;
 }
 
 static unsigned exact_after(const LaunchChange *change, const BlockSize *block)
@@ -36,14 +40,12 @@ static ResidencyChange compare(const Residency *residency, const Figures *before
                                unsigned threads, unsigned changed)
 {
     const SmLimits *sm = residency->sm;
-    uint64_t dynamic = residency->dynamic_shared;
+    const uint64_t dynamic = residency->dynamic_shared;
+    const uint64_t shared = after->shared + launch_change_shared(&residency->change, dynamic);
     return (ResidencyChange){
         .threads = threads,
         .before = sm_occupancy(sm, threads, before->registers, before->shared + dynamic).blocks,
-        .after = sm_occupancy(sm, changed, after->registers,
-                                   after->shared + launch_change_shared(&residency->change, dynamic))
-                         .blocks *
-                     grown_of(&residency->change), /* in blocks of the original */
+        .after = original_blocks(&residency->change, sm_occupancy(sm, changed, after->registers, shared).blocks),
     };
 }
 

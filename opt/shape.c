@@ -42,7 +42,8 @@ bool shape_is_within(const Shape *part, const Shape *whole)
         is_within &= at_least_one(part->threads[d]) <= at_least_one(whole->threads[d]) &&
                      at_least_one(part->blocks[d]) <= at_least_one(whole->blocks[d]) &&
                      at_least_one(part->grown[d]) <= at_least_one(whole->grown[d]) &&
-                     at_least_one(part->refined[d]) <= at_least_one(whole->refined[d]);
+                     at_least_one(part->refined[d]) <= at_least_one(whole->refined[d]) &&
+                     at_least_one(part->spread[d]) <= at_least_one(whole->spread[d]);
     return is_within;
 }
 
@@ -59,6 +60,7 @@ Shape shape_complete(const Shape *shape)
         complete.blocks[d] = at_least_one(shape->blocks[d]);
         complete.grown[d] = at_least_one(shape->grown[d]);
         complete.refined[d] = at_least_one(shape->refined[d]);
+        complete.spread[d] = at_least_one(shape->spread[d]);
     }
     return complete;
 }

@@ -8,7 +8,8 @@
 typedef struct Shape {
     unsigned threads[3]; /* how many threads of a block become one */
     unsigned blocks[3];  /* how many of the resulting blocks become one */
-    unsigned refined[3]; /* in place of all that: how many threads of a block take the place of one */
+    unsigned refined[3]; /* in place of all that: how many threads take the place of one ... */
+    unsigned spread[3];  /* ... among which this many times as many blocks are divided; the blocks have the others */
     unsigned grown[3];   /* before that: how many blocks of the grid become a larger one, with the threads of all */
 } Shape;
 

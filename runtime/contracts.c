@@ -51,8 +51,8 @@ _Noreturn static void stop(const char *kernel, const char *why)
 }
 
 /* Words of contracts: the multiplier of the dynamic shared memory, whether warps must stay whole, the stride's unit,
- * the original's block if known, and the divisors of the grid. Block and grid have three words, along x, y and z. */
-enum { WORD_SHARED = 2, WORD_WHOLE_WARPS = 8, WORD_UNIT = 9, WORD_BLOCK = 10, WORD_GRID = 13 };
+ * and the original's block if known, in three words, along x, y and z. */
+enum { WORD_SHARED = 2, WORD_WHOLE_WARPS = 8, WORD_UNIT = 9, WORD_BLOCK = 10 };
 enum { WARP = 32 };
 
 /* The divisor of the block, and what multiplies it before that. */
@@ -513,7 +513,7 @@ void launch_before(const Contract *contract, const void *other, unsigned grid[3]
     for (int d = 0; d < 3; d++) {
         uint32_t known = contract->words[WORD_BLOCK + d];
         block[d] = known ? known : block[d] * factor_along(contract, d) / grown_along(contract, d);
-        grid[d] *= changes_grid(contract) ? contract->words[WORD_GRID + d] : 1;
+        grid[d] = grid[d] * ptxopt_contract_blocks(contract->words, d) / ptxopt_contract_spread(contract->words, d);
     }
     *shared = (unsigned)shared_before(contract, other, *shared);
 }
@@ -569,7 +569,7 @@ static bool count_fits(const Contract *contract, int threads)
     if (words[WORD_BLOCK])
         return threads == before;
     for (int d = 0; d < 3; d++)
-        if (factor_along(contract, d) > 1)
+        if (factor_along(contract, d) > 1 || ptxopt_contract_spread(words, d) > 1)
             before *= (int)words[WORD_UNIT];
     return threads % before == 0 && shrunk(contract, threads) <= MOST_THREADS &&
            (!words[WORD_WHOLE_WARPS] || shrunk(contract, threads) % WARP == 0);

@@ -44,6 +44,23 @@ static inline uint32_t ptxopt_contract_grown(const uint32_t words[PTXOPT_CONTRAC
     return words[1] == 3 ? words[3 + axis] >> 16 : 1;
 }
 
+/* The same for the grid. */
+static inline uint32_t ptxopt_contract_blocks(const uint32_t words[PTXOPT_CONTRACT_WORDS], int axis)
+{
+    return words[1] == 3 ? words[13 + axis] & 0xffff : words[1] == 2 ? words[13 + axis] : 1;
+}
+
+static inline uint32_t ptxopt_contract_spread(const uint32_t words[PTXOPT_CONTRACT_WORDS], int axis)
+{
+    return words[1] == 3 ? words[13 + axis] >> 16 : 1;
+}
+
+/* The most blocks that a grid has along an axis. */
+static inline unsigned ptxopt_most_blocks(int axis)
+{
+    return axis ? 65535 : 0x7fffffff;
+}
+
 /* The numbers of which 'grown' times is a multiple of 'unit' are the multiples of this. */
 static inline unsigned long long ptxopt_unit_before(unsigned long long unit, unsigned long long grown)
 {
@@ -71,20 +88,22 @@ static inline int ptxopt_launch_adapt_grid(const uint32_t words[PTXOPT_CONTRACT_
     const size_t unit = PTXOPT_CONTRACT_SHARED_UNIT;
     unsigned long long kept = 1, all = 1, factor = 1, times = 1, along_z = 1;
     int d;
-    if (words[0] != PTXOPT_CONTRACT_MAGIC || (is_grid ? !words[2] || !words[13] || !words[14] || !words[15]
-                                                      : words[1] != 1 || words[2] != 0) ||
-        !words[9]) {
+    if (words[0] != PTXOPT_CONTRACT_MAGIC || (is_grid ? !words[2] : words[1] != 1 || words[2] != 0) || !words[9]) {
         snprintf(message, message_size, "its launch contract is of a format that is not known here");
         return 0;
     }
-    for (d = 0; d < 3; d++)
-        if (!ptxopt_contract_threads(words, d) || !ptxopt_contract_grown(words, d) ||
-            (is_grid && words[13 + d] > 1 && words[13 + d] % ptxopt_contract_grown(words, d))) {
+    for (d = 0; d < 3; d++) {
+        const uint32_t grown = ptxopt_contract_grown(words, d), spread = ptxopt_contract_spread(words, d);
+        const uint32_t blocks = ptxopt_contract_blocks(words, d);
+        if (!ptxopt_contract_threads(words, d) || !grown || !spread || !blocks ||
+            (blocks > 1 && (blocks % grown || spread > 1))) {
             snprintf(message, message_size, "its launch contract is of a format that is not known here");
             return 0;
         }
+    }
     for (d = 0; d < 3; d++) {
         const uint32_t own = ptxopt_contract_threads(words, d), grown = ptxopt_contract_grown(words, d);
+        const uint32_t blocks = ptxopt_contract_blocks(words, d), spread = ptxopt_contract_spread(words, d);
         const uint32_t fixed = words[10 + d];
         const unsigned long long of_block = ptxopt_unit_before((unsigned long long)own * words[9], grown);
         along_z = ((unsigned long long)block[d] * grown + own - 1) / own;
@@ -92,9 +111,14 @@ static inline int ptxopt_launch_adapt_grid(const uint32_t words[PTXOPT_CONTRACT_
         all *= block[d];
         factor *= own;
         times *= grown;
-        if (is_grid && grid[d] % words[13 + d]) {
+        if (grid[d] % blocks) {
             snprintf(message, message_size, "grid.%c is %u, not a multiple of %u", "xyz"[d], grid[d],
-                     (unsigned)words[13 + d]);
+                     (unsigned)blocks);
+            return 0;
+        }
+        if (spread > 1 && grid[d] > ptxopt_most_blocks(d) / spread) {
+            snprintf(message, message_size, "grid.%c is %u, more than %u", "xyz"[d], grid[d],
+                     (unsigned)(ptxopt_most_blocks(d) / spread));
             return 0;
         }
         if (fixed && block[d] != fixed) {
@@ -102,7 +126,7 @@ static inline int ptxopt_launch_adapt_grid(const uint32_t words[PTXOPT_CONTRACT_
                      (unsigned)fixed);
             return 0;
         }
-        if (own == 1)
+        if (own == 1 && spread == 1)
             continue;
         if (!block[d] || (!fixed && block[d] % of_block)) {
             snprintf(message, message_size, "block.%c is %u, not a multiple of %llu", "xyz"[d], block[d], of_block);
@@ -128,7 +152,7 @@ static inline int ptxopt_launch_adapt_grid(const uint32_t words[PTXOPT_CONTRACT_
     for (d = 0; d < 3; d++) {
         const uint32_t own = ptxopt_contract_threads(words, d), grown = ptxopt_contract_grown(words, d);
         block[d] = (unsigned)(((unsigned long long)block[d] * grown + own - 1) / own);
-        grid[d] /= is_grid ? words[13 + d] : 1;
+        grid[d] = grid[d] / ptxopt_contract_blocks(words, d) * ptxopt_contract_spread(words, d);
     }
     if (is_grid && words[2] > 1)
         *shared = (*shared + unit - 1) / unit * unit * words[2];

@@ -14,7 +14,7 @@ static int version_of(const Report *report)
         const LaunchChange change = contract_change(&result->contract);
         if (result->coarsening != OUTCOME_DONE)
             continue;
-        const int needed = merges_any(change.grown)                   ? VERSION_GROWN
+        const int needed = merges_any(change.grown) || merges_any(change.spread) ? VERSION_GROWN
                            : contract_changes_grid(&result->contract) ? VERSION_GRID
                                                                       : VERSION_BLOCK;
         version = needed > version ? needed : version;
@@ -29,6 +29,8 @@ static json_t *grid_json(const LaunchContract *contract)
     json_t *value = json_object();
     const LaunchChange change = contract_change(contract);
     json_object_set_new(value, "divided_by", json_triple(change.grid));
+    if (merges_any(change.spread))
+        json_object_set_new(value, "multiplied_by", json_triple(change.spread));
     return value;
 }
 

@@ -109,6 +109,8 @@ static void set_shape(json_t *value, const Shape *shape)
         json_object_set_new(value, "grown_blocks", json_triple(shape->grown));
     if (merges_any(shape->refined))
         json_object_set_new(value, "refined", json_triple(shape->refined));
+    if (merges_any(shape->spread))
+        json_object_set_new(value, "spread", json_triple(shape->spread));
 }
 
 static json_t *unadapted_json(const Unadapted *unadapted)

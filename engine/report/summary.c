@@ -57,8 +57,9 @@ static void print_grid(Buf *out, const LaunchContract *contract)
         return;
     }
     const LaunchChange change = contract_change(contract);
-    buf_printf(out, "%sthe grid divided by %s", shape_is_of_blocks(&contract->shape) ? "" : ", ",
-               factor_text(change.grid, factor));
+    const bool is_spread = merges_any(change.spread);
+    buf_printf(out, "%sthe grid %s by %s", contract_changes_block(contract) ? ", " : "",
+               is_spread ? "multiplied" : "divided", factor_text(is_spread ? change.spread : change.grid, factor));
     if (contract->dynamic_factor > 1)
         buf_printf(out, ", and %u times the dynamic shared memory, rounded up to a multiple of %d bytes before",
                    contract->dynamic_factor, CONTRACT_SHARED_UNIT);
@@ -66,7 +67,7 @@ static void print_grid(Buf *out, const LaunchContract *contract)
 
 void launch_words_print(const LaunchContract *contract, Buf *out)
 {
-    if (!shape_is_of_blocks(&contract->shape))
+    if (contract_changes_block(contract))
         print_block(out, contract);
     print_grid(out, contract);
 }

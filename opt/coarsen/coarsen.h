@@ -52,9 +52,9 @@ enum { COARSEN_SIZE = 16384, COARSEN_GROWTH = 4 };
 typedef struct LaunchContract {
     Name kernel;
     Shape shape;          /* block' = block * shape.grown / shape.threads, rounded up, in each dimension; or, instead,
-                             block * shape.refined */
+                             block * shape.refined / shape.spread */
     bool shrinks_grid;    /* grid' = grid / shape.grown / shape.blocks in each dimension, which these must divide; else
-                             grid / shape.grown */
+                             grid / shape.grown, or grid * shape.spread */
     unsigned dynamic_factor; /* the dynamic shared memory, rounded up to a multiple of CONTRACT_SHARED_UNIT, times this;
                                 1: it stays */
     Stride stride;
@@ -62,7 +62,8 @@ typedef struct LaunchContract {
     bool whole_warps; /* the kernel has warp-level instructions, or barriers under a condition: block'.x is a multiple
                          of 32 where x is coarsened; where only y or z is, the product of block' up to and including
                          that dimension is */
-    unsigned stride_unit; /* STRIDE_NUMBER: block' is a multiple of it in each coarsened dimension; else 1 */
+    unsigned stride_unit; /* block' is a multiple of it in each coarsened dimension, and where the grid is multiplied:
+                             for STRIDE_NUMBER, and for groups of threads in one block; else 1 */
 } LaunchContract;
 
 enum { CONTRACT_SHARED_UNIT = 128 }; /* bytes */
@@ -71,6 +72,8 @@ enum { CONTRACT_SHARED_UNIT = 128 }; /* bytes */
 LaunchChange contract_change(const LaunchContract *contract);
 /* True if the kernel is launched differently from the original. */
 bool contract_changes_launch(const LaunchContract *contract);
+/* True if its block has another size. */
+bool contract_changes_block(const LaunchContract *contract);
 /* True if its grid or its dynamic shared memory is different. */
 bool contract_changes_grid(const LaunchContract *contract);
 
@@ -160,8 +163,9 @@ CoarsenTreatment coarsen_sreg_treatment(const Sreg *sreg);
  * contract into the cubin. An array of 16 .u32: magic 0x50584f50, format 1, 0, shape.threads x y z, stride
  * kind, stride number, whole_warps, stride_unit, block x y z (0: unknown), 0, 0, 0. If the contract changes the grid or
  * the dynamic shared memory, the format is 2, word 2 is dynamic_factor, and the last three divide the grid. If blocks
- * grow, the format is 3: as 2, with what multiplies the block, shape.grown or shape.refined, in the upper halves of the
- * words of shape.threads. If the module leaves no room in constant memory, it is in global memory. */
+ * grow or the grid does, the format is 3: as 2, with what multiplies the block in the upper halves of the words of
+ * shape.threads, and what multiplies the grid in those of the last three. If the module leaves no room in constant
+ * memory, it is in global memory. */
 Variable *contract_symbol(Module *module, const LaunchContract *contract);
 void contract_add_symbol(Module *module, Variable *symbol);
 void contract_remove_symbol(Module *module, const Variable *symbol);

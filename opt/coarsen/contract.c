@@ -8,10 +8,12 @@ enum { CONTRACT_MAGIC = 0x50584f50, CONTRACT_WORDS = 16, CONSTANT_MEMORY = 65536
 /* Programs that know only the first format must not launch what needs the second, nor those that know only these what
  * needs the third. */
 enum { FORMAT_BLOCK = 1, FORMAT_GRID = 2, FORMAT_GROWN = 3 };
-enum { GROWN_SHIFT = 16, THREADS_MASK = 0xffff }; /* of a word with a factor of threads, in the third format */
+enum { TIMES_SHIFT = 16, DIVISOR_MASK = 0xffff }; /* of words for the block and the grid, in the third format */
 
 /* The limits of a block, on every architecture (CUDA Programming Guide, "Compute Capabilities"). */
 enum { MOST_ALONG_Z = 64 };
+/* Those of a grid along x, and along y and z. */
+enum { MOST_BLOCKS = INT32_MAX, MOST_OTHER_BLOCKS = 65535 };
 
 static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
 {
@@ -24,18 +26,18 @@ static uint64_t unit_before(uint64_t unit, uint64_t grown)
     return unit / greatest_common_divisor(unit, grown);
 }
 
-/* The shape without ones left out, in which blocks with several threads in place of one have grown, too. */
+/* The shape without ones left out, in which blocks with more threads in place of one have grown, too. */
 static Shape shape_of(const LaunchContract *contract)
 {
     Shape shape = shape_complete(&contract->shape);
     for (unsigned d = 0; d < 3; d++)
-        shape.grown[d] *= shape.refined[d];
+        shape.grown[d] *= shape.refined[d] / shape.spread[d];
     return shape;
 }
 
 bool contract_changes_grid(const LaunchContract *contract)
 {
-    return contract->dynamic_factor > 1 || merges_any(contract->shape.grown) ||
+    return contract->dynamic_factor > 1 || merges_any(contract->shape.grown) || merges_any(contract->shape.spread) ||
            (contract->shrinks_grid && merges_any(contract->shape.blocks));
 }
 
@@ -45,18 +47,25 @@ LaunchChange contract_change(const LaunchContract *contract)
     change.shared_unit = contract->dynamic_factor > 1 ? CONTRACT_SHARED_UNIT : 0;
     const Shape shape = shape_of(contract);
     for (unsigned d = 0; d < 3; d++) {
+        const bool is_refined = shape.refined[d] > 1;
         change.grown[d] = shape.grown[d];
+        change.spread[d] = shape.spread[d];
         change.block[d] = shape.threads[d];
-        change.grid[d] = shape.grown[d] / shape.refined[d] * (contract->shrinks_grid ? shape.blocks[d] : 1);
+        change.grid[d] = (is_refined ? 1 : shape.grown[d]) * (contract->shrinks_grid ? shape.blocks[d] : 1);
         change.merged[d] = !contract->shrinks_grid && contract->stride.kind == STRIDE_UNIT ? shape.blocks[d] : 1;
     }
     return change;
 }
 
+bool contract_changes_block(const LaunchContract *contract)
+{
+    const LaunchChange change = contract_change(contract);
+    return merges_any(change.block) || merges_any(change.grown);
+}
+
 bool contract_changes_launch(const LaunchContract *contract)
 {
-    return contract_changes_grid(contract) || merges_any(contract->shape.threads) ||
-           merges_any(contract->shape.refined);
+    return contract_changes_grid(contract) || contract_changes_block(contract);
 }
 
 Name contract_symbol_name(Module *module, Name kernel)
@@ -68,10 +77,10 @@ Name contract_symbol_name(Module *module, Name kernel)
     return symbol;
 }
 
-/* The divisor of the block, and in the third format what multiplies it before that. */
-static uint32_t block_word(const LaunchChange *change, unsigned axis, bool is_grown)
+/* A divisor, of the block or the grid, and in the third format what multiplies it before that. */
+static uint32_t divisor_word(unsigned divisor, unsigned times, bool has_times)
 {
-    return change->block[axis] | (is_grown ? change->grown[axis] << GROWN_SHIFT : 0);
+    return divisor | (has_times ? times << TIMES_SHIFT : 0);
 }
 
 /* Constant memory while it has room for one more contract; a module that fills it must still assemble. */
@@ -97,16 +106,17 @@ Variable *contract_symbol(Module *module, const LaunchContract *contract)
 {
     Name name = contract_symbol_name(module, contract->kernel);
     const LaunchChange change = contract_change(contract);
-    const bool is_grown = merges_any(change.grown), is_grid = contract_changes_grid(contract) || is_grown;
+    const bool is_grown = merges_any(change.grown) || merges_any(change.spread);
+    const bool is_grid = contract_changes_grid(contract) || is_grown;
     const uint32_t words[CONTRACT_WORDS] = {
         CONTRACT_MAGIC,
         is_grown  ? FORMAT_GROWN
         : is_grid ? FORMAT_GRID
                   : FORMAT_BLOCK,
         is_grid ? contract->dynamic_factor : 0,
-        block_word(&change, 0, is_grown),
-        block_word(&change, 1, is_grown),
-        block_word(&change, 2, is_grown),
+        divisor_word(change.block[0], change.grown[0], is_grown),
+        divisor_word(change.block[1], change.grown[1], is_grown),
+        divisor_word(change.block[2], change.grown[2], is_grown),
         contract->stride.kind,
         contract->stride.number,
         contract->whole_warps,
@@ -114,9 +124,9 @@ Variable *contract_symbol(Module *module, const LaunchContract *contract)
         contract->block[0],
         contract->block[1],
         contract->block[2],
-        is_grid ? change.grid[0] : 0,
-        is_grid ? change.grid[1] : 0,
-        is_grid ? change.grid[2] : 0,
+        is_grid ? divisor_word(change.grid[0], change.spread[0], is_grown) : 0,
+        is_grid ? divisor_word(change.grid[1], change.spread[1], is_grown) : 0,
+        is_grid ? divisor_word(change.grid[2], change.spread[2], is_grown) : 0,
     };
     Variable *variable = ARENA_NEW(module->arena, Variable);
     variable->name = name;
@@ -162,9 +172,9 @@ static LaunchCondition multiple_of(LaunchFigure figure, unsigned axis, uint64_t 
     return (LaunchCondition){.figure = figure, .axis = axis, .number = number};
 }
 
-static LaunchCondition at_most(LaunchFigure figure, uint64_t number)
+static LaunchCondition at_most(LaunchFigure figure, unsigned axis, uint64_t number)
 {
-    return (LaunchCondition){.figure = figure, .axis = 2, .is_limit = true, .number = number};
+    return (LaunchCondition){.figure = figure, .axis = axis, .is_limit = true, .number = number};
 }
 
 static LaunchCondition exactly(unsigned axis, uint64_t number)
@@ -194,13 +204,19 @@ static uint64_t most_along_z(const Shape *shape)
     return (uint64_t)MOST_ALONG_Z * shape->threads[2] / shape->grown[2];
 }
 
+/* The most blocks that the original's grid can have where it is multiplied. */
+static uint64_t most_blocks(const LaunchChange *change, unsigned axis)
+{
+    return (axis ? MOST_OTHER_BLOCKS : MOST_BLOCKS) / change->spread[axis];
+}
+
 /* Those on the block. */
 static unsigned block_conditions(const LaunchContract *contract, LaunchCondition *out)
 {
     const Shape shape = shape_of(contract);
     const unsigned *factor = shape.threads, *grown = shape.grown, *block = contract->block;
     unsigned count = 0, lowest = 3;
-    if (!merges_any(factor) && !merges_any(grown))
+    if (!merges_any(factor) && !merges_any(grown) && !merges_any(shape.spread))
         return 0;
     if (block[0] && block[1] && block[2]) {
         out[0] = (LaunchCondition){
@@ -208,7 +224,7 @@ static unsigned block_conditions(const LaunchContract *contract, LaunchCondition
         return 1;
     }
     for (unsigned d = 0; d < 3; d++) {
-        if (factor[d] == 1)
+        if (factor[d] == 1 && shape.spread[d] == 1)
             continue;
         if (lowest == 3)
             lowest = d;
@@ -224,9 +240,9 @@ static unsigned block_conditions(const LaunchContract *contract, LaunchCondition
     if (contract->whole_warps && lowest < 3)
         out[count++] = multiple_of(LAUNCH_BLOCK_UP_TO, lowest, unit_up_to(&shape, lowest, 32));
     if (merged_count(grown) > merged_count(factor))
-        out[count++] = at_most(LAUNCH_BLOCK_UP_TO, most_of_all(&shape));
+        out[count++] = at_most(LAUNCH_BLOCK_UP_TO, 2, most_of_all(&shape));
     if (grown[2] > factor[2])
-        out[count++] = at_most(LAUNCH_BLOCK_ALONG, most_along_z(&shape));
+        out[count++] = at_most(LAUNCH_BLOCK_ALONG, 2, most_along_z(&shape));
     return count;
 }
 
@@ -234,9 +250,12 @@ unsigned contract_conditions(const LaunchContract *contract, LaunchCondition out
 {
     const LaunchChange change = contract_change(contract);
     unsigned count = block_conditions(contract, out);
-    for (unsigned d = 0; d < 3; d++)
+    for (unsigned d = 0; d < 3; d++) {
         if (change.grid[d] > 1)
             out[count++] = multiple_of(LAUNCH_GRID_ALONG, d, change.grid[d]);
+        if (change.spread[d] > 1)
+            out[count++] = at_most(LAUNCH_GRID_ALONG, d, most_blocks(&change, d));
+    }
     return count;
 }
 
@@ -283,15 +302,19 @@ static ContractState contract_read(const Module *module, const char *kernel, con
         .dynamic_factor = is_grid ? words[2] : 1,
     };
     for (unsigned d = 0; d < 3; d++) {
-        const unsigned times = is_grown ? words[3 + d] >> GROWN_SHIFT : 1, grid = is_grid ? words[13 + d] : 1;
+        const uint32_t block_word = words[3 + d], grid_word = is_grid ? words[13 + d] : 1;
+        const unsigned times = is_grown ? block_word >> TIMES_SHIFT : 1;
+        const unsigned spread = is_grown ? grid_word >> TIMES_SHIFT : 1;
+        const unsigned grid = is_grown ? grid_word & DIVISOR_MASK : grid_word;
         /* The grid of larger blocks is divided by what the block is multiplied by. */
         const unsigned grown = grid > 1 ? times : 1;
-        contract->shape.threads[d] = is_grown ? words[3 + d] & THREADS_MASK : words[3 + d];
+        contract->shape.threads[d] = is_grown ? block_word & DIVISOR_MASK : block_word;
         contract->shape.grown[d] = grown;
-        contract->shape.refined[d] = grid > 1 ? 1 : times;
-        if (!contract->shape.threads[d] || !times || !grid || !contract->dynamic_factor)
+        contract->shape.refined[d] = (grid > 1 ? 1 : times) * spread;
+        contract->shape.spread[d] = spread;
+        if (!contract->shape.threads[d] || !times || !spread || !grid || !contract->dynamic_factor)
             return CONTRACT_ZERO;
-        if (grid % grown)
+        if (grid % grown || (grid > 1 && spread > 1))
             return CONTRACT_OTHER_SYMBOL;
         contract->shape.blocks[d] = grid / grown;
     }
@@ -326,9 +349,11 @@ bool contract_is_met(const LaunchContract *contract, const unsigned block[3], co
         all *= size;
         if (grid && blocks % change.grid[d])
             return fails(unmet, multiple_of(LAUNCH_GRID_ALONG, d, change.grid[d]), blocks);
+        if (grid && change.spread[d] > 1 && blocks > most_blocks(&change, d))
+            return fails(unmet, at_most(LAUNCH_GRID_ALONG, d, most_blocks(&change, d)), blocks);
         if (contract->block[d] && size != contract->block[d])
             return fails(unmet, exactly(d, contract->block[d]), size);
-        if (change.block[d] == 1)
+        if (change.block[d] == 1 && change.spread[d] == 1)
             continue;
         if (!contract->block[d] && size % unit)
             return fails(unmet, multiple_of(LAUNCH_BLOCK_ALONG, d, unit), size);
@@ -338,9 +363,9 @@ bool contract_is_met(const LaunchContract *contract, const unsigned block[3], co
     if (!merges_any(shape.grown))
         return true;
     if (kept > BLOCK_MOST_THREADS)
-        return fails(unmet, at_most(LAUNCH_BLOCK_UP_TO, most_of_all(&shape)), all);
+        return fails(unmet, at_most(LAUNCH_BLOCK_UP_TO, 2, most_of_all(&shape)), all);
     const uint64_t along_z = block[2] ? block[2] : 1;
     if (divide_up(along_z * shape.grown[2], shape.threads[2]) > MOST_ALONG_Z)
-        return fails(unmet, at_most(LAUNCH_BLOCK_ALONG, most_along_z(&shape)), along_z);
+        return fails(unmet, at_most(LAUNCH_BLOCK_ALONG, 2, most_along_z(&shape)), along_z);
     return true;
 }

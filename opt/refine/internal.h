@@ -61,6 +61,9 @@ typedef struct Refine {
     RefineResult *result;
     Refusal *refusal;
     unsigned spacing;  /* of a group's threads: 1 if they are neighbours */
+    unsigned spread;   /* what multiplies the grid, and ... */
+    unsigned grown;    /* ... the block; their product is the number of threads in the place of one */
+    unsigned unit;     /* blocks must have a multiple of these threads along x, so that no group is in two */
     RegId lane;        /* the thread's number in its group */
     RegId is_first;    /* whether that is 0 */
     RegId members;     /* the lanes of the warp that are the group */
@@ -79,6 +82,11 @@ bool term_is_fixed(const Refine *r, const Loop *loop, const AffineTerm *term);
 bool refine_refuse(Refine *r, const Inst *inst, RefusalReason reason);
 /* False, and refused, unless all threads of a group can execute the kernel as one of the original does. */
 bool refine_check(Refine *r);
+
+/* sizes.c */
+/* Decides whether blocks become larger or more, and declares their size, as far as it is known. False, and refused, if
+ * no launch could have them. */
+bool refine_set_sizes(Refine *r);
 
 /* merge.c */
 /* How the header's phi sums up what the rounds add, if that is all that it is used for; sets the spelling. */

@@ -59,16 +59,27 @@ static RegId build_index(const Refine *r, Block *block, RegId tid)
     return put(block, result, inst_build(r->body, "mad.lo.u32", "drir", result, index, (int64_t)r->spacing, within));
 }
 
-/* Makes all reads of the index and the size along x read those of the original. */
-static void replace_indices(const Refine *r, RegId index, RegId size)
+/* Makes all reads of a special register of a role, along x, read a register instead. */
+static void replace_reads(const Refine *r, unsigned role, RegId reg)
 {
     for (size_t b = 1; b < r->body->blocks.count; b++)
-        for (Inst *inst = r->body->blocks.data[b]->first; inst; inst = inst->next) {
-            if (inst_index_axis(inst, SREG_ROLE_TID) == 0)
-                inst_replace_special(r->body, inst, inst_sreg(inst), index);
-            else if (inst_index_axis(inst, SREG_ROLE_NTID) == 0)
-                inst_replace_special(r->body, inst, inst_sreg(inst), size);
-        }
+        for (Inst *inst = r->body->blocks.data[b]->first; inst; inst = inst->next)
+            if (inst_index_axis(inst, role) == 0)
+                inst_replace_special(r->body, inst, inst_sreg(inst), reg);
+}
+
+/* The thread's number along x among those of all the blocks that take the place of its own one. */
+static RegId build_joint_tid(const Refine *r, Block *entry, RegId ntid)
+{
+    RegId tid = read_sreg(r, entry, "%tid.x");
+    if (r->spread == 1)
+        return tid;
+    RegId ctaid = read_sreg(r, entry, "%ctaid.x"), nctaid = read_sreg(r, entry, "%nctaid.x");
+    const int64_t shift = __builtin_ctz(r->spread);
+    replace_reads(r, SREG_ROLE_CTAID, binary(r, entry, "shr.u32", ctaid, shift));
+    replace_reads(r, SREG_ROLE_NCTAID, binary(r, entry, "shr.u32", nctaid, shift));
+    RegId part = binary(r, entry, "and.b32", ctaid, r->spread - 1), joint = refine_reg(r, TYPE_B32, "%part");
+    return put(entry, joint, inst_build(r->body, "mad.lo.u32", "drrr", joint, part, ntid, tid));
 }
 
 /* The thread's place in its group, in a block before all others. */
@@ -76,15 +87,16 @@ static void build_entry(Refine *r)
 {
     Block *entry = body_add_entry(r->body);
     const unsigned threads = r->request->threads;
-    RegId tid = read_sreg(r, entry, "%tid.x"), ntid = read_sreg(r, entry, "%ntid.x");
-    RegId size = binary(r, entry, "shr.u32", ntid, __builtin_ctz(threads));
+    RegId ntid = read_sreg(r, entry, "%ntid.x"), tid = build_joint_tid(r, entry, ntid);
+    RegId size = r->grown == 1 ? ntid : binary(r, entry, "shr.u32", ntid, __builtin_ctz(r->grown));
     RegId index = build_index(r, entry, tid);
     RegId place = r->spacing == 1 ? tid : binary(r, entry, "shr.u32", tid, __builtin_ctz(r->spacing));
     r->lane = binary(r, entry, "and.b32", place, threads - 1);
     r->is_first = refine_reg(r, TYPE_PRED, "%first");
     put(entry, r->is_first, inst_build(r->body, "setp.eq.s32", "dri", r->is_first, r->lane, (int64_t)0));
     r->members = build_members(r, entry);
-    replace_indices(r, index, size);
+    replace_reads(r, SREG_ROLE_TID, index);
+    replace_reads(r, SREG_ROLE_NTID, size);
 }
 
 static void analyze(Refine *r)
@@ -116,35 +128,6 @@ static void share_loops(Refine *r)
     *r->refusal = first;
 }
 
-/* Checks the request against the size of blocks, as far as it is known, and declares that of the larger ones, so that
- * an assembler leaves each thread no more registers than a block of them can have. */
-static bool follow_sizes(Refine *r)
-{
-    enum { BLOCK_MOST_REGISTERS = 65536 }; /* on every architecture */
-    const BlockSize *block = &r->request->block;
-    Tuning *tuning = &r->body->tuning;
-    const unsigned threads = r->request->threads;
-    if (r->request->is_apart && block->origin != BLOCK_REQUIRED && block->origin != BLOCK_GIVEN)
-        return refine_refuse(r, NULL, REFUSAL_REFINE_BLOCK);
-    if (r->request->is_apart && block->threads[0] % r->spacing)
-        return refine_refuse(r, NULL, REFUSAL_REFINE_MULTIPLE);
-    const uint64_t known = (uint64_t)block_size_total(block) * threads;
-    if (known > BLOCK_MOST_THREADS)
-        return refine_refuse(r, NULL, REFUSAL_REFINE_SIZE);
-    if ((known ? known : BLOCK_MOST_THREADS) * tuning->maxnreg > BLOCK_MOST_REGISTERS)
-        return refine_refuse(r, NULL, REFUSAL_REFINE_REGISTERS);
-    tuning->minnctapersm = tuning->minnctapersm > threads ? tuning->minnctapersm / threads : 0;
-    if (tuning->reqntid_count) {
-        tuning->reqntid[0] *= threads;
-        return true;
-    }
-    BlockSize larger = {.origin = BLOCK_BOUNDED, .threads = {BLOCK_MOST_THREADS, 1, 1}};
-    if (known)
-        larger = (BlockSize){block->origin, {block->threads[0] * threads, block->threads[1], block->threads[2]}};
-    block_size_declare(&larger, tuning);
-    return true;
-}
-
 /* Parts of a warp can wait for one another. */
 static bool check_target(Refine *r)
 {
@@ -155,7 +138,7 @@ static bool check_target(Refine *r)
            refine_refuse(r, NULL, REFUSAL_REFINE_SM);
 }
 
-/* Changes a body in SSA form, which must be launched with 'threads' times as many threads along x. False, with the
+/* Changes a body in SSA form, which must be launched with more blocks or larger ones, along x. False, with the
  * reason and the body in an unspecified state, if a kernel cannot be refined, or has no loop that can be shared. */
 static bool refine_threads(Body *body, const RefineRequest *request, RefineResult *result, Refusal *refusal)
 {
@@ -167,11 +150,13 @@ static bool refine_threads(Body *body, const RefineRequest *request, RefineResul
     r.shared = (PointerMap){.arena = scratch};
     r.spacing = request->is_apart ? WARP / request->threads : 1;
     analyze(&r);
-    if (check_target(&r) && follow_sizes(&r) && refine_check(&r)) {
+    if (check_target(&r) && refine_check(&r) && refine_set_sizes(&r)) {
         loops_add_preheaders(body, r.analyses);
         build_entry(&r);
         analyze(&r);
         share_loops(&r);
+        result->spread = r.spread;
+        result->unit = r.unit;
         if (result->loops) {
             *refusal = (Refusal){.reason = REFUSAL_NONE};
             refine_effects(&r);
@@ -199,12 +184,18 @@ bool pass_refine(PassContext *context)
     if (!refine_threads(context->body, &request, &context->refined, &context->refusal))
         return false;
     const BlockSize exact = block_size_exact(&context->block);
-    context->contract = (LaunchContract){
-        .kernel = context->kernel->name, .stride = {.kind = STRIDE_BLOCK}, .stride_unit = 1, .dynamic_factor = 1};
-    context->contract.shape = (Shape){.threads = {1, 1, 1}, .blocks = {1, 1, 1}, .grown = {1, 1, 1},
-                                      .refined = {request.threads, 1, 1}};
+    const RefineResult *refined = &context->refined;
+    context->contract = (LaunchContract){.kernel = context->kernel->name,
+                                         .stride = {.kind = STRIDE_BLOCK},
+                                         .stride_unit = refined->unit,
+                                         .dynamic_factor = 1};
+    context->contract.shape = (Shape){.threads = {1, 1, 1},
+                                      .blocks = {1, 1, 1},
+                                      .grown = {1, 1, 1},
+                                      .refined = {request.threads, 1, 1},
+                                      .spread = {refined->spread, 1, 1}};
     memcpy(context->contract.block, exact.threads, sizeof exact.threads);
     if (context->block.threads[0])
-        context->block.threads[0] *= request.threads;
+        context->block.threads[0] *= request.threads / refined->spread;
     return true;
 }

@@ -6,7 +6,8 @@
  *                                             sum = the parts of all lanes, by shuffles
  *     c[i] = sum;                             if (lane == 0) c[i] = sum;
  *
- * The n threads, a group, are in one warp. Everything outside of these loops is executed by all of them, alike. */
+ * The n threads, a group, are in one warp. Everything outside of these loops is executed by all of them, alike. Blocks
+ * become n times as large or, where their threads do not meet, n times as many. */
 #ifndef PTXOPT_OPT_REFINE_H
 #define PTXOPT_OPT_REFINE_H
 
@@ -26,6 +27,8 @@ typedef struct RefineRequest {
 typedef struct RefineResult {
     unsigned loops;        /* whose rounds are shared */
     unsigned reassociated; /* sums of floating point that are added in another order */
+    unsigned spread; /* what multiplies the grid along x; the rest of the request's threads multiply the block */
+    unsigned unit;   /* what the threads of a block along x must then be a multiple of */
 } RefineResult;
 
 #endif

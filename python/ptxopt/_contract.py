@@ -10,6 +10,7 @@ Size = Union[SupportsIndex, Iterable[SupportsIndex]]
 Triple = tuple[int, int, int]
 # The limits of a block: its threads, and those along z.
 MOST_THREADS, MOST_ALONG_Z = 1024, 64
+MOST_BLOCKS, MOST_OTHER_BLOCKS = 2**31 - 1, 65535
 
 
 class LaunchError(ValueError):
@@ -32,7 +33,8 @@ class Contract:
 
     kernel: str
     level: str
-    """"thread" or "block": what is merged; "grown": blocks grow, and perhaps that, too; "refined": the block grows alone."""
+    """"thread" or "block": what is merged; "grown": blocks grow, and perhaps that, too; "refined": the block or the grid
+    grows, or both."""
     factor: Triple
     """Along x, y and z."""
     stride: Union[str, int]
@@ -44,7 +46,9 @@ class Contract:
     grown: Triple = (1, 1, 1)
     """The block is multiplied by these before it is divided."""
     grid_divisors: Triple = (1, 1, 1)
-    """The grid is divided by these."""
+    """The grid is divided by these ..."""
+    grid_factors: Triple = (1, 1, 1)
+    """... or multiplied by these."""
     shared_unit: int = 1
     """Dynamic shared memory is rounded up to a multiple of this ..."""
     shared_times: int = 1
@@ -64,6 +68,7 @@ class Contract:
                    triple(after, "block") if after else None,
                    triple(raw.get("grown", (1, 1, 1)), "grown"),
                    (1, 1, 1) if grid == "unchanged" else triple(grid["divided_by"], "grid"),
+                   (1, 1, 1) if grid == "unchanged" else triple(grid.get("multiplied_by", (1, 1, 1)), "grid"),
                    1 if shared == "unchanged" else shared["rounded_up_to"],
                    1 if shared == "unchanged" else shared["times"],
                    bool(raw.get("whole_warps", False)), raw.get("stride_unit", 1), raw)
@@ -74,7 +79,7 @@ class Contract:
 
     @property
     def changes_grid(self) -> bool:
-        return self.grid_divisors != (1, 1, 1)
+        return self.grid_divisors != (1, 1, 1) or self.grid_factors != (1, 1, 1)
 
     def launch(self, grid: Size, block: Size, shared: int = 0) -> tuple[Triple, Triple, int]:
         """The grid, the block and the bytes of dynamic shared memory for the coarsened kernel, where the original is
@@ -85,7 +90,9 @@ class Contract:
         after = self._block(block)
         if any(g % d for g, d in zip(grid, self.grid_divisors)):
             raise self._unmet(f"a grid of {grid}")
-        x, y, z = (g // d for g, d in zip(grid, self.grid_divisors))
+        x, y, z = (g // d * f for g, d, f in zip(grid, self.grid_divisors, self.grid_factors))
+        if self.grid_factors != (1, 1, 1) and (x > MOST_BLOCKS or max(y, z) > MOST_OTHER_BLOCKS):
+            raise self._unmet(f"a grid of {grid}")
         return (x, y, z), after, -(-shared // self.shared_unit) * self.shared_unit * self.shared_times
 
     def _unmet(self, what: str) -> LaunchError:
@@ -95,8 +102,8 @@ class Contract:
         if self.block_before and self.block_before != block:
             raise LaunchError(f"{self.kernel} is coarsened for blocks of {self.block_before}, not of {block}")
         x, y, z = after = tuple(-(-b * g // f) for b, g, f in zip(block, self.grown, self.factor))
-        for b, g, f, a in zip(block, self.grown, self.factor, after):
-            if (not self.block_before and b * g % f) or (f > 1 and a % self.stride_unit):
+        for b, g, f, s, a in zip(block, self.grown, self.factor, self.grid_factors, after):
+            if (not self.block_before and b * g % f) or (max(f, s) > 1 and a % self.stride_unit):
                 raise self._unmet(f"a block of {block}")
         if self.whole_warps and max(self.factor) > 1 and self._joined(after) % 32:
             raise self._unmet(f"a block of {block}")

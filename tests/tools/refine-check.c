@@ -24,7 +24,7 @@ typedef struct Check {
     bool verbose;
     const char *folder;
     unsigned changed, left, wrong;
-    unsigned compared, summed, reordered, several, apart, vectors;
+    unsigned compared, summed, reordered, several, apart, spread, vectors;
 } Check;
 
 static KernelRequest random_request(Random *random, const Launch *launch)
@@ -35,8 +35,6 @@ static KernelRequest random_request(Random *random, const Launch *launch)
     if (request.refining.is_apart || random_below(random, 2))
         for (unsigned d = 0; d < 3; d++)
             request.block[d] = launch->block[d];
-    while (launch->block[0] * launch->block[1] * request.refining.threads > 1024)
-        request.refining.threads /= 2;
     return request;
 }
 
@@ -56,6 +54,7 @@ static void count_forms(const char *text, const KernelRequest *request, const Ke
     check->reordered += result->refined.reassociated > 0;
     check->several += result->refined.loops > 1;
     check->apart += request->refining.is_apart;
+    check->spread += result->refined.spread > 1;
     check->vectors += result->vectors == OUTCOME_DONE;
 }
 
@@ -75,9 +74,13 @@ static void check_seed(void *context, uint64_t seed)
     KernelResult result = {0};
     const KernelRequest request = random_request(&random, &launch);
     const char *message = NULL;
+    LaunchUnmet unmet;
     if (expected->fault.kind != FAULT_NONE) {
         message = arena_printf(arena, "the original fails: %s", fault_text(arena, module, &expected->fault));
     } else if (!transform(arena, kernel, &request, &result)) {
+        check->left++;
+        kernel_discard(&result);
+    } else if (!contract_is_met(&result.contract, launch.block, launch.grid, &unmet)) {
         check->left++;
         kernel_discard(&result);
     } else {
@@ -108,8 +111,8 @@ int main(int count, char **words)
         return 2;
     each_seed(seeds, check.verbose, check_seed, &check);
     printf("%u changed, %u left alone, %u wrong; compared %u, summed %u, reordered %u, several %u, apart %u, "
-           "vectors %u\n",
+           "spread %u, vectors %u\n",
            check.changed, check.left, check.wrong, check.compared, check.summed, check.reordered, check.several,
-           check.apart, check.vectors);
+           check.apart, check.spread, check.vectors);
     return check.wrong != 0;
 }

@@ -206,6 +206,8 @@ void refine_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     line(&m.to, "ld.param.u64 %%mine, [sums]; mul.wide.u32 %%to, %%x, 8; add.s64 %%mine, %%mine, %%to;");
     for (unsigned i = 4; i < TEMPORARIES; i++)
         line(&m.to, "mov.b32 %%v%u, %u;", i, i);
+    if (chance(&m.to, 30))
+        line(&m.to, "mov.u32 %%n2, %%nctaid.x; mad.lo.u32 %%seen, %%n2, 77, %%seen;");
     for (unsigned i = 0; i < m.sum_count; i++)
         line(&m.to, "%s %%s%u, %%x;", sums[m.sums[i]].is_float ? "cvt.rn.f32.u32" : "mov.b32", i);
     make_body(&m);

@@ -27,7 +27,8 @@ static LaunchContract random_contract(uint64_t *state, Name kernel)
         contract.shape.threads[d] = refines || draw(state, 2) ? 1 : 1 + draw(state, 4);
         contract.shape.blocks[d] = refines || draw(state, 2) ? 1 : 1 + draw(state, 4);
         contract.shape.grown[d] = grows && draw(state, 2) ? 1 + draw(state, 6) : 1;
-        contract.shape.refined[d] = refines && d == 0 ? 2 << draw(state, 5) : 1;
+        contract.shape.refined[d] = refines && draw(state, 2) ? 2 << draw(state, 5) : 1;
+        contract.shape.spread[d] = contract.shape.refined[d] > 1 ? 1 << draw(state, 2) : 1;
         contract.block[d] = draw(state, 4) ? 0 : 8 * (1 + draw(state, 8));
     }
     if (contract.shrinks_grid && draw(state, 2))
@@ -94,6 +95,7 @@ static void the_header_agrees(void **state)
             launch.grid[d] = (contract.shrinks_grid ? contract.shape.blocks[d] : 1) * (1 + draw(&random, 5));
             launch.grid[d] *= contract.shape.grown[d];
             launch.grid[d] += draw(&random, 6) == 0;
+            launch.grid[d] += draw(&random, 20) == 0 ? 0x10000000 : 0;
         }
         good += contract_is_met(&contract, launch.block, launch.grid, &unmet);
         check_launch(arena, &contract, words, &launch);
@@ -137,7 +139,8 @@ static void larger_blocks(void **state)
 {
     (void)state;
     const uint32_t words[PTXOPT_CONTRACT_WORDS] = {
-        PTXOPT_CONTRACT_MAGIC, 3, 1, 1 | 4 << 16, 2 | 2 << 16, 1 | 1 << 16, 0, 0, 0, 1, 0, 0, 0, 8, 2, 1};
+        PTXOPT_CONTRACT_MAGIC, 3, 1, 1 | 4 << 16, 2 | 2 << 16, 1 | 1 << 16, 0, 0, 0, 1, 0, 0, 0, 8 | 1 << 16,
+        2 | 1 << 16, 1 | 1 << 16};
     unsigned grid[3] = {16, 6, 3}, block[3] = {16, 16, 1};
     size_t shared = 100;
     char message[200];
@@ -153,7 +156,8 @@ static void larger_blocks(void **state)
     assert_string_equal(message, "block.x * block.y * block.z is 288, more than 256");
     assert_int_equal(wide[0], 32);
     const uint32_t deep[PTXOPT_CONTRACT_WORDS] = {
-        PTXOPT_CONTRACT_MAGIC, 3, 1, 1 | 1 << 16, 1 | 1 << 16, 1 | 4 << 16, 0, 0, 0, 1, 0, 0, 0, 1, 1, 4};
+        PTXOPT_CONTRACT_MAGIC, 3, 1, 1 | 1 << 16, 1 | 1 << 16, 1 | 4 << 16, 0, 0, 0, 1, 0, 0, 0, 1 | 1 << 16,
+        1 | 1 << 16, 4 | 1 << 16};
     unsigned high[3] = {1, 1, 17};
     assert_false(ptxopt_launch_adapt_grid(deep, (unsigned[]){1, 1, 4}, high, &shared, message, sizeof message));
     assert_string_equal(message, "block.z is 17, more than 16");
