@@ -11,7 +11,14 @@ cat >"$tmp/ptxopt" <<'FAKE'
 for input; do :; done
 options="$*"
 while [ "$1" != -o ]; do shift; done
+report=${options#*-report }
 case "$options" in
+*"-entry tmv"*) cat "$input" >"$2" ;; # left alone
+*-auto*)
+    echo "$options" >"$2"
+    said="coarsened x2 and x4 blocks of the grid merged, 1 loop staged in shared memory, registers 30 -> 32"
+    echo "  mv: $said (it is predicted 1.000x), predicted 7.40x (3.21x to 11.90x); launch it" >"${report%% *}"
+    ;;
 *"-coarsen 8"*) exit 1 ;;
 *"-memory stage"*) sed 's/^\.visible \.entry/.maxntid 128\n&/' "$input" >"$2" ;; # the input's code
 *-tune*)
@@ -64,7 +71,13 @@ result "an unknown launch" "$(grep -q 'no large launch vm' "$tmp/errors" || cat 
 cp "$tmp/gpu-run" "$folder/gpu-run"
 sh "$folder/run" 2 >"$tmp/said" 2>"$tmp/errors"
 printf 'launch\toptions\tregisters\tcold_us\twarm_us\na/a\t\t1\t1\t1\nmv/mv\t-old\t1\t1\t1\n' >"$tmp/times.tsv"
-measure -r "$folder" -o "$tmp/times.tsv" -n "$tmp/naive.tsv" -u "$tmp/tuned.tsv" >"$tmp/said"
+metrics=$(sed -n '/^COUNTERS = /,/}/p' bench/measure | grep -o '[a-z0-9]*__[a-z0-9_]*\.[a-z]*')
+for metric in $metrics; do
+    printf '"0","1","gpu-run","mv","%s","unit","1,234"\n' "$metric"
+done >"$folder/mv.mv/1.ptx.csv"
+tail -n 1 "$folder/mv.mv/1.ptx.csv" >"$folder/mv.mv/12.ptx.csv"
+measure -r "$folder" -o "$tmp/times.tsv" -n "$tmp/naive.tsv" -u "$tmp/tuned.tsv" -c "$tmp/chosen.tsv" \
+    -k "$tmp/counters.tsv" >"$tmp/said"
 result "reading" "$([ $? = 0 ] || echo wrong)"
 has "$tmp/times.tsv" "the input's times" "mv/mv  32 100.00 100.50"
 has "$tmp/times.tsv" "a form's times" "mv/mv -coarsen 2 32 50.00 50.50"
@@ -74,11 +87,40 @@ has "$tmp/said" "a form that is wrong" "mv/mv: -coarsen 4: wrong"
 result "which is left out" "$(grep -P -- '-coarsen 4\t' "$tmp/times.tsv")"
 has "$tmp/naive.tsv" "times by hand" "naive/permute by hand 32 100.00 100.50"
 has "$tmp/tuned.tsv" "a tuned launch" "mv/mv x2; y4 x2 0.50 20 100.00 100.50 60.00 60.50"
+has "$tmp/chosen.tsv" "a choice" \
+    "mv/mv x2 and x4 blocks, 1 loop staged 7.40 3.21 11.90 32 100.00 100.50 32 125.00 125.50"
+result "no choice where none was asked for" "$(grep permute "$tmp/chosen.tsv")"
+has "$tmp/counters.tsv" "counters" "mv/mv -coarsen 2$(printf ' 1234%.0s' $metrics)"
+has "$tmp/said" "counters that are not there" "mv/mv: -block 128,1,1 -memory async: not counted"
+measure -w "$folder.d" -f ^-auto mv tmv >"$tmp/said"
+result "only choices" "$(grep -hv -e '^0.ptx' -e '^file' -e '-auto' "$folder.d"/*/forms.tsv)"
+cp "$tmp/gpu-run" "$folder.d/gpu-run"
+sh "$folder.d/run" 2 >"$tmp/said" 2>"$tmp/errors"
+measure -r "$folder.d" -c "$tmp/chosen.tsv" >"$tmp/said"
+has "$tmp/chosen.tsv" "a kernel that is left alone" "tmv/tmv     32 100.00 100.50 32 100.00 100.50"
+has "$tmp/chosen.tsv" "a form with another number" \
+    "mv/mv x2 and x4 blocks, 1 loop staged 7.40 3.21 11.90 32 100.00 100.50 32 50.00 50.50"
+measure -w "$folder.e" big/matmul_tiled_4096 >"$tmp/said"
+result "a larger product" "$(grep -q '"grid": \[256, 256, 1\].*"count": 16777216.*"value": 4096' \
+    "$folder.e/big.matmul_tiled_4096/launch.json" || cat "$folder.e/big.matmul_tiled_4096/launch.json")"
+measure -t forms vm
+result "a table of an unknown launch" "$(grep -q 'nothing of vm' "$tmp/errors" || cat "$tmp/errors")"
 
+# $1: page; $2: name of the table; the rest: what prints it
+page_has() {
+    local page=$1 name=$2
+    shift 2
+    "$@" >"$tmp/said" 2>"$tmp/errors"
+    result "$page has $name" "$(grep '^|' "$tmp/said" | grep -vxFf "$page" | head -n 3
+        [ -s "$tmp/said" ] || { echo "no table" && cat "$tmp/errors"; })"
+}
 for table in naive:naive paper:memory tuned:tune; do
-    bench/measure -t "${table%:*}" >"$tmp/said" 2>"$tmp/errors"
-    page="docs/results/${table#*:}.md"
-    result "$page has the measured table" \
-        "$(grep '^|' "$tmp/said" | grep -vxFf "$page" | head -n 3; [ -s "$tmp/said" ] || echo "no table")"
+    page_has "docs/results/${table#*:}.md" "the measured table" bench/measure -t "${table%:*}"
 done
+count=0
+while IFS=: read -r page command; do
+    page_has "$page" "what '${command#"    "}' prints" bash -c "$command"
+    count=$((count + 1))
+done < <(grep '^    bench/measure -t ' docs/*.md docs/results/*.md)
+result "pages name commands" "$([ $count -ge 1 ] || echo "only $count")"
 exit "$failed"
