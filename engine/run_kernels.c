@@ -110,6 +110,9 @@ static void set_refinement(const Run *run, KernelReport *report)
     const RefineOption *refine = options_refine_for(run->options, report->result.kernel->name);
     if (!refine || request->coarsen_named)
         return;
+    report->is_refine_auto = refine->is_auto && !run->options->tuned_forms;
+    if (refine->is_auto)
+        return;
     report->is_auto = request->coarsen = false;
     request->refining_named = refine->kernel != NULL;
     request->refining = (RefineRequest){
@@ -250,7 +253,7 @@ static bool is_coarsened_already(Run *run, const KernelReport *report)
 
 static bool chooses(const KernelReport *kernel)
 {
-    return kernel->is_auto || kernel->is_jam_auto || kernel->is_memory_auto;
+    return kernel->is_auto || kernel->is_jam_auto || kernel->is_memory_auto || kernel->is_refine_auto;
 }
 
 static bool is_searched(const Run *run, const KernelReport *kernel)
@@ -266,8 +269,8 @@ typedef enum SearchPart { PART_COARSENING, PART_MEMORY, PART_LOOPS, PART_REGISTE
 static void part_begin(Run *run, const KernelReport *kernel, SearchPart part, const char *words)
 {
     static const unsigned percent[PART_COUNT] = {0, 15, 10, 15}; /* of the time, for a part */
-    const bool wanted[PART_COUNT] = {kernel->is_auto, kernel->is_memory_auto, kernel->is_jam_auto,
-                                     kernel->request.reduce};
+    const bool wanted[PART_COUNT] = {kernel->is_auto, kernel->is_memory_auto || kernel->is_refine_auto,
+                                     kernel->is_jam_auto, kernel->request.reduce};
     double reserved = 0, seconds = HUGE_VAL;
     for (unsigned i = part + 1; i < PART_COUNT; i++)
         reserved += wanted[i] ? percent[i] / 100.0 : 0;
@@ -399,13 +402,17 @@ static void prefer_loops_alone(Run *run, KernelReport *kernel, const KernelReque
     kernel->loops_choice = alone;
 }
 
-/* Chooses what is staged and joined, within a time limit, and the coarsening with it. */
+/* Chooses what is staged and joined, and whether threads are divided, within a time limit, with the coarsening. */
 static void complete_memory(Run *run, KernelReport *kernel)
 {
     KernelRequest *request = &kernel->request;
+    const MemoryScope scope = {.loads = kernel->is_memory_auto,
+                               .refines = kernel->is_refine_auto,
+                               .reassociates = run->options->reassociates,
+                               .factors = kernel->is_auto ? &kernel->choice : NULL};
     part_begin(run, kernel, PART_MEMORY, "comparing forms with tiles and vectors");
     kernel->memory_choice = choose_memory(run->arena, kernel->result.kernel, request, &run->pipeline, &run->choice,
-                                          kernel->is_auto ? &kernel->choice : NULL);
+                                          &scope);
     *request = kernel->memory_choice.request;
     if (!kernel->memory_choice.coarsens_otherwise)
         return;
@@ -430,7 +437,7 @@ static void complete_request(Run *run, KernelReport *kernel)
         kernel->choice = choose_factor(run->arena, function, request, &run->pipeline, &context);
         *request = kernel->choice.request;
     }
-    if (kernel->is_memory_auto)
+    if (kernel->is_memory_auto || kernel->is_refine_auto)
         complete_memory(run, kernel);
     if (kernel->is_jam_auto) {
         part_begin(run, kernel, PART_LOOPS, "comparing loops");

@@ -271,6 +271,6 @@ void follow_learned(Run *run, KernelReport *report)
         return;
     }
     report->request = request;
-    report->is_auto = report->is_memory_auto = report->is_jam_auto = false;
+    report->is_auto = report->is_memory_auto = report->is_refine_auto = report->is_jam_auto = false;
     report->learned = (LearnedForm){words, share, launches, is_beside};
 }

@@ -113,23 +113,39 @@ static void check_files(Reader *reader)
         options_fail(reader, "-cubin needs an assembler, but -assembler none is given");
 }
 
-/* -auto stands for four options, each unless it is given for all kernels. */
+/* True if -refine is given for this kernel, or, with NULL, for those that it does not name. */
+static bool refines_same(const Options *options, const char *kernel)
+{
+    for (size_t i = 0; i < options->refine.count; i++) {
+        const char *other = options->refine.data[i].kernel;
+        if (!kernel == !other && (!kernel || strcmp(kernel, other) == 0))
+            return true;
+    }
+    return false;
+}
+
+/* -auto stands for five options, each unless it is given for all kernels. Threads that are merged as the user says are
+ * not divided. */
 static void expand_auto(Reader *reader)
 {
     Options *options = reader->options;
-    bool coarsens = false, reduces = false, reads = false;
+    bool coarsens = false, reduces = false, reads = false, refines = refines_same(options, NULL);
     if (!options->does_what_pays)
         return;
     if (options->assembler_none)
         options_fail(reader, "-auto chooses by the assembler's figures, but -assembler none is given");
-    for (size_t i = 0; i < options->coarsen.count; i++)
+    for (size_t i = 0; i < options->coarsen.count; i++) {
         coarsens |= !options->coarsen.data[i].kernel;
+        refines |= !options->coarsen.data[i].kernel && !options->coarsen.data[i].is_auto;
+    }
     for (size_t i = 0; i < options->registers.count; i++)
         reduces |= !options->registers.data[i].kernel;
     for (size_t i = 0; i < options->memory.count; i++)
         reads |= !options->memory.data[i].kernel;
     if (!coarsens)
         options_read_coarsen(reader, "auto");
+    if (!refines)
+        options_read_refine(reader, "auto");
     if (!reads)
         options_read_memory(reader, "auto");
     if (!options->jams.count)
@@ -153,14 +169,11 @@ static void expand_tune(Reader *reader)
         options_read_coarsen(reader, "auto");
 }
 
-/* True if -refine is given for this kernel, or, with NULL, for those that it does not name. */
-static bool refines_same(const Options *options, const char *kernel)
+static bool refines_auto(const Options *options)
 {
-    for (size_t i = 0; i < options->refine.count; i++) {
-        const char *other = options->refine.data[i].kernel;
-        if (!kernel == !other && (!kernel || strcmp(kernel, other) == 0))
+    for (size_t i = 0; i < options->refine.count; i++)
+        if (options->refine.data[i].is_auto)
             return true;
-    }
     return false;
 }
 
@@ -198,6 +211,8 @@ static void check_options(Reader *reader)
         options_fail(reader, "-knobs-out is for the options that -knobs finds, but -knobs is not given");
     if (options_jam_auto(options) && options->assembler_none)
         options_fail(reader, "-uj auto chooses by the assembler's figures, but -assembler none is given");
+    if (refines_auto(options) && options->assembler_none)
+        options_fail(reader, "-refine auto chooses by the assembler's figures, but -assembler none is given");
     if (options->reassociates && !options->refine.count)
         options_fail(reader, "-reassociate says how to share rounds, but -refine is not given");
     for (size_t i = 0; i < options->coarsen.count; i++) {

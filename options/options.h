@@ -65,9 +65,10 @@ typedef struct BlockOption {
     unsigned threads[3];
 } BlockOption;
 
-/* -refine [KERNEL:]N[,apart] */
+/* -refine [KERNEL:]N[,apart], -refine [KERNEL:]auto */
 typedef struct RefineOption {
     const char *kernel;
+    bool is_auto;
     unsigned threads;
     bool is_apart;
 } RefineOption;

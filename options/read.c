@@ -368,11 +368,14 @@ void options_read_refine(Reader *reader, const char *text)
     const char *at;
     if (!split_kernel(reader, "-refine", text, &option.kernel, &at))
         return;
-    const bool is_number = read_number(&at, &option.threads) && (!*at || strcmp(at, ",apart") == 0);
-    option.is_apart = *at;
-    if (!is_number || option.threads < 2 || option.threads > REFINE_MOST || option.threads & (option.threads - 1))
-        options_fail(reader, "-refine %s: expected 2, 4, 8, 16 or %d, and perhaps ',apart', optionally after 'KERNEL:'",
-                     text, REFINE_MOST);
+    option.is_auto = strcmp(at, "auto") == 0;
+    const bool is_number = !option.is_auto && read_number(&at, &option.threads) && (!*at || strcmp(at, ",apart") == 0);
+    option.is_apart = is_number && *at;
+    if (option.is_auto)
+        VEC_PUSH(reader->arena, reader->options->refine, option);
+    else if (!is_number || option.threads < 2 || option.threads > REFINE_MOST || option.threads & (option.threads - 1))
+        options_fail(reader, "-refine %s: expected auto, or 2, 4, 8, 16 or %d and perhaps ',apart', optionally after "
+                     "'KERNEL:'", text, REFINE_MOST);
     else
         VEC_PUSH(reader->arena, reader->options->refine, option);
 }

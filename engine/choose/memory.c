@@ -18,7 +18,8 @@ static KernelRequest trial_request(const MemorySearch *search, const MemoryTrial
     KernelRequest request = *search->request;
     request.coarsen = trial->coarsens;
     request.coarsening = trial->coarsening;
-    if (trial->coarsens)
+    request.refining = trial->refining;
+    if (trial->coarsens || trial->refining.threads)
         request.refused = (Refusal){.reason = REFUSAL_NONE};
     request.staging = (StageRequest){.wanted = trial->stages, .depth = trial->depth, .unrolls = trial->unrolls,
                                        .prefetches = trial->prefetches, .before_vectors = trial->before_vectors,
@@ -96,7 +97,7 @@ static bool figures_allow(const MemorySearch *search, const KernelResult *result
 
 static bool does_as_asked(const MemoryTrial *trial, const KernelResult *result)
 {
-    return (!trial->coarsens || result->coarsening == OUTCOME_DONE) &&
+    return (!(trial->coarsens || trial->refining.threads) || result->coarsening == OUTCOME_DONE) &&
            (!trial->edges || result->edges == OUTCOME_DONE) &&
            (!trial->stages || stage_count(&result->staged)) &&
            (!trial->buffers || stage_is_async(&result->staged)) &&
@@ -298,9 +299,56 @@ static void refine(MemorySearch *search)
     trial_add(search, &wanted);
 }
 
-/* The most promising forms come first, because the time may be over. */
-static void try_all(MemorySearch *search, const FactorChoice *factors)
+/* Tries a number of threads in the place of one: with vectors, if any are to be made and the form has some. */
+static const MemoryTrial *try_divided(MemorySearch *search, unsigned threads, bool is_apart)
 {
+    MemoryTrial wanted = {.refining = {threads, is_apart, search->scope->reassociates, {BLOCK_UNKNOWN, {0}}},
+                          .vectors = search->scope->loads};
+    const MemoryTrial *trial = trial_add(search, &wanted);
+    if (!wanted.vectors || trial->verdict.state != TRIAL_UNCHANGED)
+        return trial;
+    wanted.vectors = false;
+    return trial_add(search, &wanted);
+}
+
+/* Tries more than these threads in the place of one, or fewer, as long as that helps; true if it did. */
+static bool try_numbers(MemorySearch *search, unsigned threads, double speedup, bool is_apart, bool grows)
+{
+    const unsigned most = is_apart ? REFINE_MOST / 2 : REFINE_MOST; /* all threads of a warp are next to each other */
+    bool helps = false, goes_on = true;
+    while (goes_on && (grows ? threads < most : threads > 2)) {
+        threads = grows ? threads * 2 : threads / 2;
+        const double next = try_divided(search, threads, is_apart)->speedup;
+        goes_on = time_is_longer(next, speedup);
+        helps |= goes_on;
+        speedup = next;
+    }
+    return helps;
+}
+
+/* Tries several threads in the place of one: neighbours, then threads apart. Kernels with no loop to share are left
+ * alone after the first. */
+static void try_refined(MemorySearch *search)
+{
+    enum { FIRST = 8 };
+    for (unsigned apart = 0; apart < 2; apart++) {
+        const MemoryTrial *first = try_divided(search, FIRST, apart);
+        const double speedup = first->speedup;
+        if (first->verdict.state == TRIAL_UNCHANGED)
+            return;
+        if (!try_numbers(search, FIRST, speedup, apart, true))
+            try_numbers(search, FIRST, speedup, apart, false);
+    }
+}
+
+/* The most promising forms come first, because the time may be over. */
+static void try_all(MemorySearch *search)
+{
+    const FactorChoice *factors = search->scope->factors;
+    if (search->scope->refines)
+        try_refined(search);
+    if (!search->scope->loads)
+        return;
     memory_find_own(search, factors);
     const size_t own = search->parents.count;
     try_vectors(search, own);
@@ -385,9 +433,13 @@ static bool weigh_without(MemorySearch *search, TrialVerdict *verdict)
 }
 
 MemoryChoice choose_memory(Arena *arena, Function *kernel, const KernelRequest *request,
-                           const PipelineOptions *options, const ChoiceContext *context, const FactorChoice *factors)
+                           const PipelineOptions *options, const ChoiceContext *context, const MemoryScope *scope)
 {
     const Launch *launch = choice_launch(context, kernel->name);
+    const MemoryScope own_scope = {.loads = scope->loads,
+                                   .refines = scope->refines && launch,
+                                   .reassociates = scope->reassociates,
+                                   .factors = scope->factors};
     KernelRequest *own = ARENA_NEW(arena, KernelRequest);
     *own = *request;
     if (launch)
@@ -403,6 +455,7 @@ MemoryChoice choose_memory(Arena *arena, Function *kernel, const KernelRequest *
                            .quiet = pipeline_quiet(options),
                            .options = options,
                            .context = context,
+                           .scope = &own_scope,
                            .bases = bases_new(arena, options->sm, &context->device, kernel, launch, &block,
                                               request->dynamic_shared,
                                               context->launch_decides ? DECIDES_BY_GRID : DECIDES_NOTHING)};
@@ -412,7 +465,7 @@ MemoryChoice choose_memory(Arena *arena, Function *kernel, const KernelRequest *
     if (!weigh_without(&search, &declined.without))
         return declined;
     bases_drop_alike(&search.bases);
-    try_all(&search, factors);
+    try_all(&search);
     progress_form(context->progress, NULL);
     return decide(&search);
 }

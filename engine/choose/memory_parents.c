@@ -22,7 +22,8 @@ void memory_form_make(const MemorySearch *search, const KernelRequest *request, 
 bool memory_requests_match(const KernelRequest *a, const KernelRequest *b)
 {
     const CoarsenRequest *x = &a->coarsening, *y = &b->coarsening;
-    return a->coarsen == b->coarsen &&
+    return a->coarsen == b->coarsen && a->refining.threads == b->refining.threads &&
+           a->refining.is_apart == b->refining.is_apart &&
            (!a->coarsen || (memcmp(&x->shape, &y->shape, sizeof x->shape) == 0 && x->stride.kind == y->stride.kind &&
                             x->guards == y->guards && x->shrinks_grid == y->shrinks_grid));
 }

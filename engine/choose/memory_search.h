@@ -3,7 +3,7 @@
 #define PTXOPT_ENGINE_CHOOSE_MEMORY_SEARCH_H
 
 #include "engine/choose/bases.h"
-#include "engine/choose/choose.h"
+#include "engine/choose/memory.h"
 
 /* A coarsening that staging is tried with. */
 typedef struct Parent {
@@ -24,6 +24,7 @@ typedef struct MemorySearch {
     PipelineOptions quiet; /* without an assembler or dumps */
     const PipelineOptions *options;
     const ChoiceContext *context;
+    const MemoryScope *scope;
     Bases bases;           /* with the costs of the form without */
     Figures input;         /* of the kernel as it is */
     ParentVec parents;
@@ -38,7 +39,7 @@ typedef struct MemorySearch {
 bool memory_is_over(const MemorySearch *search);
 /* Runs the passes without those that search for registers. */
 void memory_form_make(const MemorySearch *search, const KernelRequest *request, KernelResult *result);
-/* True if both ask for the same coarsening. */
+/* True if both ask for the same coarsening or refinement. */
 bool memory_requests_match(const KernelRequest *a, const KernelRequest *b);
 /* Finds the coarsening of the request and, if it can be another one, none. */
 void memory_find_own(MemorySearch *search, const FactorChoice *factors);

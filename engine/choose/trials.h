@@ -149,8 +149,9 @@ typedef struct LoopsChoice {
     unsigned trial_count;
 } LoopsChoice;
 
-/* A form that -memory auto tried. */
+/* A form that -memory auto or -refine auto tried. */
 typedef struct MemoryTrial {
+    RefineRequest refining; /* threads: 0 if none are divided, and then */
     bool coarsens; /* with this coarsening: */
     CoarsenRequest coarsening;
     bool edges, stages, counts, vectors;
@@ -172,7 +173,7 @@ typedef enum MemoryOutcome {
     MEMORY_CHOSEN,
 } MemoryOutcome;
 
-/* The decision of -memory auto. */
+/* The decision of -memory auto and -refine auto. */
 typedef struct MemoryChoice {
     KernelRequest request; /* the kernel's, with what was chosen, which may include another coarsening */
     MemoryOutcome outcome;

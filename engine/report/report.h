@@ -68,6 +68,7 @@ typedef struct KernelReport {
     RegisterEstimate estimate_before, estimate_after; /* by the register model; for reports */
     bool is_auto; /* -coarsen auto */
     bool is_memory_auto; /* -memory auto */
+    bool is_refine_auto; /* -refine auto, with which MemoryChoice deals as well */
     bool is_directed; /* a directive in the kernel says how it is coarsened */
     LearnedForm learned;
     LearnedLaunch *learned_launches; /* if forms are beside the kernel */

@@ -97,8 +97,8 @@ static const StageResult *looked_at(const KernelReport *kernel)
 void staging_print(const Report *report, const KernelReport *kernel, Buf *out)
 {
     const StageResult *staged = looked_at(kernel);
-    if (kernel->is_memory_auto) {
-        buf_puts(out, "  memory: auto: ");
+    if (kernel->is_memory_auto || kernel->is_refine_auto) {
+        buf_puts(out, kernel->is_memory_auto ? "  memory: auto: " : "  refinement: auto: ");
         memory_choice_print(&kernel->memory_choice, out);
         buf_puts(out, "\n");
         memory_trials_print(&kernel->memory_choice, report, out);
@@ -186,6 +186,7 @@ static json_t *trial_json(const MemoryTrial *trial)
     memory_form_print(trial, &form);
     trial_verdict_print(&trial->verdict, &verdict);
     json_object_set_new(value, "form", json_words(&form));
+    json_object_set_new(value, "refined", json_integer(trial->refining.threads ? trial->refining.threads : 1));
     json_object_set_new(value, "coarsened", json_boolean(trial->coarsens));
     json_object_set_new(value, "edges", json_boolean(trial->edges));
     json_object_set_new(value, "depth", trial->stages ? json_integer(trial->depth ? trial->depth : STAGE_DEPTH)
@@ -218,7 +219,7 @@ json_t *staging_json(const Report *report, const KernelReport *kernel)
     static const StageResult none = {.refusal = {.reason = REFUSAL_NONE}};
     const StageResult *staged = looked_at(kernel) ? looked_at(kernel) : &none;
     json_t *value = json_object(), *loops = json_array();
-    if (kernel->is_memory_auto)
+    if (kernel->is_memory_auto || kernel->is_refine_auto)
         set_choice(value, &kernel->memory_choice);
     for (size_t i = 0; i < staged->loops.count; i++)
         json_array_append_new(loops, loop_json(report, &staged->loops.data[i]));

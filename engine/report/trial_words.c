@@ -249,6 +249,9 @@ void memory_form_print(const MemoryTrial *trial, Buf *out)
 {
     const CoarsenRequest *coarsening = &trial->coarsening;
     char parts[SHAPE_TEXT], stride[16];
+    if (trial->refining.threads)
+        buf_printf(out, "%u threads %sin the place of one%s", trial->refining.threads,
+                   trial->refining.is_apart ? "apart " : "", trial->vectors ? ", " : "");
     if (trial->coarsens)
         buf_printf(out, "%s with stride %s, ", shape_text(&coarsening->shape, parts),
                    stride_text(&coarsening->stride, stride));
@@ -303,7 +306,7 @@ void memory_choice_print(const MemoryChoice *choice, Buf *out)
         buf_puts(out, "not done: the time without is unknown: ");
         trial_verdict_print(&choice->without, out);
         break;
-    case MEMORY_NONE: buf_puts(out, "not done: there is nothing to stage, count or join"); break;
+    case MEMORY_NONE: buf_puts(out, "not done: there is nothing to stage, count, join or share"); break;
     case MEMORY_NO_GAIN:
         buf_puts(out, "not done: ");
         if (choice->best)

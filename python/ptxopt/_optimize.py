@@ -104,7 +104,7 @@ def optimize(
     coarsen_growth  fast paths may make a kernel at most this many times longer (4)
     stride          "block": threads ntid/factor apart are merged; "unit": neighbours; a number: threads so far apart
     refine          several threads, 2 to 32, take the place of one and share the rounds of its loops: 8, or "8,apart" if
-                    threads of the input stay neighbours; by kernel
+                    threads of the input stay neighbours; "auto": by predicted time in the launches; by kernel
     reassociate     True: refine may add floating-point numbers in another order
     uj              unroll and jam: {"LABEL": N} puts N iterations of the loop side by side; "source" or "auto"
     memory          "stage": what the threads of a block read in loops goes through shared memory; "prefetch": that, with

@@ -1,8 +1,9 @@
 /* See refine_kernel.h. Each thread has a row of two buffers, which pointers walk through: in place, at distances at
  * which they meet in other rounds, backwards, or apart. A table, which nothing writes, has rows or columns of the
- * threads. Loops go 0 to 70 rounds, have their bodies unrolled or not, and may be in another loop. They sum up in all
- * ways, and some do what only the order of rounds gives. The thread stores before and after them, in place, reads what
- * it and, after a barrier, others have stored, and some leave early. */
+ * threads. Sums are stored in each round to one place, which may be in the rows. Loops go 0 to 70 rounds, have their
+ * bodies unrolled or not, and may be in another loop. They sum up in all ways, and some do what only the order of
+ * rounds gives. The thread stores before and after them, in place, reads what it and, after a barrier, others have
+ * stored, and some leave early. */
 #include "refine_kernel.h"
 
 #include "kernel_writer.h"
@@ -42,7 +43,7 @@ typedef struct Maker {
     Stream streams[STREAMS];
     unsigned sums[SUMS], count, sum_count, rounds, unrolled;
     unsigned block[2];
-    bool descends, has_guard, is_nested, has_wide;
+    bool descends, has_guard, is_nested, has_wide, has_lasting;
 } Maker;
 
 static void make_stream(Maker *m, Stream *s)
@@ -82,6 +83,28 @@ static void make_access(Maker *m, unsigned number, unsigned part)
              t, t);
 }
 
+/* The place of the sums: in the row, or where nothing else is. */
+static void make_lasting_place(Maker *m)
+{
+    if (chance(&m->to, 60)) {
+        line(&m->to, "add.s64 %%fixed, %%mine, 8;");
+        return;
+    }
+    line(&m->to, "ld.param.u64 %%fixed, [%s]; add.s64 %%fixed, %%fixed, %%row;", chance(&m->to, 50) ? "a" : "b");
+    const unsigned end = (m->streams[0].offset + m->rounds * m->streams[0].slope) / 8 * 8 + 8 * below(&m->to, 6);
+    const bool is_near = chance(&m->to, 50) && end > 32 && end < PITCH;
+    line(&m->to, "add.s64 %%fixed, %%fixed, %u;", is_near ? end - 32 : 8 * below(&m->to, 40));
+}
+
+static void make_lasting(Maker *m)
+{
+    for (unsigned i = 0; i < m->sum_count; i++)
+        if (chance(&m->to, 70))
+            line(&m->to, "%sst.global.u32 [%%fixed+%u], %%s%u;", chance(&m->to, 3) ? "@!%more " : "", i * WORD, i);
+    if (m->has_wide)
+        line(&m->to, "st.global.f64 [%%fixed+16], %%sum;");
+}
+
 static void make_loop(Maker *m, unsigned number)
 {
     for (unsigned i = 0; i < m->count; i++) {
@@ -91,11 +114,16 @@ static void make_loop(Maker *m, unsigned number)
         if (m->descends)
             line(&m->to, "mad.wide.s32 %%q%u, %%last, %u, %%q%u;", i, s->slope, i);
     }
+    if (m->has_lasting)
+        make_lasting_place(m);
     line(&m->to, "mov.u32 %%i, 0; setp.lt.s32 %%more, %%n, 1; @%%more bra AFTER%u;", number);
     buf_printf(m->to.out, "LOOP%u:\n", number);
-    for (unsigned part = 0; part < m->unrolled; part++)
+    for (unsigned part = 0; part < m->unrolled; part++) {
         for (unsigned i = 0; i < m->count; i++)
             make_access(m, i, part);
+        if (m->has_lasting)
+            make_lasting(m);
+    }
     if (chance(&m->to, 5))
         line(&m->to, "st.global.u32 [%%mine+4], %%s0;"); /* a sum in the middle */
     for (unsigned i = 0; i < m->count; i++)
@@ -162,7 +190,7 @@ static void make_launch(Maker *m, Arena *arena, Launch *launch)
         a[i] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = names[i], .type = TYPE_U8,
                                 .count = (uint64_t)PITCH * threads + (i == 2 ? column : 0), .fill = FILL_UNIFORM,
                                 .low = 0, .high = 255, .seed = m->to.random.state + i};
-    a[3] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "sums", .type = TYPE_U32, .count = 2 * threads,
+    a[3] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "sums", .type = TYPE_U32, .count = 8 * threads,
                             .fill = FILL_ZERO};
     scalar_argument(arena, &a[4], m->rounds);
     scalar_argument(arena, &a[5], m->has_guard ? threads - below(&m->to, threads / 2) : threads);
@@ -183,6 +211,7 @@ static void choose(Maker *m)
     m->has_guard = chance(&m->to, 40);
     m->is_nested = chance(&m->to, 25);
     m->has_wide = chance(&m->to, 20);
+    m->has_lasting = chance(&m->to, 30);
     m->count = 1 + below(&m->to, STREAMS);
     m->sum_count = 1 + below(&m->to, SUMS);
     for (unsigned i = 0; i < m->sum_count; i++)
@@ -203,7 +232,7 @@ void refine_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
         line(&m.to, "ld.param.u32 %%g3, [m]; setp.ge.u32 %%more, %%x, %%g3; @%%more ret;");
     line(&m.to, "mul.wide.u32 %%row, %%x, %u; mul.wide.u32 %%column, %%g0, %u;", PITCH, WORD);
     line(&m.to, "mov.u64 %%wide, 5; mov.f64 %%sum, 0d4000000000000000; mov.u32 %%seen, 9;");
-    line(&m.to, "ld.param.u64 %%mine, [sums]; mul.wide.u32 %%to, %%x, 8; add.s64 %%mine, %%mine, %%to;");
+    line(&m.to, "ld.param.u64 %%mine, [sums]; mul.wide.u32 %%to, %%x, 32; add.s64 %%mine, %%mine, %%to;");
     for (unsigned i = 4; i < TEMPORARIES; i++)
         line(&m.to, "mov.b32 %%v%u, %u;", i, i);
     if (chance(&m.to, 30))
@@ -219,7 +248,7 @@ void refine_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
                    "{\n\t.shared .align 4 .b8 own[4096];\n");
     buf_printf(text, "\t.reg .b32 %%v<%u>, %%n<%u>, %%f<%u>, %%s<%u>, %%g<4>;\n", t, t, t, SUMS);
     buf_puts(text, "\t.reg .b32 %n, %x, %i, %o, %last, %local, %seen;\n");
-    buf_printf(text, "\t.reg .b64 %%q<%u>, %%mine, %%row, %%column, %%to, %%wide;\n", STREAMS);
+    buf_printf(text, "\t.reg .b64 %%q<%u>, %%mine, %%fixed, %%row, %%column, %%to, %%wide;\n", STREAMS);
     buf_puts(text, "\t.reg .f64 %sum, %d;\n\t.reg .pred %more;\n");
     buf_write(text, buf_text(&code), code.length);
     buf_puts(text, "}\n");

@@ -104,12 +104,17 @@ static void check_choice(const Setup *setup, const MemoryChoice *choice)
     }
 }
 
-static MemoryChoice choose(Setup *setup, const FactorChoice *factors)
+static MemoryChoice choose_in(Setup *setup, const MemoryScope *scope)
 {
     const MemoryChoice choice = choose_memory(setup->arena, setup->kernel, &setup->request, &setup->options,
-                                              &setup->context, factors);
+                                              &setup->context, scope);
     check_choice(setup, &choice);
     return choice;
+}
+
+static MemoryChoice choose(Setup *setup, const FactorChoice *factors)
+{
+    return choose_in(setup, &(MemoryScope){.loads = true, .factors = factors});
 }
 
 static void expect_words(const MemoryChoice *choice, const char *expected)
@@ -151,6 +156,37 @@ static void coarsening_is_chosen_together(void **state)
                         memcmp(&choice.trials[i].coarsening.shape, &trials[t].shape, sizeof trials[t].shape) == 0;
     assert_true(tried[0] && !tried[1] && !tried[2]);
     assert_int_equal(choice.coarsens_otherwise, choice.request.coarsen);
+    arena_free(setup->arena);
+}
+
+/* 128 rows fill no SM: several threads are given each. Its sums are of floating point. */
+static void rows_are_given_to_groups(void **state)
+{
+    (void)state;
+    Setup *setup = setup_new("mv");
+    MemoryScope scope = {.refines = true, .reassociates = true};
+    MemoryChoice choice = choose_in(setup, &scope);
+    bool apart = false;
+    assert_int_equal(choice.outcome, MEMORY_CHOSEN);
+    assert_true(choice.request.refining.threads > 1 && choice.request.refining.reassociates);
+    assert_true(choice.coarsens_otherwise && !choice.request.coarsen);
+    for (unsigned i = 0; i < choice.trial_count; i++) {
+        assert_true(choice.trials[i].refining.threads && !choice.trials[i].vectors);
+        apart |= choice.trials[i].refining.is_apart;
+    }
+    assert_true(apart);
+    expect_words(&choice, "in the place of one, predicted (counted)");
+    scope.loads = true;
+    choice = choose_in(setup, &scope);
+    assert_true(choice.trials[0].refining.threads && choice.trials[0].vectors);
+    assert_false(choice.trials[choice.trial_count - 1].refining.threads);
+    scope.loads = scope.reassociates = false;
+    choice = choose_in(setup, &scope);
+    assert_int_equal(choice.outcome, MEMORY_NONE);
+    setup->context.launch_count = 0;
+    setup->request.block[0] = setup->request.block[1] = setup->request.block[2] = 1;
+    scope.reassociates = true;
+    assert_int_equal(choose_in(setup, &scope).trial_count, 0);
     arena_free(setup->arena);
 }
 
@@ -259,7 +295,8 @@ static void edges_are_tried(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_staged_or_joined), cmocka_unit_test(coarsening_is_chosen_together),
+        cmocka_unit_test(rows_are_staged_or_joined),
+        cmocka_unit_test(rows_are_given_to_groups), cmocka_unit_test(coarsening_is_chosen_together),
         cmocka_unit_test(spilling_forms_are_rejected), cmocka_unit_test(time_limit_is_kept),
         cmocka_unit_test(small_grids_are_asked), cmocka_unit_test(nothing_to_do),
         cmocka_unit_test(given_coarsening_stays),    cmocka_unit_test(little_gain_is_declined),
