@@ -348,6 +348,9 @@ bool emulator_read_checks(const char *text, EmulatorOptions *options);
 /* Runs the kernel that the launch names. A function with a body, which must not be in SSA form, runs from it, any
  * other function from its statements. Renumbers the blocks of the bodies that run, in layout order. Never NULL. */
 EmulatorResult *emulator_run(Arena *arena, const Module *module, const Launch *launch, const EmulatorOptions *options);
+/* The function that an address in memory of a launch is that of; NULL: none. */
+const Function *emulator_function_at(const Module *module, uint64_t address);
+
 /* Gives the module's variables that are in the device's memories their initial values. */
 void emulator_load(const Module *module, const EmulatorDevice *device);
 uint64_t emulator_image_handle(unsigned index);

@@ -140,6 +140,20 @@ Step execute_load_constant(Thread *thread, const Decoded *it)
     return STEP_ON;
 }
 
+/* QSPC.E.S and .L p, RZ, [a]: whether a generic address is one of shared or local memory. */
+Step execute_query_space(Thread *thread, const Decoded *it)
+{
+    const uint32_t window = has(it, SUFFIX_S) ? SHARED_WINDOW : LOCAL_WINDOW;
+    if (it->operand_count != 3 || !is_predicate(&it->operands[0]) || it->operands[1].index != ZERO_REGISTER ||
+        it->operands[2].kind != PLACE_MEMORY || has(it, SUFFIX_S) == has(it, SUFFIX_L))
+        return stop(thread, MACHINE_UNDECIDED, "this form of a question about an address");
+    const uint64_t address = address_of(thread, &it->operands[2], true);
+    if (!memory_has(thread, address))
+        return stop(thread, MACHINE_UNDECIDED, "the kind of an address outside all memory");
+    set_predicate(thread, &it->operands[0], address >> 32 == window);
+    return STEP_ON;
+}
+
 /* The new value of an atomic operation on integers of 'bits'. */
 static uint64_t atomic_integer(const Decoded *it, uint64_t old, uint64_t value, unsigned bits)
 {
@@ -194,6 +208,20 @@ static uint64_t atomic_perform(Thread *thread, const Decoded *it, unsigned addre
     return old;
 }
 
+/* True if an operation on a generic address has a predicate that says whether it was performed. It is not where the
+ * address is one of shared or local memory: after a false predicate, ptxas's code asks which (QSPC), and does it by
+ * other instructions. */
+static bool says_whether(const Decoded *it, unsigned predicates)
+{
+    return predicates && !has(it, SUFFIX_CAST) && it->operands[0].index != TRUE_PREDICATE;
+}
+
+static bool is_global(const Thread *thread, const Place *place)
+{
+    const uint64_t window = address_of(thread, place, true) >> 32;
+    return window != SHARED_WINDOW && window != LOCAL_WINDOW;
+}
+
 static Step atomic(Thread *thread, const Decoded *it, SpaceKind space)
 {
     const unsigned to = skip_predicates(it, 0);
@@ -206,18 +234,24 @@ static Step atomic(Thread *thread, const Decoded *it, SpaceKind space)
     const bool needs_order = address > to || has(it, SUFFIX_F32) || has(it, SUFFIX_F64) || has(it, SUFFIX_EXCH);
     if (needs_order && end->ordered == MACHINE_NONE)
         end->ordered = thread->at;
+    if (says_whether(it, to) && space != IN_GLOBAL)
+        return stop(thread, MACHINE_UNDECIDED, "the predicate of an atomic operation");
+    if (says_whether(it, to) && !is_global(thread, &it->operands[address])) {
+        set_predicate(thread, &it->operands[0], false);
+        return STEP_ON;
+    }
     uint8_t *where = find_bytes(thread, &it->operands[address], space, bytes, true);
     if (!where)
         return STEP_STOPPED;
     const uint64_t old = atomic_perform(thread, it, address, bytes, where);
-    if (address > to && bytes == 8 && !has(it, SUFFIX_CAST))
+    if (address > to && bytes == 8)
         set64(thread, &it->operands[to], old);
     else if (address > to)
         set32(thread, &it->operands[to], (uint32_t)old);
     if (to && has(it, SUFFIX_CAST))
         set_predicate(thread, &it->operands[0], old);
-    else if (to && it->operands[0].index != TRUE_PREDICATE)
-        return stop(thread, MACHINE_UNDECIDED, "the predicate of an atomic operation");
+    else if (says_whether(it, to))
+        set_predicate(thread, &it->operands[0], true);
     return STEP_ON;
 }
 

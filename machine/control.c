@@ -40,14 +40,6 @@ Step execute_branch_indirect(Thread *thread, const Decoded *it)
     return jump(thread, it->section + address / INSTRUCTION_BYTES);
 }
 
-/* CALL.REL: the assembler has put the return address into a register before. */
-Step execute_call(Thread *thread, const Decoded *it)
-{
-    if (it->operands[0].kind != PLACE_OTHER)
-        return stop(thread, MACHINE_UNDECIDED, "an indirect call");
-    return jump(thread, it->target);
-}
-
 /* RET.REL [p,] r: to an address in this section of code. */
 Step execute_return(Thread *thread, const Decoded *it)
 {

@@ -175,6 +175,18 @@ Step execute_branch_together(Warp *warp, Group *group, uint32_t active, const De
     return is_converged(warp, active, it) ? jump_together(warp, group, it->target) : STEP_ON;
 }
 
+/* BRA.U [p,] label: only if all of them would, else none does. ptxas jumps so over code whose instructions have the
+ * opposite guard. */
+Step execute_branch_alike(Warp *warp, Group *group, uint32_t active, const Decoded *it)
+{
+    for (unsigned i = 0; i < it->operand_count; i++)
+        EACH_LANE(lane, is_predicate(&it->operands[i]) ? active : 0)
+        {
+            active &= ~((uint32_t)!predicate(&warp->threads[lane], &it->operands[i]) << lane);
+        }
+    return active == group->lanes ? jump_together(warp, group, it->target) : STEP_ON;
+}
+
 /* Takes lanes out of the groups that wait. */
 static void take_lanes(Warp *warp, uint32_t lanes)
 {

@@ -187,6 +187,8 @@ static void read_place_suffixes(Reader *reader, Place *place)
             place->narrow = true;
         else if (take(reader, ".F32"))
             place->single = true;
+        else if (take(reader, ".SIGN"))
+            place->is_sign = true;
         else if (take(reader, ".H0_H0"))
             place->half = HALF_LOW;
         else if (take(reader, ".H1_H1"))
@@ -215,7 +217,8 @@ static void read_bank(Reader *reader, Place *place)
     int64_t bank = 0;
     Place index = {.index = ZERO_REGISTER};
     place->kind = PLACE_BANK;
-    if (!take(reader, "[") || !read_number(reader, &bank) || !take(reader, "][") || bank < 0 || bank >= BANKS) {
+    if (!take(reader, "[") || !read_number(reader, &bank) || !(take(reader, "][") || take(reader, "] [")) ||
+        bank < 0 || bank >= BANKS) {
         fail(reader, "the constant", reader->at, strcspn(reader->at, " ,"));
         return;
     }
@@ -316,8 +319,13 @@ static void read_plain(Reader *reader, Place *place)
         place->text = arena_strndup(reader->arena, reader->at, length);
         reader->at += length;
     } else {
+        /* A label, "`(name)"; a relocation, "32@lo((k + .L_x_0@srel))", has blanks. */
+        const char *begin = reader->at;
+        const size_t length = strcspn(begin, strncmp(begin, "32@", 3) == 0 ? "," : ", ");
+        const bool is_label = length > 3 && begin[0] == '`';
         place->kind = PLACE_OTHER;
-        reader->at += strcspn(reader->at, ", ");
+        place->text = arena_strndup(reader->arena, begin + 2 * is_label, length - 3 * is_label);
+        reader->at += length;
     }
 }
 
@@ -363,11 +371,14 @@ static void add_place(Reader *reader, const Place *place)
 /* True if the instruction takes operands that are not values: labels, or the names of all predicates. */
 static bool takes_labels(const Decoded *it)
 {
-    static Execute *const functions[] = {execute_nothing,        execute_branch,          execute_call,
-                                         execute_return,         execute_branch_indirect, execute_take_predicates,
-                                         execute_give_predicates};
-    static ExecuteGroup *const group_functions[] = {execute_branch_apart, execute_branch_together, execute_join_set,
-                                                    execute_warp_sync};
+    static Execute *const functions[] = {
+        execute_nothing,        execute_branch,          execute_call,
+        execute_call_absolute,  execute_take_address,    execute_return,
+        execute_return_absolute, execute_branch_indirect, execute_take_predicates,
+        execute_give_predicates,
+    };
+    static ExecuteGroup *const group_functions[] = {execute_branch_apart, execute_branch_together,
+                                                    execute_branch_alike, execute_join_set, execute_warp_sync};
     for (size_t i = 0; i < COUNT_OF(functions) && !it->execute_group; i++)
         if (it->execute == functions[i])
             return true;
@@ -398,12 +409,14 @@ static bool takes_joins(const Decoded *it)
            it->execute_group == execute_join_leave || it->execute == execute_move_join;
 }
 
-static void refuse_labels(Reader *reader)
+/* Operands of a kind that the instruction does not take. */
+static void refuse_operands(Reader *reader)
 {
     const char *text = reader->machine->text;
     for (unsigned i = 0; i < reader->it->operand_count; i++) {
         const PlaceKind kind = reader->it->operands[i].kind;
-        if ((kind == PLACE_OTHER && !takes_labels(reader->it)) || (kind == PLACE_JOIN && !takes_joins(reader->it)))
+        if ((kind == PLACE_OTHER && !takes_labels(reader->it)) || (kind == PLACE_JOIN && !takes_joins(reader->it)) ||
+            (reader->it->operands[i].is_sign && reader->it->execute != execute_logic_of_predicates))
             fail(reader, "an operand of", text, strlen(text));
     }
 }
@@ -427,8 +440,18 @@ static void decode(Arena *arena, const SassInstruction *machine, Decoded *it)
         take(&reader, ",");
         skip_blanks(&reader);
     }
-    refuse_labels(&reader);
+    refuse_operands(&reader);
     it->is_uniform = writes_uniform(it);
+}
+
+/* True if the last operand is the name of the function at the beginning of the instruction's section. */
+static bool names_section(const SassCode *code, const Decoded *it)
+{
+    const char *name = it->operand_count ? it->operands[it->operand_count - 1].text : NULL;
+    for (uint32_t i = 0; name && i < code->function_count; i++)
+        if (code->functions[i].first == it->section)
+            return strcmp(code->functions[i].name, name) == 0;
+    return false;
 }
 
 Decoded *machine_decode(Arena *arena, const SassCode *code)
@@ -438,6 +461,8 @@ Decoded *machine_decode(Arena *arena, const SassCode *code)
         decode(arena, &code->instructions[i], &decoded[i]);
         /* Functions of one section follow one another. */
         decoded[i].section = i - code->instructions[i].address / INSTRUCTION_BYTES;
+        decoded[i].names_section = names_section(code, &decoded[i]);
+        decoded[i].skipped = code->instructions[i].encoding[0] >> 24;
     }
     return decoded;
 }

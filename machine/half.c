@@ -104,10 +104,24 @@ Step execute_half_compare(Thread *thread, const Decoded *it)
         return stop(thread, MACHINE_UNDECIDED, "this form of a comparison");
     for (unsigned lane = 0; lane < 2; lane++) {
         const bool result = float_compare(it, half_value(thread, it, a, lane), half_value(thread, it, b, lane));
-        set_predicate(thread, &it->operands[lane], has(it, SUFFIX_AND) ? result && with
-                                                   : has(it, SUFFIX_OR) ? result || with
-                                                                        : result != with);
+        set_predicate(thread, &it->operands[lane], combine(it, result, with));
     }
+    return STEP_ON;
+}
+
+/* HSET2 d, a, b, with: in each lane ones, or the number 1 with .BF, if the comparison holds. */
+Step execute_half_set(Thread *thread, const Decoded *it)
+{
+    const uint32_t one = !has(it, SUFFIX_BF) ? 0xffff : has(it, SUFFIX_BF16_V2) ? 0x3f80 : 0x3c00;
+    const Place *a = &it->operands[1], *b = &it->operands[2], *with = &it->operands[3];
+    uint32_t result = 0;
+    if (it->operand_count != 4 || !is_predicate(with))
+        return stop(thread, MACHINE_UNDECIDED, "this form of a comparison");
+    for (unsigned lane = 0; lane < 2; lane++) {
+        const bool holds = float_compare(it, half_value(thread, it, a, lane), half_value(thread, it, b, lane));
+        result |= (combine(it, holds, predicate(thread, with)) ? one : 0) << 16 * lane;
+    }
+    set32(thread, &it->operands[0], result);
     return STEP_ON;
 }
 

@@ -4,7 +4,7 @@
 
 #include "emulator/semantics/numbers.h"
 
-enum { BUFFER_BYTES = 1 << 15, SPACING_SHIFT = 33, LEAST_PIECES = 4 };
+enum { BUFFER_BYTES = 1 << 15, HEAP_BYTES = 1 << 16, SPACING_SHIFT = 33, LEAST_PIECES = 4 };
 #define FIRST_ADDRESS UINT64_C(0x10ffffc000)
 #define DYNAMIC_SHARED 8192
 
@@ -187,9 +187,15 @@ static void random_shape(Maker *maker, Launch *launch, bool is_single)
 /* Both launches of an input, from what the maker has. */
 static void complete(Maker *maker, Input *input)
 {
+    if (module_find_function(maker->module, "malloc")) {
+        const EmulatorMemory *heap = add_memory(maker, "the heap", HEAP_BYTES, NULL);
+        input->heap = (EmulatorHeap){.address = heap->address, .size = heap->size};
+        input->device.heap = &input->heap;
+    }
     input->count = maker->memories.count;
     input->expected = maker->memories.data;
-    input->device = (EmulatorDevice){.memories = input->expected, .memory_count = input->count};
+    input->device.memories = input->expected;
+    input->device.memory_count = input->count;
     input->launch.device = &input->device;
     if (input->count)
         emulator_load(maker->module, &input->device);
@@ -208,7 +214,9 @@ static void copy_memory(Maker *maker, Input *input)
                                      .parameters = maker->parameters,
                                      .parameter_bytes = maker->parameter_bytes,
                                      .memories = input->actual,
-                                     .memory_count = input->count};
+                                     .memory_count = input->count,
+                                     .heap = input->heap.address,
+                                     .heap_size = input->heap.size};
     memcpy(input->machine.grid, input->launch.grid, sizeof input->machine.grid);
     memcpy(input->machine.block, input->launch.block, sizeof input->machine.block);
 }

@@ -7,6 +7,7 @@
 typedef struct Input {
     Launch launch; /* for the emulator; its device has 'expected' */
     EmulatorDevice device;
+    EmulatorHeap heap; /* of malloc; size 0: there is none */
     EmulatorMemory *expected, *actual; /* the pieces of memory, for the emulator and for the machine code */
     size_t count;
     MachineLaunch machine;

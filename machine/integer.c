@@ -1,6 +1,8 @@
 /* Integer arithmetic: sums, products, comparisons, minima. */
 #include "machine/internal.h"
 
+#include <stdlib.h>
+
 /* The addend for x, ~x or -x in a sum of 32-bit words whose carry is kept: -x is ~x and a carry. */
 static uint64_t addend(const Thread *thread, const Place *place)
 {
@@ -39,13 +41,52 @@ Step execute_add3_64(Thread *thread, const Decoded *it)
     return STEP_ON;
 }
 
-/* IADD, VIADD d, a, b */
+/* A part of a register as a number. */
+static int32_t part_of(uint32_t value, unsigned index, unsigned bits, bool is_signed)
+{
+    const uint32_t part = value >> index * bits & (uint32_t)((UINT64_C(1) << bits) - 1);
+    return is_signed && part >> (bits - 1) ? (int32_t)part - (INT32_C(1) << bits) : (int32_t)part;
+}
+
+/* The bits of the numbers that the modifiers put into a register. */
+static unsigned part_bits(const Decoded *it)
+{
+    if (has(it, SUFFIX_U8X4) || has(it, SUFFIX_S8X4))
+        return 8;
+    return has(it, SUFFIX_16X2) || has(it, SUFFIX_S16X2) || has(it, SUFFIX_U16X2) ? 16 : 32;
+}
+
+/* The sums of the parts of two registers; a minus sign is that of each part. */
+static uint32_t add_parts(const Thread *thread, const Place *a, const Place *b, unsigned bits)
+{
+    uint32_t result = 0;
+    if (bits == 32)
+        return integer32(thread, a) + integer32(thread, b);
+    for (unsigned i = 0; i < 32 / bits; i++) {
+        const int32_t x = part_of(raw32(thread, a), i, bits, false), y = part_of(raw32(thread, b), i, bits, false);
+        const int32_t sum = (a->negated ? -x : x) + (b->negated ? -y : y);
+        result |= ((uint32_t)sum & ((UINT32_C(1) << bits) - 1)) << i * bits;
+    }
+    return result;
+}
+
+/* IADD, VIADD d, a, b; .ISAT keeps the sum within the numbers of 32 bits. */
 Step execute_add(Thread *thread, const Decoded *it)
 {
-    if (has(it, SUFFIX_64))
-        set64(thread, &it->operands[0], integer64(thread, &it->operands[1]) + integer64(thread, &it->operands[2]));
-    else
-        set32(thread, &it->operands[0], integer32(thread, &it->operands[1]) + integer32(thread, &it->operands[2]));
+    const Place *a = &it->operands[1], *b = &it->operands[2];
+    if (has(it, SUFFIX_64)) {
+        set64(thread, &it->operands[0], integer64(thread, a) + integer64(thread, b));
+    } else if (has(it, SUFFIX_ISAT)) {
+        const int64_t x = (int32_t)raw32(thread, a), y = (int32_t)raw32(thread, b);
+        const int64_t sum = (a->negated ? -x : x) + (b->negated ? -y : y);
+        if (!has(it, SUFFIX_S32) || a->inverted || b->inverted)
+            return stop(thread, MACHINE_UNDECIDED, "this form of a sum");
+        set32(thread, &it->operands[0], (uint32_t)(sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum));
+    } else {
+        if (part_bits(it) < 32 && (a->inverted || b->inverted))
+            return stop(thread, MACHINE_UNDECIDED, "this form of a sum");
+        set32(thread, &it->operands[0], add_parts(thread, a, b, part_bits(it)));
+    }
     return STEP_ON;
 }
 
@@ -67,7 +108,8 @@ Step execute_multiply_add(Thread *thread, const Decoded *it)
     return STEP_ON;
 }
 
-/* IMAD.WIDE and IMAD.HI d, [carry,] a, b, c [, carry], with 64 bits of c: the whole sum, or its upper half. */
+/* IMAD.WIDE and IMAD.HI d, [carry,] a, b, c [, carry], with 64 bits of c: the whole sum, or its upper half. The carry
+ * is that of the sum of 64 bits, also of a signed product: ptxas joins mul.wide.s32 and add.cc.u64 so. */
 static Step multiply_add_wide(Thread *thread, const Decoded *it, bool high)
 {
     const unsigned first = skip_predicates(it, 1);
@@ -75,8 +117,8 @@ static Step multiply_add_wide(Thread *thread, const Decoded *it, bool high)
     unsigned carries = 0;
     for (unsigned i = first + 3; i < it->operand_count; i++)
         carries += predicate(thread, &it->operands[i]);
-    if (first > 1 && (!has(it, SUFFIX_U32) || a->negated || b->negated || c->negated))
-        return stop(thread, MACHINE_UNDECIDED, "the carry of a signed product");
+    if (first > 1 && (a->negated || b->negated || c->negated))
+        return stop(thread, MACHINE_UNDECIDED, "the carry of a negative product");
     const uint64_t addend64 = c->kind == PLACE_NUMBER ? (uint64_t)(int64_t)(int32_t)c->number : integer64(thread, c);
     const unsigned __int128 sum = (unsigned __int128)product(thread, it, a, b) + addend64 + carries;
     for (unsigned i = 1; i < first; i++)
@@ -91,21 +133,18 @@ static Step multiply_add_wide(Thread *thread, const Decoded *it, bool high)
 Step execute_multiply_add_wide(Thread *thread, const Decoded *it) { return multiply_add_wide(thread, it, false); }
 Step execute_multiply_add_high(Thread *thread, const Decoded *it) { return multiply_add_wide(thread, it, true); }
 
-/* A part of a register as a number. */
-static int32_t part_of(uint32_t value, unsigned index, unsigned bits, bool is_signed)
-{
-    const uint32_t part = value >> index * bits & ((UINT32_C(1) << bits) - 1);
-    return is_signed && part >> (bits - 1) ? (int32_t)part - (INT32_C(1) << bits) : (int32_t)part;
-}
-
-/* IDP.4A.TA.TB d, a, b, c: the dot product of four bytes. */
+/* IDP.4A.TA.TB d, a, b, c: the dot product of four bytes; IDP.2A.LO or .HI: that of two halves of a and the lower or
+ * upper bytes of b. */
 Step execute_dot(Thread *thread, const Decoded *it)
 {
     const uint32_t a = raw32(thread, &it->operands[1]), b = raw32(thread, &it->operands[2]);
-    const bool a_signed = it->order[1] == SUFFIX_S8, b_signed = it->order[2] == SUFFIX_S8;
+    const bool takes_halves = has(it, SUFFIX_2A);
+    const SuffixId a_type = it->order[1 + takes_halves], b_type = it->order[2 + takes_halves];
+    const unsigned count = takes_halves ? 2 : 4, first = has(it, SUFFIX_HI) ? 2 : 0;
     uint32_t sum = integer32(thread, &it->operands[3]);
-    for (unsigned i = 0; i < 4; i++)
-        sum += (uint32_t)(part_of(a, i, 8, a_signed) * part_of(b, i, 8, b_signed));
+    for (unsigned i = 0; i < count; i++)
+        sum += (uint32_t)(part_of(a, i, 32 / count, a_type == SUFFIX_S8 || a_type == SUFFIX_S16) *
+                          part_of(b, first + i, 8, b_type == SUFFIX_S8));
     set32(thread, &it->operands[0], sum);
     return STEP_ON;
 }
@@ -169,21 +208,22 @@ static uint32_t minimum(uint32_t a, uint32_t b, bool is_signed, bool takes_least
     return less == takes_least ? a : b;
 }
 
-/* The minimum or maximum of each 16-bit half. */
-static uint32_t minimum_of_halves(uint32_t a, uint32_t b, bool is_signed, bool takes_least)
+/* The minimum or maximum of each part. */
+static uint32_t minimum_of_parts(uint32_t a, uint32_t b, unsigned bits, bool is_signed, bool takes_least)
 {
     uint32_t result = 0;
-    for (unsigned i = 0; i < 2; i++) {
-        const uint32_t x = (uint32_t)part_of(a, i, 16, is_signed), y = (uint32_t)part_of(b, i, 16, is_signed);
-        result |= (minimum(x, y, is_signed, takes_least) & 0xffff) << 16 * i;
+    for (unsigned i = 0; i < 32 / bits; i++) {
+        const uint32_t x = (uint32_t)part_of(a, i, bits, is_signed), y = (uint32_t)part_of(b, i, bits, is_signed);
+        result |= (minimum(x, y, is_signed, takes_least) & ((UINT32_C(1) << bits) - 1)) << bits * i;
     }
     return result;
 }
 
 static uint32_t minimum_as(const Decoded *it, uint32_t a, uint32_t b, bool takes_least)
 {
-    if (has(it, SUFFIX_S16X2) || has(it, SUFFIX_U16X2))
-        return minimum_of_halves(a, b, has(it, SUFFIX_S16X2), takes_least);
+    const unsigned bits = part_bits(it);
+    if (bits < 32)
+        return minimum_of_parts(a, b, bits, has(it, SUFFIX_S16X2) || has(it, SUFFIX_S8X4), takes_least);
     return minimum(a, b, !has(it, SUFFIX_U32), takes_least);
 }
 
@@ -199,6 +239,8 @@ static unsigned first_of(Thread *thread, const Decoded *it, unsigned count)
 {
     const unsigned first = skip_predicates(it, 1);
     bool plain = first + count == it->operand_count;
+    for (unsigned i = first; plain && part_bits(it) < 32 && i + 1 < it->operand_count; i++)
+        plain = !it->operands[i].negated && !it->operands[i].inverted;
     for (unsigned i = 1; i < first; i++)
         plain = plain && it->operands[i].index == TRUE_PREDICATE;
     if (!plain)
@@ -246,14 +288,14 @@ Step execute_minimum3(Thread *thread, const Decoded *it)
     return STEP_ON;
 }
 
-/* VIADDMNMX d, a, b, c, p: the minimum of a + b and c. */
+/* VIADDMNMX d, a, b, c, p: the minimum of a + b, which may overflow, and c. */
 Step execute_add_minimum(Thread *thread, const Decoded *it)
 {
     const unsigned first = first_of(thread, it, 4);
     const Place *a = &it->operands[first];
     if (!first)
         return STEP_STOPPED;
-    const uint32_t sum = integer32(thread, a) + integer32(thread, a + 1);
+    const uint32_t sum = add_parts(thread, a, a + 1, part_bits(it));
     set32(thread, &it->operands[0], clamp(it, minimum_as(it, sum, integer32(thread, a + 2), predicate(thread, a + 3))));
     return STEP_ON;
 }
@@ -264,5 +306,21 @@ Step execute_absolute_difference(Thread *thread, const Decoded *it)
     const uint32_t a = integer32(thread, &it->operands[1]), b = integer32(thread, &it->operands[2]);
     const bool a_less = has(it, SUFFIX_U32) ? a < b : (int32_t)a < (int32_t)b;
     set32(thread, &it->operands[0], (a_less ? b - a : a - b) + integer32(thread, &it->operands[3]));
+    return STEP_ON;
+}
+
+/* VABSDIFF4.U8 d, a, b, c: |a - b| of each byte. .ACC adds them all to c, which is not read otherwise. */
+Step execute_absolute_difference4(Thread *thread, const Decoded *it)
+{
+    const uint32_t a = raw32(thread, &it->operands[1]), b = raw32(thread, &it->operands[2]);
+    uint32_t bytes = 0, sum = integer32(thread, &it->operands[3]);
+    if (it->operand_count != 4 || !has(it, SUFFIX_U8))
+        return stop(thread, MACHINE_UNDECIDED, "this form of a difference");
+    for (unsigned i = 0; i < 4; i++) {
+        const uint32_t difference = (uint32_t)abs(part_of(a, i, 8, false) - part_of(b, i, 8, false));
+        bytes |= difference << 8 * i;
+        sum += difference;
+    }
+    set32(thread, &it->operands[0], has(it, SUFFIX_ACC) ? sum : bytes);
     return STEP_ON;
 }

@@ -1,8 +1,8 @@
 /* The interface between the files of this folder; no other folder includes it.
  *
  * In the order of their calls, each file calling only those before it: values.c; the files that execute instructions:
- * integer.c, shift.c, logic.c, float.c, half.c, convert.c, memory.c, access.c, control.c, warp.c, converge.c,
- * barrier.c; decode.c; image.c; run.c; input.c; check.c. */
+ * integer.c, shift.c, logic.c, float.c, half.c, convert.c, memory.c, access.c, control.c, call.c, warp.c, converge.c,
+ * barrier.c; decode.c; pointers.c; image.c; run.c; input.c; check.c. */
 #ifndef PTXOPT_MACHINE_INTERNAL_H
 #define PTXOPT_MACHINE_INTERNAL_H
 
@@ -48,11 +48,12 @@ typedef struct Place {
     bool negated, inverted, absolute; /* -x; ~x or !x; |x| */
     bool wide, narrow;                /* .64; .U32 */
     bool single;                      /* .F32 among operands of 16 bits */
+    bool is_sign;                     /* .SIGN: the highest bit of a register, as a predicate */
     uint8_t half;                     /* HalfKind: .H0_H0 and .H1_H1 */
     uint8_t byte;                     /* .B1 to .B3 */
     uint8_t shift;                    /* .X4, .X8, .X16 as a shift */
     int64_t number;
-    const char *text;
+    const char *text; /* PLACE_SPECIAL, PLACE_OTHER: without the signs around a label */
 } Place;
 
 typedef struct Thread Thread;
@@ -91,6 +92,8 @@ struct Decoded {
     Place operands[MOST_OPERANDS];
     uint32_t target;  /* an instruction, or MACHINE_NONE */
     uint32_t section; /* the index that an instruction at address 0 of the same section has */
+    bool names_section; /* a label is the function at the beginning of its section */
+    uint64_t skipped;   /* LEPC: the bytes between the next instruction and its label */
 };
 
 /* A kernel's code, and the contents of its constant banks. */
@@ -101,6 +104,10 @@ typedef struct Program {
     uint8_t *banks[BANKS];
     size_t bank_sizes[BANKS];
     uint64_t bank0_parameters; /* the offset of the kernel's parameters in bank 0 */
+    const Module *module;
+    const uint8_t **initial; /* by memory, for the first ones: the cubin's data of a variable with addresses of
+                              * functions; NULL: it is not such a variable */
+    size_t initial_count;
 } Program;
 
 typedef struct ThreadBlock ThreadBlock;
@@ -174,6 +181,7 @@ struct ThreadBlock {
     uint64_t shared_size;
     MachineRegion *regions;
     size_t region_count;
+    uint64_t *heap_used; /* bytes */
     MachineEnd *end;
     Arena *arena;
     Warp *warps;
@@ -208,8 +216,9 @@ static inline bool is_predicate(const Place *place)
 }
 /* The number of the first operand after 'from' that is not a predicate. */
 unsigned skip_predicates(const Decoded *it, unsigned from);
-/* ANDs, ORs or XORs a comparison's result with operand 'with', as the instruction's modifiers say, and sets its two
- * predicates, the first operands. */
+/* ANDs, ORs or XORs a comparison's result with a predicate, as the instruction's modifiers say. */
+bool combine(const Decoded *it, bool result, bool with);
+/* The same with operand 'with', and sets the comparison's two predicates, the first operands. */
 void set_comparison(Thread *thread, const Decoded *it, bool result, const Place *with);
 /* The rounding that the modifiers state; to nearest without any. */
 Rounding rounding_of(const Decoded *it);
@@ -222,10 +231,13 @@ bool float_compare(const Decoded *it, double a, double b);
 /* The bytes of generic or global memory at an address; NULL after stop(). */
 uint8_t *memory_global(Thread *thread, uint64_t address, unsigned bytes, bool stores);
 uint8_t *memory_shared(Thread *thread, uint64_t address, unsigned bytes);
+/* True if a generic address is one of the memory that there is. */
+bool memory_has(const Thread *thread, uint64_t address);
 uint8_t *memory_local(Thread *thread, uint64_t address, unsigned bytes);
 
 /* The windows of generic addresses: upper halves of 64 bits. */
-enum { SHARED_WINDOW = 0x7f10, LOCAL_WINDOW = 0x7f20, UNKNOWN_WINDOW = 0x7f30 };
+enum { SHARED_WINDOW = 0x7f10, LOCAL_WINDOW = 0x7f20, UNKNOWN_WINDOW = 0x7f30, CODE_WINDOW = 0x7f40,
+       DRIVER_WINDOW = 0x7f50, CONSTANT_WINDOW = 0x7f60 };
 /* Local memory of a thread, in bytes, and the offset at which static shared memory starts. */
 enum { LOCAL_BYTES = 1 << 14, SHARED_RESERVED = 0x400 };
 
@@ -252,6 +264,21 @@ uint32_t lanes_at(const Warp *warp, uint32_t lanes, uint32_t at);
 #define EACH_LANE(lane, mask)                                                                                          \
     for (uint32_t left_##lane = (mask), lane; left_##lane && (lane = (uint32_t)__builtin_ctz(left_##lane), true);      \
          left_##lane &= left_##lane - 1)
+
+/* pointers.c */
+
+typedef struct Pointers Pointers;
+/* Puts the machine code's addresses of functions into the variables of a launch that have the emulator's; the result
+ * is in the arena. */
+Pointers *pointers_enter(Arena *arena, const Program *program, const MachineLaunch *launch);
+/* Puts the emulator's back where they have not been overwritten. */
+void pointers_leave(const Pointers *pointers);
+/* True if the initial value of a variable has addresses of functions. */
+bool variable_has_functions(const Variable *variable);
+
+/* call.c: the address of an instruction, and of a function of the driver; 0: there is none of the name. */
+uint64_t code_address(uint32_t instruction);
+uint64_t driver_function_address(const char *name);
 
 /* decode.c */
 

@@ -27,14 +27,22 @@ Step execute_logic(Thread *thread, const Decoded *it)
     return STEP_ON;
 }
 
+/* A predicate, or the sign of a register. */
+static bool bit_of(const Thread *thread, const Place *place)
+{
+    return place->is_sign ? raw32(thread, place) >> 31 != place->inverted : predicate(thread, place);
+}
+
 /* PLOP3.LUT p, q, a, b, c, table, table */
 Step execute_logic_of_predicates(Thread *thread, const Decoded *it)
 {
-    if (it->operand_count != 7)
-        return stop(thread, MACHINE_UNDECIDED, "this form of a logical operation");
     bool bits[3];
-    for (unsigned i = 0; i < 3; i++)
-        bits[i] = predicate(thread, &it->operands[2 + i]);
+    for (unsigned i = 0; i < 3; i++) {
+        const Place *place = &it->operands[2 + i];
+        if (it->operand_count != 7 || place->is_sign == is_predicate(place))
+            return stop(thread, MACHINE_UNDECIDED, "this form of a logical operation");
+        bits[i] = bit_of(thread, place);
+    }
     for (unsigned i = 0; i < 2; i++)
         set_predicate(thread, &it->operands[i],
                       it->operands[5 + i].number >> (4 * bits[0] + 2 * bits[1] + bits[2]) & 1);
@@ -106,6 +114,7 @@ static const SpecialRegister special_registers[] = {
     {"SR_CTAID.Z", SPECIAL_BLOCK, 2},  {"SR_LANEID", SPECIAL_LANE, 0},    {"SR_LTMASK", SPECIAL_BEFORE, 0},
     {"SR_LEMASK", SPECIAL_UPTO, 0},    {"SR_GTMASK", SPECIAL_AFTER, 0},   {"SR_GEMASK", SPECIAL_FROM, 0},
     {"SR_EQMASK", SPECIAL_SELF, 0},    {"SR_SWINHI", SPECIAL_SHARED, 0},  {"SR_CgaCtaId", SPECIAL_ZERO, 0},
+    {"SR_LMEMHIOFF", SPECIAL_ZERO, 0}, /* what the stack pointer must not fall below */
 };
 
 static uint32_t value_of(const Thread *thread, const SpecialRegister *special)

@@ -76,6 +76,7 @@ typedef struct MachineLaunch {
     size_t parameter_bytes;
     const EmulatorMemory *memories; /* changed by the run */
     size_t memory_count;
+    uint64_t heap, heap_size; /* of malloc, in one of the memories; 0: there is none */
     MachineOrder order;
 } MachineLaunch;
 

@@ -8,13 +8,14 @@ enum { MOST_STEPS = 400000000, TURN = 1 << 14 };
 /* The offsets in bank 0 of what the driver puts there. */
 typedef struct LaunchPlacesOfBank {
     unsigned first_arch;
-    uint16_t block, grid, shared_window, local_window, stack;
+    uint16_t block, grid, shared_window, local_window, constant_window, stack;
+    uint16_t descriptor; /* of global memory, which says nothing about addresses; not filled */
 } LaunchPlacesOfBank;
 
 static const LaunchPlacesOfBank bank_places[] = {
-    {100, 0x360, 0x370, 0, 0x2f8, 0x37c},
-    {90, 0x0, 0xc, 0, 0x20, 0x28},
-    {75, 0x0, 0xc, 0x18, 0x20, 0x28},
+    {100, 0x360, 0x370, 0, 0x2f8, 0x120, 0x37c, 0x358},
+    {90, 0x0, 0xc, 0, 0x20, 0xd0, 0x28, 0x208},
+    {75, 0x0, 0xc, 0x18, 0x20, 0x50, 0x28, 0x118},
 };
 
 static void put(uint8_t *bank, unsigned offset, uint64_t value, unsigned bytes)
@@ -22,12 +23,40 @@ static void put(uint8_t *bank, unsigned offset, uint64_t value, unsigned bytes)
     memcpy(bank + offset, &value, bytes);
 }
 
-static void fill_bank0(const Program *program, const MachineLaunch *launch)
+static const LaunchPlacesOfBank *places_for(const Program *program)
 {
     const LaunchPlacesOfBank *places = bank_places;
-    uint8_t *bank = program->banks[0];
     while (program->map->code->arch.number < places->first_arch)
         places++;
+    return places;
+}
+
+/* True if it is known what the word of bank 0 at the offset is. */
+static bool is_known_word(const Program *program, uint64_t offset)
+{
+    const LaunchPlacesOfBank *places = places_for(program);
+    return offset >= program->bank0_parameters || offset - places->block < 12 || offset - places->grid < 12 ||
+           (places->shared_window && offset - places->shared_window < 8) || offset - places->local_window < 8 ||
+           offset - places->constant_window < 8 || offset - places->stack < 4 || offset - places->descriptor < 8;
+}
+
+static void refuse_unknown_words(Arena *arena, const Program *program)
+{
+    for (uint32_t i = 0; i < program->count; i++) {
+        Decoded *it = &program->code[i];
+        for (unsigned j = 0; j < it->operand_count && !it->problem; j++) {
+            const Place *place = &it->operands[j];
+            if (place->kind == PLACE_BANK && place->bank == 0 && place->index == ZERO_REGISTER &&
+                !is_known_word(program, (uint64_t)place->number))
+                it->problem = arena_printf(arena, "what the driver puts at 0x%x of bank 0", (unsigned)place->number);
+        }
+    }
+}
+
+static void fill_bank0(const Program *program, const MachineLaunch *launch)
+{
+    const LaunchPlacesOfBank *places = places_for(program);
+    uint8_t *bank = program->banks[0];
     for (unsigned axis = 0; axis < 3; axis++) {
         put(bank, places->block + 4 * axis, launch->block[axis], 4);
         put(bank, places->grid + 4 * axis, launch->grid[axis], 4);
@@ -35,6 +64,7 @@ static void fill_bank0(const Program *program, const MachineLaunch *launch)
     if (places->shared_window)
         put(bank, places->shared_window, (uint64_t)SHARED_WINDOW << 32, 8);
     put(bank, places->local_window, (uint64_t)LOCAL_WINDOW << 32, 8);
+    put(bank, places->constant_window, (uint64_t)CONSTANT_WINDOW << 32, 8);
     put(bank, places->stack, LOCAL_BYTES, 4);
     memcpy(bank + program->bank0_parameters, launch->parameters, launch->parameter_bytes);
 }
@@ -264,7 +294,8 @@ MachineEnd *machine_run(Arena *arena, const Program *program, const MachineLaunc
     MachineEnd *end = ARENA_NEW(arena, MachineEnd);
     *end = (MachineEnd){.instruction = MACHINE_NONE, .approximate = MACHINE_NONE, .ordered = MACHINE_NONE,
                         .open = MACHINE_NONE, .forked = MACHINE_NONE};
-    ThreadBlock block = {.program = program, .launch = launch, .end = end, .arena = arena,
+    uint64_t heap_used = 0;
+    ThreadBlock block = {.program = program, .launch = launch, .end = end, .arena = arena, .heap_used = &heap_used,
                    .shared = arena_alloc(arena, SHARED_BYTES), .shared_size = SHARED_BYTES,
                    .regions = make_regions(arena, launch, end), .region_count = launch->memory_count};
     const unsigned count = launch->block[0] * launch->block[1] * launch->block[2];
@@ -272,6 +303,7 @@ MachineEnd *machine_run(Arena *arena, const Program *program, const MachineLaunc
     block.warps = ARENA_ARRAY(arena, Warp, block.warp_count);
     Thread *threads = ARENA_ARRAY(arena, Thread, count);
     memset(threads, 0, count * sizeof *threads);
+    Pointers *pointers = pointers_enter(arena, program, launch);
     fill_bank0(program, launch);
     const uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     for (uint64_t i = 0; i < blocks && end->kind == MACHINE_DONE; i++) {
@@ -280,6 +312,7 @@ MachineEnd *machine_run(Arena *arena, const Program *program, const MachineLaunc
         block.id[2] = (unsigned)(i / launch->grid[0] / launch->grid[1]);
         run_block(&block, threads, count);
     }
+    pointers_leave(pointers);
     return end;
 }
 
@@ -305,11 +338,15 @@ Program *machine_load(Arena *arena, const MachineRequest *request, const char **
     Program *program = ARENA_NEW(arena, Program);
     *problem = NULL;
     *program = (Program){.map = request->map,
+                         .module = request->module,
                          .code = machine_decode(arena, request->map->code),
                          .count = request->map->code->count};
     for (uint32_t i = 0; i < program->count; i++) {
         program->code[i].is_approximate = may_be(request->map, i, inexact, COUNT_OF(inexact));
         program->code[i].is_open = may_be(request->map, i, open, COUNT_OF(open));
     }
-    return image_read(arena, program, request, problem) ? program : NULL;
+    if (!image_read(arena, program, request, problem))
+        return NULL;
+    refuse_unknown_words(arena, program);
+    return program;
 }

@@ -48,7 +48,8 @@ Step execute_scale_add_high(Thread *thread, const Decoded *it)
     const bool extends = has(it, SUFFIX_SX32);
     const Place *a = &it->operands[first], *b = a + 1, *amount = extends ? a + 2 : a + 3;
     const unsigned after = (unsigned)(amount - it->operands) + 1;
-    if (a->negated || b->negated || after + has(it, SUFFIX_X) != it->operand_count)
+    if (a->negated || (b->negated && (first > 1 || has(it, SUFFIX_X))) ||
+        after + has(it, SUFFIX_X) != it->operand_count)
         return stop(thread, MACHINE_UNDECIDED, "this form of a scaled sum");
     const uint64_t low = integer32(thread, a);
     const uint64_t value =
@@ -120,7 +121,6 @@ Step execute_reverse(Thread *thread, const Decoded *it)
     return STEP_ON;
 }
 
-/* PRMT d, a, selector, c: four bytes of c:a; bit 3 of a selector's digit repeats the byte's sign. */
 /* The byte that a mode of PRMT chooses for byte i (PTX ISA, "prmt"). */
 static unsigned chosen_byte(const Decoded *it, uint32_t selector, unsigned i)
 {
@@ -138,6 +138,7 @@ static unsigned chosen_byte(const Decoded *it, uint32_t selector, unsigned i)
     return has(it, SUFFIX_RC16) ? (n & 1) * 2 + (i & 1) : selector >> 4 * i & 15;
 }
 
+/* PRMT d, a, selector, c: four bytes of c:a; bit 3 of a selector's digit repeats the byte's sign. */
 Step execute_permute(Thread *thread, const Decoded *it)
 {
     const uint64_t bytes = raw32(thread, &it->operands[1]) | (uint64_t)raw32(thread, &it->operands[3]) << 32;

@@ -132,7 +132,7 @@ unsigned skip_predicates(const Decoded *it, unsigned from)
     return from;
 }
 
-static bool combine(const Decoded *it, bool result, bool with)
+bool combine(const Decoded *it, bool result, bool with)
 {
     if (has(it, SUFFIX_AND))
         return result && with;

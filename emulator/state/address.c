@@ -115,14 +115,18 @@ uint64_t function_address(const Emulator *emulator, const Function *function)
     return 0;
 }
 
-const Function *function_at(const Emulator *emulator, uint64_t address)
+const Function *emulator_function_at(const Module *module, uint64_t address)
 {
-    const Module *module = emulator->module;
     uint64_t index = (address - WINDOW_FUNCTION) / 16;
     return address >= WINDOW_FUNCTION && address % 16 == 0 && index < module->items.count &&
                    module->items.data[index].kind == ITEM_FUNCTION
                ? module->items.data[index].function
                : NULL;
+}
+
+const Function *function_at(const Emulator *emulator, uint64_t address)
+{
+    return emulator_function_at(emulator->module, address);
 }
 
 #define RANK_FIELD (UINT64_C(0xff) << SHARED_RANK_SHIFT)
