@@ -98,6 +98,11 @@ if [ "$version" -ge 120 ] && [ "$version" -le 130 ]; then
     says "an inserted field" 5 'different' -arch sm_90 -inputs 40 "$work/insert.ptx"
     says "a float as an amount" 5 'different' -arch sm_90 -inputs 40 "$work/amount.ptx"
 fi
+kernel 'bfe.s32 %r, %a, 32, 31;' >"$work/extract.ptx"
+if [ "$version" -ge 120 ] && [ "$version" -lt 135 ]; then
+    says "a field after the end" 5 '-O3\): different' -arch sm_75 -opt-level 0,3 "$work/extract.ptx"
+    says "a field after the end, one level right" 5 '-O0\): equal' -arch sm_90 -opt-level 0,3 "$work/extract.ptx"
+fi
 "$PTXOPT" -q -fix-defects -assembler none -o "$work/fixed.ptx" "$work/shifts.ptx"
 says "rewritten by -fix-defects" 0 'equal for 16 inputs' -arch sm_90 "$work/fixed.ptx"
 
@@ -139,6 +144,91 @@ says "an open field" 6 'results differ, and PTX leaves open what fields of 64 bi
 says "an open field, its line" 6 'PTX, line [0-9]+: bfe.s64' -arch sm_90 "$work/field.ptx"
 kernel 'and.b32 %a, %a, 255; and.b32 %b, %b, 255; bfe.s64 %d, %x, %a, %b;' >"$work/field.ptx"
 says "a field within 255" 0 'equal for 16 inputs' -arch sm_90 "$work/field.ptx"
+
+# Video instructions, sums that saturate, comparisons of halves, and what kind of address a generic one is.
+kernel 'add.sat.s32 %s1, %a, %b; sub.sat.s32 %s2, %b, %c; vabsdiff4.u32.u32.u32 %r, %s1, %s2, %c;
+dp2a.lo.s32.u32 %s1, %a, %b, %c; dp2a.hi.u32.s32 %s2, %b, %c, %a; xor.b32 %r, %r, %s1; xor.b32 %r, %r, %s2;' \
+    >"$work/video.ptx"
+kernel 'set.ltu.u32.f16x2 %s1, %a, %b; set.ge.f16x2.f16x2 %s2, %a, %c; xor.b32 %r, %s1, %s2;' >"$work/sets.ptx"
+kernel '.shared .b64 %z; st.shared.u64 [%z], %x; bar.sync 0; setp.lt.s32 %q1, %a, %b; mov.u64 %e1, %z;
+cvta.shared.u64 %e1, %e1; add.u64 %e2, %p, 48; selp.b64 %e1, %e1, %e2, %q1; isspacep.shared %q2, %e1;
+atom.or.b64 %d, [%e1], %y; bar.sync 0; ld.shared.u64 %d, [%z]; selp.b32 %r, 1, 2, %q2;' >"$work/generic.ptx"
+for arch in sm_75 sm_90 sm_100 sm_120; do
+    for name in video sets generic; do
+        says "$name on $arch" 0 'equal for 9 inputs' -arch "$arch" -opt-level 0,3 -inputs 9 "$work/$name.ptx"
+    done
+done
+
+# Calls by addresses in a variable, of functions elsewhere, and of those that the driver has; constants at generic ones.
+cat >"$work/calls.ptx" <<'END'
+.version 7.8
+.target sm_75
+.address_size 64
+.extern .func (.param .b64 r) malloc (.param .b64 n);
+.extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);
+.extern .func free (.param .b64 p);
+.func (.param .b32 r) twice (.param .b32 a);
+.func (.param .b32 r) square (.param .b32 a);
+.global .align 8 .u64 functions[2] = {twice, square};
+.const .align 4 .u32 numbers[4] = {3, 5, 7, 11};
+.global .align 1 .b8 text[4] = {37, 100, 10, 0};
+.func (.param .b32 r) twice (.param .b32 a)
+{
+    .reg .b32 %a;
+    ld.param.u32 %a, [a];
+    add.u32 %a, %a, %a;
+    st.param.b32 [r], %a;
+    ret;
+}
+.func (.param .b32 r) square (.param .b32 a)
+{
+    .reg .b32 %a;
+    ld.param.u32 %a, [a];
+    mul.lo.u32 %a, %a, %a;
+    st.param.b32 [r], %a;
+    ret;
+}
+END
+# $1: the kernel's name; $2: its code.
+entry() {
+    cat <<END
+.visible .entry $1(.param .u64 .ptr p)
+{
+    .reg .b64 %p, %f, %m, %z;
+    .reg .b32 %t, %a, %b, %r;
+    .reg .pred %q;
+    ld.param.u64 %p, [p];
+    mov.u32 %t, %tid.x;
+    mad.wide.u32 %p, %t, 16, %p;
+    ld.global.u32 %a, [%p];
+    and.b32 %b, %a, 1;
+    mov.u32 %r, %a;
+    $2
+    st.global.u32 [%p+4], %r;
+    ret;
+}
+END
+}
+entry pointers 'mov.u64 %m, functions; mad.wide.u32 %f, %b, 8, %m; ld.global.u64 %f, [%f];
+    { .param .b32 x; .param .b32 y; st.param.b32 [x], %a; types: .callprototype (.param .b32 _) _ (.param .b32 _);
+    call (y), %f, (x), types; ld.param.b32 %r, [y]; }' >>"$work/calls.ptx"
+entry addresses 'mov.u64 %m, functions; mad.wide.u32 %f, %b, 8, %m; ld.global.u64 %f, [%f];
+    cvt.u32.u64 %r, %f;' >>"$work/calls.ptx"
+entry driver '{ .param .b64 x; .param .b64 y; st.param.b64 [x], 16; call.uni (y), malloc, (x); ld.param.b64 %m, [y]; }
+    st.u32 [%m], %a; mov.u64 %f, text; cvta.global.u64 %f, %f; mov.u64 %z, 0;
+    { .param .b64 x; .param .b64 y; .param .b32 z; st.param.b64 [x], %f; st.param.b64 [y], %m;
+    call.uni (z), vprintf, (x, y); }
+    ld.u32 %r, [%m]; { .param .b64 x; st.param.b64 [x], %m; call.uni free, (x); }' >>"$work/calls.ptx"
+entry constants 'mov.u64 %f, numbers; cvta.const.u64 %f, %f; mad.wide.u32 %f, %b, 8, %f; setp.eq.u32 %q, %t, 3;
+    @%q mov.u64 %f, %p; ld.u32 %r, [%f];' >>"$work/calls.ptx"
+for arch in sm_75 sm_86 sm_90 sm_100 sm_120; do
+    for name in pointers driver constants; do
+        says "$name on $arch" 0 'equal for 5 inputs' -arch "$arch" -opt-level 0,3 -inputs 5 -entry "$name" \
+            "$work/calls.ptx"
+    done
+done
+says "an address of a function that is stored" 6 'addresses of functions may be a part' -arch sm_90 -entry addresses \
+    "$work/calls.ptx"
 
 kernel 'mov.u64 %p, 8; ld.global.u32 %r, [%p];' >"$work/wild.ptx"
 says "no input that runs" 6 'not decided: the emulator ran it on no input: .*out of bounds' -arch sm_75 "$work/wild.ptx"

@@ -44,7 +44,7 @@ TEMPLATES = {
         "shr.s64 #D, #d, #S;", "and.b32 #T, #r, 127; shl.b64 #D, #d, #t;", "and.b32 #T, #r, 127; shr.u64 #D, #d, #t;",
         "and.b32 #T, #r, 127; shr.s64 #D, #d, #t;", "shf.l.wrap.b32 #R, #r, #r, #r;",
         "shf.r.wrap.b32 #R, #r, #r, #S;", "shf.l.clamp.b32 #R, #r, #r, #r;", "shf.r.clamp.b32 #R, #r, #r, #S;",
-        "prmt.b32 #R, #r, #r, #m;", "prmt.b32 #R, #r, #r, #r;", "bfe.u32 #R, #r, #b, #b;", "bfe.s32 #R, #r, #b, #b;",
+        "prmt.b32 #R, #r, #r, #m;", "prmt.b32 #R, #r, #r, #r;", "bfe.u32 #R, #r, #b, #b;", "bfe.s32 #R, #r, #g, #b;",
         "bfi.b32 #R, #r, #r, #b, #g;", "bfe.u32 #R, #r, #r, #r;", "bfe.s32 #R, #r, #r, #r;",
         "bfi.b32 #R, #r, #r, #r, #r;", "bfe.s64 #D, #d, #b, #b;", "bfe.u64 #D, #d, #b, #b;",
         "bfi.b64 #D, #d, #d, #b, #g;", "popc.b32 #R, #r;", "clz.b32 #R, #r;", "brev.b32 #R, #r;", "bfind.u32 #R, #r;",
@@ -87,6 +87,7 @@ TEMPLATES = {
     # ptxas 13.0 is known to get these wrong (docs/defects.md).
     "known": [
         "neg.s16 #H, #h;", "bfi.b32 #R, #r, #r, #b, 32;", "shr.u64 #D, #d, #r;", "shl.b64 #D, #d, #r;",
+        "bfe.s32 #R, #r, 32, #b;",
     ],
     # PTX leaves the bits of a NaN open, and these do not give the canonical one everywhere: not mixed with integers.
     # Above, a minimum has an operand that is never another NaN, because ptxas takes the minimum of x and x for x.
