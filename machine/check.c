@@ -201,27 +201,29 @@ static bool is_within_field(const Operand *operand)
     return operand->kind == OPERAND_CONSTANT && operand->constant->bits <= UINT8_MAX;
 }
 
-/* True for bfe and bfi of 64 bits whose position or length, the last two operands, is not known to be at most 255: PTX
- * leaves results open above. */
-static bool has_open_field(const Inst *inst)
+/* Why results may differ that PTX leaves open: fields of 64 bits whose position or length, the last two operands, is
+ * not known to be at most 255, and |x| of the least integer, which ptxas takes for positive. NULL: they may not. */
+static const char *open_reason(const Inst *inst)
 {
-    static const char *const spellings[] = {"bfe.u64", "bfe.s64", "bfi.b64"};
+    static const char *const fields[] = {"bfe.u64", "bfe.s64", "bfi.b64"};
+    const char *spelling = inst->signature->spelling;
     const Operand *last = &inst->operands[inst->operand_count - 1];
-    for (size_t i = 0; i < COUNT_OF(spellings); i++)
-        if (strcmp(inst->signature->spelling, spellings[i]) == 0)
-            return !is_within_field(last) || !is_within_field(last - 1);
-    return false;
+    for (size_t i = 0; i < COUNT_OF(fields); i++)
+        if (strcmp(fields[i], spelling) == 0 && (!is_within_field(last) || !is_within_field(last - 1)))
+            return "results differ, and PTX leaves open what fields of 64 bits are above 255";
+    return strncmp(spelling, "abs.s", 5) == 0 ? "results differ, and PTX leaves open what |x| of the least integer is"
+                                              : NULL;
 }
 
-/* The line of an instruction whose result may be open, in the kernel or in functions that it may call; 0: none. */
-static uint32_t find_open_field(const SassMap *map)
+/* The first such instruction in the kernel or in functions that it may call; NULL: none. */
+static const Inst *find_open(const SassMap *map)
 {
     for (uint32_t i = 0; i < map->lines.count; i++) {
         const Inst *inst = map->lines.insts[i];
-        if ((map->lines.functions[i] == map->kernel || !map->lines.functions[i]->is_entry) && has_open_field(inst))
-            return source_position(map->source, inst->span.begin).line;
+        if ((map->lines.functions[i] == map->kernel || !map->lines.functions[i]->is_entry) && open_reason(inst))
+            return inst;
     }
-    return 0;
+    return NULL;
 }
 
 /* True if the kernel's code or a variable has the address of a function, of which a result may be made. */
@@ -242,13 +244,14 @@ static bool has_function_addresses(const SassMap *map, const Module *module)
 /* Leaves a difference undecided that what PTX leaves open may explain. */
 static void allow_open(Check *check)
 {
-    const uint32_t line = find_open_field(check->result->map);
-    if (has_function_addresses(check->result->map, check->request->module))
+    const SassMap *map = check->result->map;
+    const Inst *inst = find_open(map);
+    if (has_function_addresses(map, check->request->module))
         leave_undecided(check, "results differ, and addresses of functions may be a part of them", MACHINE_NONE);
-    if (!line)
+    if (!inst)
         return;
-    leave_undecided(check, "results differ, and PTX leaves open what fields of 64 bits are above 255", MACHINE_NONE);
-    check->result->reason_line = line;
+    leave_undecided(check, open_reason(inst), MACHINE_NONE);
+    check->result->reason_line = source_position(map->source, inst->span.begin).line;
 }
 
 /* A run of the machine code on an input. */

@@ -145,6 +145,11 @@ says "an open field, its line" 6 'PTX, line [0-9]+: bfe.s64' -arch sm_90 "$work/
 kernel 'and.b32 %a, %a, 255; and.b32 %b, %b, 255; bfe.s64 %d, %x, %a, %b;' >"$work/field.ptx"
 says "a field within 255" 0 'equal for 16 inputs' -arch sm_90 "$work/field.ptx"
 
+kernel 'abs.s32 %s1, %a; setp.lt.s32 %q1, %s1, 0; selp.b32 %r, 1, 2, %q1;' >"$work/least.ptx"
+says "the least integer" 6 'PTX leaves open what .x. of the least integer' -arch sm_90 -inputs 40 "$work/least.ptx"
+kernel 'max.s32 %a, %a, -5; abs.s32 %s1, %a; setp.lt.s32 %q1, %s1, 0; selp.b32 %r, %s1, 2, %q1;' >"$work/least.ptx"
+says "other integers" 0 'equal for 40 inputs' -arch sm_90 -inputs 40 "$work/least.ptx"
+
 # Video instructions, sums that saturate, comparisons of halves, and what kind of address a generic one is.
 kernel 'add.sat.s32 %s1, %a, %b; sub.sat.s32 %s2, %b, %c; vabsdiff4.u32.u32.u32 %r, %s1, %s2, %c;
 dp2a.lo.s32.u32 %s1, %a, %b, %c; dp2a.hi.u32.s32 %s2, %b, %c, %a; xor.b32 %r, %r, %s1; xor.b32 %r, %r, %s2;' \
