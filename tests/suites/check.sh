@@ -232,6 +232,7 @@ for arch in sm_75 sm_86 sm_90 sm_100 sm_120; do
             "$work/calls.ptx"
     done
 done
+says "debugging code" 0 'equal for 3 inputs' -arch sm_90 -inputs 3 tests/ptx/templates.sm_90.debug.ptx
 says "an address of a function that is stored" 6 'addresses of functions may be a part' -arch sm_90 -entry addresses \
     "$work/calls.ptx"
 

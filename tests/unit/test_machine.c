@@ -228,6 +228,11 @@ static const Case cases[] = {
     {"F2F.F16.F32 R2, R4", {ONE}, false, 0x3c00, UNTOUCHED, false},
     {"F2FP.F16.F32.PACK_AB R2, R4, R5", {TWO, ONE}, false, 0x40003c00, UNTOUCHED, false},
     {"F2FP.BF16.F32.PACK_AB R2, RZ, R5", {0, ONE}, false, 0x3f80, UNTOUCHED, false},
+    /* Kinds of generic addresses. An operation with a predicate is not performed in shared memory. */
+    {"QSPC.E.S P1, RZ, [R4]", {0x400, SHARED_WINDOW}, false, UNTOUCHED, UNTOUCHED, true},
+    {"QSPC.E.L P1, RZ, [R4]", {0x400, SHARED_WINDOW}, false, UNTOUCHED, UNTOUCHED, false},
+    {"QSPC.E.L P1, RZ, [R4]", {0x400, LOCAL_WINDOW}, false, UNTOUCHED, UNTOUCHED, true},
+    {"ATOM.E.OR.64.STRONG.SYS P1, R2, [R4.64], R6", {0x400, SHARED_WINDOW, 1}, false, UNTOUCHED, UNTOUCHED, false},
     /* Guards, constants, special registers. */
     {"@P0 MOV R2, R4", {1}, false, UNTOUCHED, UNTOUCHED, false},
     {"@!P0 MOV R2, R4", {1}, false, 1, UNTOUCHED, false},
