@@ -202,7 +202,8 @@ static bool is_within_field(const Operand *operand)
 }
 
 /* Why results may differ that PTX leaves open: fields of 64 bits whose position or length, the last two operands, is
- * not known to be at most 255, and |x| of the least integer, which ptxas takes for positive. NULL: they may not. */
+ * not known to be at most 255, and |x| of the least integer of 16 or 32 bits, which ptxas takes for positive. NULL:
+ * they may not. */
 static const char *open_reason(const Inst *inst)
 {
     static const char *const fields[] = {"bfe.u64", "bfe.s64", "bfi.b64"};
@@ -211,8 +212,9 @@ static const char *open_reason(const Inst *inst)
     for (size_t i = 0; i < COUNT_OF(fields); i++)
         if (strcmp(fields[i], spelling) == 0 && (!is_within_field(last) || !is_within_field(last - 1)))
             return "results differ, and PTX leaves open what fields of 64 bits are above 255";
-    return strncmp(spelling, "abs.s", 5) == 0 ? "results differ, and PTX leaves open what |x| of the least integer is"
-                                              : NULL;
+    return strcmp(spelling, "abs.s16") == 0 || strcmp(spelling, "abs.s32") == 0
+               ? "results differ, and PTX leaves open what |x| of the least integer is"
+               : NULL;
 }
 
 /* The first such instruction in the kernel or in functions that it may call; NULL: none. */
