@@ -281,7 +281,7 @@ static void try_async(MemorySearch *search)
 
 /* Tries the best staged form with rounds unrolled, or not, the best of these with the next tiles loaded ahead, in both
  * ways, and the best of all with vectors, or without those that were made first. */
-static void refine(MemorySearch *search)
+static void improve_staged(MemorySearch *search)
 {
     const MemoryTrial *best = best_trial(search, true);
     if (!best)
@@ -302,8 +302,9 @@ static void refine(MemorySearch *search)
 /* Tries a number of threads in the place of one: with vectors, if any are to be made and the form has some. */
 static const MemoryTrial *try_divided(MemorySearch *search, unsigned threads, bool is_apart)
 {
-    MemoryTrial wanted = {.refining = {threads, is_apart, search->scope->reassociates, {BLOCK_UNKNOWN, {0}}},
-                          .vectors = search->scope->loads};
+    const RefineRequest refining = {
+        .threads = threads, .is_apart = is_apart, .reassociates = search->scope->reassociates};
+    MemoryTrial wanted = {.refining = refining, .vectors = search->scope->loads};
     const MemoryTrial *trial = trial_add(search, &wanted);
     if (!wanted.vectors || trial->verdict.state != TRIAL_UNCHANGED)
         return trial;
@@ -365,7 +366,7 @@ static void try_all(MemorySearch *search)
     deepen(search);
     if (has_edges && best_trial(search, true))
         try_edges(search);
-    refine(search);
+    improve_staged(search);
     join_counted(search);
 }
 
