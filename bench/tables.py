@@ -13,6 +13,7 @@ import large  # pylint: disable=wrong-import-position
 
 MEASURED = os.path.join(ROOT, "bench", "measured")
 BY_HAND, ORIGINAL = "by hand", "the original"
+ANY_ORDER = "-auto -reassociate -coarsen-grid shrink -search 240"  # told the launch, too
 AUTO = "-auto -coarsen-grid shrink"  # told the launch; a choice takes up to a minute
 SHRINK = " -coarsen-level block -coarsen-grid shrink"
 PAPER = ["conv", "demosaic", "imregionmax", "matmul_naive", "mv", "rd", "strsm", "tmv", "transpose_naive", "vv"]
@@ -93,13 +94,14 @@ def options_of(words):
 
 def print_tuned(folder, _names, _wanted):
     """Each tuned launch, and a summary. Times are warm. Speedups are of the tuned module. The best forms, and the form that was
-    learned where it is in times.tsv, are compared with the input there: times of another run may differ from these."""
+    learned where it is in times.tsv, are compared with the input there, if that is: times of another run may differ from
+    these."""
     forms = collections.defaultdict(dict)
     for launch, options, _, _, warm in read_table(os.path.join(folder, "times.tsv")):
         forms[launch][shown(options)] = float(warm)
     table, gains, to_best, timed = [], [], [], []
     for launch, words, learned, share, count, _, warm, _, tuned in read_table(os.path.join(folder, "tuned.tsv")):
-        gain, times = float(warm) / float(tuned), forms[launch]
+        gain, times = float(warm) / float(tuned), forms[launch] or {"": float(warm)}
         gain_of = {word: times[""] / times[options_of(word)] for word in words.split("; ") if options_of(word) in times}
         own = 1.0 if learned == ORIGINAL else gain_of.get(learned, gain)
         best = max([1.0, own, *gain_of.values()])

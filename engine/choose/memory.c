@@ -327,29 +327,23 @@ static bool try_numbers(MemorySearch *search, unsigned threads, double speedup, 
     return helps;
 }
 
-/* Tries several threads in the place of one: neighbours, then threads apart. Kernels with no loop to share are left
- * alone after the first. */
-static void try_refined(MemorySearch *search)
+enum { FIRST_DIVIDED = 8 };
+
+/* Tries several threads in the place of one with other numbers than the first, and threads apart. */
+static void try_refined(MemorySearch *search, double speedup)
 {
-    enum { FIRST = 8 };
     for (unsigned apart = 0; apart < 2; apart++) {
-        const MemoryTrial *first = try_divided(search, FIRST, apart);
-        const double speedup = first->speedup;
-        if (first->verdict.state == TRIAL_UNCHANGED)
-            return;
-        if (!try_numbers(search, FIRST, speedup, apart, true))
-            try_numbers(search, FIRST, speedup, apart, false);
+        if (apart)
+            speedup = try_divided(search, FIRST_DIVIDED, true)->speedup;
+        if (!try_numbers(search, FIRST_DIVIDED, speedup, apart, true))
+            try_numbers(search, FIRST_DIVIDED, speedup, apart, false);
     }
 }
 
 /* The most promising forms come first, because the time may be over. */
-static void try_all(MemorySearch *search)
+static void try_loads(MemorySearch *search)
 {
     const FactorChoice *factors = search->scope->factors;
-    if (search->scope->refines)
-        try_refined(search);
-    if (!search->scope->loads)
-        return;
     memory_find_own(search, factors);
     const size_t own = search->parents.count;
     try_vectors(search, own);
@@ -368,6 +362,22 @@ static void try_all(MemorySearch *search)
         try_edges(search);
     improve_staged(search);
     join_counted(search);
+}
+
+/* Tries one number of threads in the place of one; a kernel with no loop to share is left alone after that. Others come
+ * next only if it gains much, because its threads take time to count. */
+static void try_all(MemorySearch *search)
+{
+    const double much = 2;
+    const MemoryTrial *first = search->scope->refines ? try_divided(search, FIRST_DIVIDED, false) : NULL;
+    const bool shares = first && first->verdict.state != TRIAL_UNCHANGED;
+    const double speedup = first ? first->speedup : 0;
+    if (shares && speedup >= much)
+        try_refined(search, speedup);
+    if (search->scope->loads)
+        try_loads(search);
+    if (shares && speedup < much)
+        try_refined(search, speedup);
 }
 
 /* The decision to change nothing. */

@@ -28,7 +28,8 @@ ARRAYS = [data("in", "f32", ROWS * 256), result("out", "f32", ROWS * 256), *scal
 IMAGE = [data("image", "f32", 4112 * 4096), data("filter", "f32", 17), result("out", "f32", 4096 * 4096),
          *scalars(4096, 4096, 17)]
 BY_ROWS = ["-memory vectors,async", "-memory stage,vectors", "-memory stage", "-memory vectors", "-memory async",
-           *(f"-refine {count} -reassociate -memory vectors" for count in (4, 8, 16, 32)), "-refine 8 -reassociate"]
+           *(f"-refine {count} -reassociate -memory vectors" for count in (4, 8, 16, 32)), "-refine 8 -reassociate",
+           "-auto -reassociate -coarsen-grid shrink -search 240"]
 
 # Kernel, grid, block, the expert's grid and block, arguments, the buffer to compare, forms; first the one of the table
 # in docs/results/naive.md.
