@@ -197,15 +197,6 @@ static void print_legality(Buf *out, const Report *report, const KernelResult *r
         print_condition(out, report, result, (LegalityCondition)i);
 }
 
-static void print_refined(Buf *out, const RefineResult *refined)
-{
-    buf_printf(out, ", rounds of %u loop%s shared%s", refined->loops, plural(refined->loops),
-               refined->reassociated ? ", sums in another order" : "");
-    if (refined->lasting)
-        buf_printf(out, ", %u sum%s stored after the loop instead of in each round", refined->lasting,
-                   plural(refined->lasting));
-}
-
 static void print_done(Buf *out, const KernelReport *kernel)
 {
     const LaunchContract *contract = &kernel->result.contract;
@@ -213,7 +204,9 @@ static void print_done(Buf *out, const KernelReport *kernel)
     char factor[32], first[SHAPE_TEXT], stride[16];
     buf_printf(out, "  coarsening: done: %s", shape_first_text(shape, first));
     if (merges_any(shape->refined))
-        print_refined(out, &kernel->result.refined);
+        buf_printf(out, ", rounds of %u loop%s shared%s", kernel->result.refined.loops,
+                   plural(kernel->result.refined.loops),
+                   kernel->result.refined.reassociated ? ", sums in another order" : "");
     if (shape_merges(shape))
         buf_printf(out, ", stride %s", stride_text(&contract->stride, stride));
     if (!contract_changes_launch(contract)) {

@@ -5,7 +5,6 @@
  * - they are in different state spaces or variables, or nothing writes what one of them reads; or
  * - both move by the same amount, and their distance in one round leaves room for both; or
  * - all that one touches in the whole loop is apart from all that the other touches.
- * Stores that last (lasting.c) may meet one another in the same place.
  * If addresses alone do not tell, code before the loop compares them: where it fails, the group executes the
  * original. */
 #include "opt/refine/internal.h"
@@ -13,6 +12,74 @@
 #include <stdlib.h>
 
 enum { ACCESSES_MOST = 32 };
+
+/* An address in the first round, in the making. */
+typedef struct First {
+    AffineTerm terms[AFFINE_TERMS];
+    unsigned count;
+    int64_t constant;
+} First;
+
+static bool first_add(First *first, const AffineTerm *term, int64_t factor)
+{
+    AffineTerm scaled = *term;
+    if (__builtin_mul_overflow(term->coefficient, factor, &scaled.coefficient))
+        return false;
+    for (unsigned i = 0; i < first->count; i++)
+        if (affine_base_equal(&first->terms[i], term))
+            return false; /* no address is written like that */
+    if (first->count == AFFINE_TERMS)
+        return false;
+    first->terms[first->count++] = scaled;
+    return true;
+}
+
+/* Adds a phi that grows: it is where it starts, and moves the address. */
+static bool first_add_phi(const Refine *r, First *first, const SharedPhi *phi, const AffineTerm *term, int64_t *slope)
+{
+    const AffineForm *start = &analyses_affine(r->analyses)->forms[phi->start];
+    int64_t constant;
+    if (phi->merge != MERGE_NONE || phi->step.term_count || term->base != AFFINE_VALUE || phi->step.bits != 64 ||
+        *slope || start->bits != 64 || __builtin_mul_overflow(term->coefficient, phi->step.constant, slope) ||
+        __builtin_mul_overflow(term->coefficient, start->constant, &constant))
+        return false;
+    first->constant = (int64_t)((uint64_t)first->constant + (uint64_t)constant);
+    for (unsigned t = 0; t < start->term_count; t++)
+        if (!first_add(first, &start->terms[t], term->coefficient))
+            return false;
+    return true;
+}
+
+static const SharedPhi *phi_find(const SharedLoop *shared, const AffineTerm *term)
+{
+    for (unsigned p = 0; p < shared->phi_count && (term->base == AFFINE_VALUE || term->base == AFFINE_SIGNED); p++)
+        if (shared->phis[p].reg == term->reg)
+            return &shared->phis[p];
+    return NULL;
+}
+
+/* Follows the access's address through the rounds. False if it moves in another way. */
+static bool follow(Refine *r, const SharedLoop *shared, Inst *inst, const Access *access, LoopAccess *out)
+{
+    AffineAddress address;
+    *out = (LoopAccess){.inst = inst, .bytes = access->bytes, .is_store = access->kind == ACCESS_STORE};
+    if (!access->address || !access->bytes)
+        return false;
+    affine_of_address(analyses_affine(r->analyses), inst, access->address, &address);
+    if (address.form.bits != 64)
+        return false;
+    First *first = ARENA_NEW(r->scratch, First);
+    first->constant = address.form.constant;
+    for (unsigned t = 0; t < address.form.term_count; t++) {
+        const AffineTerm *term = &address.form.terms[t];
+        const SharedPhi *phi = phi_find(shared, term);
+        if (phi ? !first_add_phi(r, first, phi, term, &out->slope)
+                : !term_is_fixed(r, shared->loop, term) || !first_add(first, term, 1))
+            return false;
+    }
+    out->first = (AffineForm){64, first->count, first->constant, first->terms};
+    return out->slope > INT32_MIN && out->slope < INT32_MAX;
+}
 
 static unsigned larger(unsigned a, unsigned b)
 {
@@ -47,42 +114,19 @@ static Meeting meeting_find(const LoopAccess *a, const LoopAccess *b, unsigned r
     return a->slope == b->slope && llabs(distance) < rounds * llabs(a->slope) ? MEETING_SURE : MEETING_UNKNOWN;
 }
 
-/* Widens a pair of the lasting store with a neighbour of the access, which moves with it. False if there is none. */
-static bool widen_pair(SharedLoop *shared, unsigned store, const LoopAccess *access)
-{
-    for (unsigned i = 0; i < shared->apart_count; i++) {
-        Apart *apart = &shared->aparts[i];
-        const LoopAccess *b = &shared->accesses[apart->b];
-        int64_t distance;
-        if (apart->a != store || b->slope != access->slope || !distance_find(b, access, &distance))
-            continue;
-        const int64_t above = distance + access->bytes - b->bytes;
-        apart->below = -distance > apart->below ? -distance : apart->below;
-        apart->above = above > apart->above ? above : apart->above;
-        return true;
-    }
-    return false;
-}
-
 static bool add_pairs(Refine *r, SharedLoop *shared, unsigned store)
 {
     const MemoryModel *memory = analyses_memory(r->analyses);
-    const LastingStore *lasting = lasting_of(shared, shared->accesses[store].inst);
-    if (lasting && !lasting->is_last)
-        return true; /* the last one is in the same place */
     for (unsigned i = 0; i < shared->access_count; i++) {
         const LoopAccess *a = &shared->accesses[store], *b = &shared->accesses[i];
         if ((b->is_store && i < store) || (i != store && accesses_apart_always(memory, a->inst, b->inst)))
             continue;
-        const LastingStore *other = lasting_of(shared, b->inst);
-        if (lasting && other && lasting_is_same(lasting, other))
-            continue;
         const Meeting meeting = meeting_find(a, b, r->request->threads);
-        if (meeting == MEETING_NEVER || (lasting && widen_pair(shared, store, b)))
+        if (meeting == MEETING_NEVER)
             continue;
         if (i == store || meeting == MEETING_SURE || shared->apart_count == APARTS_MOST)
             return refine_refuse(r, b->inst, REFUSAL_REFINE_MEMORY);
-        shared->aparts[shared->apart_count++] = (Apart){store, i, 0, 0};
+        shared->aparts[shared->apart_count++] = (Apart){store, i};
     }
     return true;
 }
@@ -108,10 +152,9 @@ static bool list_accesses(Refine *r, SharedLoop *shared, bool loads)
             /* Each thread of the group has local memory of its own. */
             if (shared->access_count == ACCESSES_MOST || access.space == SPACE_LOCAL ||
                 access.kind == ACCESS_ATOMIC ||
-                !loop_access_follow(r, shared, inst, &access, &shared->accesses[shared->access_count]))
+                !follow(r, shared, inst, &access, &shared->accesses[shared->access_count]))
                 return refine_refuse(r, inst, REFUSAL_REFINE_MEMORY);
             shared->access_count++;
-            shared->stores |= !loads && !lasting_of(shared, inst);
         }
     return true;
 }
@@ -119,7 +162,10 @@ static bool list_accesses(Refine *r, SharedLoop *shared, bool loads)
 bool shared_loop_check_memory(Refine *r, SharedLoop *shared)
 {
     shared->accesses = ARENA_ARRAY(r->scratch, LoopAccess, ACCESSES_MOST);
-    if (!list_accesses(r, shared, false) || (shared->access_count && !list_accesses(r, shared, true)))
+    if (!list_accesses(r, shared, false))
+        return false;
+    shared->stores = shared->access_count;
+    if (shared->stores && !list_accesses(r, shared, true))
         return false;
     for (unsigned i = 0; i < shared->access_count; i++)
         if (shared->accesses[i].is_store && !add_pairs(r, shared, i))
@@ -147,16 +193,6 @@ static bool touched_build(const SumPlace *place, const LoopAccess *access, RegId
     sum_put(place, inst_build(body, "add.s64", "dri", out->high, access->slope < 0 ? out->first : end,
                               (int64_t)access->bytes));
     return true;
-}
-
-/* An address, moved by a number of bytes. */
-static RegId moved(const SumPlace *place, RegId address, int64_t bytes)
-{
-    if (!bytes)
-        return address;
-    RegId result = sum_reg(place, TYPE_B64, "%end");
-    sum_put(place, inst_build(place->body, "add.s64", "dri", result, address, bytes));
-    return result;
 }
 
 /* Whether the two do not meet in different rounds. */
@@ -189,11 +225,8 @@ RegId shared_loop_build_aparts(const SharedLoop *shared, const SumPlace *place, 
             if (touched[pair[k]].first == REG_NONE &&
                 !touched_build(place, &shared->accesses[pair[k]], last, &touched[pair[k]]))
                 return REG_NONE;
-        Touched of_b = touched[pair[1]];
-        of_b.low = moved(place, of_b.low, -shared->aparts[i].below);
-        of_b.high = moved(place, of_b.high, shared->aparts[i].above);
         RegId apart = apart_build(place, &shared->accesses[pair[0]], &shared->accesses[pair[1]], &touched[pair[0]],
-                                  &of_b);
+                                  &touched[pair[1]]);
         RegId both = sum_reg(place, TYPE_PRED, "%shared");
         sum_put(place, inst_build(place->body, "and.pred", "drr", both, holds, apart));
         holds = both;

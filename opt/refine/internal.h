@@ -6,7 +6,7 @@
 #include "opt/common/trips.h"
 #include "opt/refine/refine.h"
 
-enum { WARP = 32, SHARED_PHIS = 64, APARTS_MOST = 24, LASTING_MOST = 32 };
+enum { WARP = 32, SHARED_PHIS = 64, APARTS_MOST = 24 };
 
 /* The way in which the parts of a group's threads become one value. */
 typedef enum Merge {
@@ -34,18 +34,9 @@ typedef struct LoopAccess {
     bool is_store;
 } LoopAccess;
 
-/* A store to the same place in each round, of which nothing but the last round's value stays. */
-typedef struct LastingStore {
-    LoopAccess to;
-    RegId value;
-    bool is_last; /* of a round, to this place */
-    unsigned phi; /* is_last: whose next value it is */
-} LastingStore;
-
 /* Two accesses that must not meet in different rounds, which the addresses at run time tell. */
 typedef struct Apart {
     unsigned a, b;
-    int64_t below, above; /* a is a lasting store: what other accesses touch, in bytes below and above what b does */
 } Apart;
 
 /* A loop whose rounds are shared: it is left at its end alone, after a number of rounds that is known before. */
@@ -55,9 +46,7 @@ typedef struct SharedLoop {
     TripCount trips;
     SharedPhi phis[SHARED_PHIS];
     unsigned phi_count;
-    LastingStore lasting[LASTING_MOST]; /* are left out, and the last values stored after the loop */
-    unsigned lasting_count;
-    bool stores; /* others */
+    bool stores;
     LoopAccess *accesses;
     unsigned access_count;
     Apart aparts[APARTS_MOST];
@@ -100,27 +89,8 @@ bool refine_check(Refine *r);
 bool refine_set_sizes(Refine *r);
 
 /* merge.c */
-/* How the header's phi sums up what the rounds add, if that is all that it is used for, except by lasting stores; sets
- * the spelling. */
-Merge merge_find(const Refine *r, const SharedLoop *shared, const Phi *phi, RegId next, const char **spelling);
-
-/* follow.c */
-/* Follows the access's address through the rounds. False if it moves in another way than by a constant. */
-bool loop_access_follow(Refine *r, const SharedLoop *shared, Inst *inst, const Access *access, LoopAccess *out);
-
-/* lasting.c */
-/* Finds the stores of an end's block whose addresses are the same in all rounds. */
-void lasting_find(Refine *r, SharedLoop *shared);
-/* False, and refused, if the last of these to a place stores anything but a sum. */
-bool lasting_check(Refine *r, SharedLoop *shared);
-/* NULL if the instruction is none. */
-const LastingStore *lasting_of(const SharedLoop *shared, const Inst *inst);
-/* True if both store to the same place. */
-bool lasting_is_same(const LastingStore *a, const LastingStore *b);
-/* True if the next value of the phi, by number, is one that is stored last. */
-bool lasting_stores(const SharedLoop *shared, unsigned phi);
-/* Moves the stores of the phi's next value to 'after', where that is 'value'; removes those that they overwrite. */
-void lasting_put(const Refine *r, const SharedLoop *shared, unsigned phi, RegId value, Block *after);
+/* How the header's phi sums up what the rounds add, if that is all that it is used for; sets the spelling. */
+Merge merge_find(const Refine *r, const Loop *loop, const Phi *phi, RegId next, const char **spelling);
 
 /* loops.c */
 /* False if the loop's rounds cannot be shared; the refusal then says why. */

@@ -2,9 +2,8 @@
  *
  * Such a loop has no inner loop and no barrier. It is left at its end alone, after a number of rounds that a counter
  * tells. A round gives the next one nothing but values that grow by the same amount each time (counters, pointers), and
- * sums that nothing in the loop reads but stores of each round to the same place (lasting.c). The rounds can then be
- * executed in any order, if memory allows it (accesses.c), and the code after the loop reads nothing but these values.
- */
+ * sums that nothing in the loop reads. The rounds can then be executed in any order, if memory allows it (accesses.c),
+ * and the code after the loop reads nothing but these values. */
 #include "opt/refine/internal.h"
 
 /* The loop's end is its only edge back and its only way out. */
@@ -70,7 +69,7 @@ static bool find_phis(Refine *r, SharedLoop *shared)
             .reg = phi->dst, .start = loop_start(shared->loop, phi), .next = phi_argument(phi, shared->latch)};
         if (find_step(r, shared->loop, phi, out))
             continue;
-        out->merge = merge_find(r, shared, phi, out->next, &out->spelling);
+        out->merge = merge_find(r, shared->loop, phi, out->next, &out->spelling);
         if (out->merge == MERGE_NONE)
             return refuse_value(r, phi->dst, REFUSAL_REFINE_CARRIED);
         if (out->merge == MERGE_FLOAT_SUM && !r->request->reassociates)
@@ -114,6 +113,5 @@ bool shared_loop_find(Refine *r, const Loop *loop, SharedLoop *out)
     const Inst *barrier = find_barrier(loop);
     if (barrier)
         return refine_refuse(r, barrier, REFUSAL_REFINE_BARRIER);
-    lasting_find(r, out);
-    return find_phis(r, out) && lasting_check(r, out) && check_uses_after(r, out) && shared_loop_check_memory(r, out);
+    return find_phis(r, out) && check_uses_after(r, out) && shared_loop_check_memory(r, out);
 }

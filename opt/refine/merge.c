@@ -58,18 +58,13 @@ static Merge link_merge(const Inst *inst, unsigned bits, const char **spelling)
 }
 
 /* The only use of the value, by a link in the loop; NULL: there is another. */
-static Inst *only_link(const Values *values, const LoopForest *loops, const SharedLoop *shared, RegId value)
+static Inst *only_link(const Values *values, const LoopForest *loops, const Loop *loop, RegId value)
 {
-    const ValueUse *use = NULL;
-    for (uint32_t u = 0; u < value_use_count(values, value); u++) {
-        if (lasting_of(shared, value_uses(values, value)[u].inst))
-            continue;
-        if (use)
-            return NULL;
-        use = &value_uses(values, value)[u];
-    }
-    Inst *inst = use ? use->inst : NULL;
-    if (!inst || !inst_is_plain(inst) || !loop_contains(loops, shared->loop, use->block))
+    if (value_use_count(values, value) != 1)
+        return NULL;
+    const ValueUse *use = value_uses(values, value);
+    Inst *inst = use->inst;
+    if (!inst || !inst_is_plain(inst) || !loop_contains(loops, loop, use->block))
         return NULL;
     const unsigned operands = value_operands(inst);
     for (unsigned i = 0; i < inst->operand_count; i++)
@@ -78,27 +73,26 @@ static Inst *only_link(const Values *values, const LoopForest *loops, const Shar
     return NULL;
 }
 
-/* True if nothing in the loop reads the value but the header's phi, and stores that last. */
-static bool is_read_by_phi_alone(const Values *values, const LoopForest *loops, const SharedLoop *shared, RegId value)
+/* True if nothing in the loop reads the value but the header's phi. */
+static bool is_read_by_phi_alone(const Values *values, const LoopForest *loops, const Loop *loop, RegId value)
 {
-    const Loop *loop = shared->loop;
     for (uint32_t u = 0; u < value_use_count(values, value); u++) {
         const ValueUse *use = &value_uses(values, value)[u];
         const bool is_of_header = !use->inst && use->block == loop->header;
-        if (!is_of_header && !lasting_of(shared, use->inst) && loop_contains(loops, loop, use->block))
+        if (!is_of_header && loop_contains(loops, loop, use->block))
             return false;
     }
     return true;
 }
 
-Merge merge_find(const Refine *r, const SharedLoop *shared, const Phi *phi, RegId next, const char **spelling)
+Merge merge_find(const Refine *r, const Loop *loop, const Phi *phi, RegId next, const char **spelling)
 {
     const Values *values = analyses_values(r->analyses);
     const LoopForest *loops = analyses_loops(r->analyses);
     const unsigned bits = type_bits(r->body->regs.data[phi->dst].type);
     Merge merge = MERGE_NONE;
     for (RegId value = phi->dst; value != next;) {
-        const Inst *link = only_link(values, loops, shared, value);
+        const Inst *link = only_link(values, loops, loop, value);
         const char *text = NULL;
         const Merge one = link ? link_merge(link, bits, &text) : MERGE_NONE;
         if (one == MERGE_NONE || (merge != MERGE_NONE && (one != merge || strcmp(text, *spelling) != 0)))
@@ -109,5 +103,5 @@ Merge merge_find(const Refine *r, const SharedLoop *shared, const Phi *phi, RegI
         if (value == REG_NONE)
             return MERGE_NONE;
     }
-    return is_read_by_phi_alone(values, loops, shared, next) ? merge : MERGE_NONE;
+    return is_read_by_phi_alone(values, loops, loop, next) ? merge : MERGE_NONE;
 }

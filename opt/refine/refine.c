@@ -181,6 +181,12 @@ bool pass_refine(PassContext *context)
     }
     RefineRequest request = *context->refining;
     request.block = context->block;
+    /* A sum that each round stores to one place, because arrays may be the same memory, becomes one that nothing in the
+     * loop stores, in a version of the loop for arrays that are not. */
+    loops_add_preheaders(context->body, context->analyses);
+    analyses_invalidate(context->analyses, ANALYSES_ALL);
+    pass_run(context, PASS_FORWARD);
+    pass_run(context, PASS_ACCUMULATOR);
     if (!refine_threads(context->body, &request, &context->refined, &context->refusal))
         return false;
     const BlockSize exact = block_size_exact(&context->block);

@@ -27,7 +27,6 @@ typedef struct RefineRequest {
 typedef struct RefineResult {
     unsigned loops;        /* whose rounds are shared */
     unsigned reassociated; /* sums of floating point that are added in another order */
-    unsigned lasting;      /* places to which each round stored a sum, and which are stored to after the loop now */
     unsigned spread; /* what multiplies the grid along x; the rest of the request's threads multiply the block */
     unsigned unit;   /* what the threads of a block along x must then be a multiple of */
 } RefineResult;

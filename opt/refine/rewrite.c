@@ -206,7 +206,7 @@ static void build_results(const Refine *r, const SharedLoop *shared, const Numbe
     for (unsigned p = 0; p < shared->phi_count; p++) {
         const SharedPhi *phi = &shared->phis[p];
         const bool is_wide = bits_of(r, phi->reg) == 64;
-        RegId next = lasting_stores(shared, p) ? combined(r, parts, phi) : REG_NONE, last = REG_NONE;
+        RegId next = REG_NONE, last = REG_NONE;
         for (size_t j = 0; j < join->phis.count; j++) {
             Phi *merged = &join->phis.data[j];
             const RegId reg = phi_argument(merged, parts);
@@ -219,7 +219,6 @@ static void build_results(const Refine *r, const SharedLoop *shared, const Numbe
             if (reg == phi->next || reg == phi->reg)
                 set_argument(merged, parts, reg == phi->next ? next : last);
         }
-        lasting_put(r, shared, p, next, parts);
     }
 }
 
