@@ -7,10 +7,13 @@
  *     (int)(short)-h          becomes    (int)(short)(~h + 1)           and other uses of -h with its sign
  *     (int)(short)abs(h)      becomes    (int)(short)max(h, ~h + 1)
  *     slct(a, b, INT_MIN)     becomes    slct(a, b, -1)                 also constants that are NaNs as floats
+ *     bfe(a, 40, 5)           becomes    bfe(a, 31, 5)                  signed, any position from 32 to 255
  *
  * ptxas, which sees through many spellings of -z, does not see through this one. Guarded instructions are left alone,
- * as ptxas leaves them, unless they use a narrow negative or select. */
+ * as ptxas leaves them, unless they use a narrow negative, select or extract. */
 #include "opt/passes.h"
+
+enum { CONSTANT_STEPS = 4 }; /* instructions that a constant is followed through */
 
 typedef struct Finding {
     PassContext *context;
@@ -236,6 +239,23 @@ static bool has_constant(const Finding *finding, RegId reg, unsigned steps, uint
     return computation_value(&c, sources, bits);
 }
 
+/* The same of an operand. */
+static bool is_constant_source(const Finding *finding, const ComputeSource *source, uint64_t *bits)
+{
+    *bits = source->constant;
+    return source->is_constant ||
+           (source->reg != REG_NONE && has_constant(finding, source->reg, CONSTANT_STEPS, bits));
+}
+
+/* Puts a constant in place of an operand. */
+static void replace_with_constant(Finding *finding, Inst *inst, const ComputeSource *source, RegId like, int64_t value)
+{
+    Body *body = finding->context->body;
+    const RegId reg = body_clone_reg(body, like);
+    inst_insert_before(inst, inst_build(body, "mov.b32", "di", reg, value));
+    inst_replace_operand(body, inst, (unsigned)(source->operand - inst->operands), reg);
+}
+
 /* True if it is at least 0 as an integer and not as an f32, or the other way around: a positive NaN, and -0. */
 static bool has_two_signs(uint32_t bits)
 {
@@ -247,21 +267,27 @@ static bool has_two_signs(uint32_t bits)
  * sign as both. */
 static void find_selection(Finding *finding, Inst *inst)
 {
-    enum { CONSTANT_STEPS = 4 };
-    Body *body = finding->context->body;
     Computation c;
-    if (!computation_if_executed(body, inst, &c) || c.op != COMPUTE_SELECT_SIGN || c.bits != 32 || !c.is_signed)
+    uint64_t bits;
+    if (!computation_if_executed(finding->context->body, inst, &c) || c.op != COMPUTE_SELECT_SIGN || c.bits != 32 ||
+        !c.is_signed || !is_constant_source(finding, &c.sources[2], &bits))
         return;
-    const ComputeSource *selector = &c.sources[2];
-    uint64_t bits = selector->constant;
-    if (!selector->is_constant &&
-        (selector->reg == REG_NONE || !has_constant(finding, selector->reg, CONSTANT_STEPS, &bits)))
+    if (has_two_signs((uint32_t)bits) && note(finding, DEFECT_CONSTANT_SELECTOR, inst))
+        replace_with_constant(finding, inst, &c.sources[2], c.result, (int32_t)bits < 0 ? -1 : 0);
+}
+
+/* A signed field of 32 bits that begins after the last of them, at a constant position: all of its bits are copies of
+ * the sign, which is the field at position 31, too (PTX ISA, bfe). An empty field is 0, and ptxas makes it so. */
+static void find_field(Finding *finding, Inst *inst)
+{
+    Computation c;
+    uint64_t position, length;
+    if (!computation_if_executed(finding->context->body, inst, &c) || c.op != COMPUTE_EXTRACT || c.bits != 32 ||
+        !c.is_signed || !is_constant_source(finding, &c.sources[1], &position) ||
+        !is_constant_source(finding, &c.sources[2], &length))
         return;
-    if (!has_two_signs((uint32_t)bits) || !note(finding, DEFECT_CONSTANT_SELECTOR, inst))
-        return;
-    const RegId sign = body_clone_reg(body, c.result);
-    inst_insert_before(inst, inst_build(body, "mov.b32", "di", sign, (int64_t)((int32_t)bits < 0 ? -1 : 0)));
-    inst_replace_operand(body, inst, (unsigned)(selector->operand - inst->operands), sign);
+    if ((position & UINT8_MAX) > 31 && length & UINT8_MAX && note(finding, DEFECT_FIELD_AFTER_END, inst))
+        replace_with_constant(finding, inst, &c.sources[1], c.result, 31);
 }
 
 bool pass_fix_defects(PassContext *context)
@@ -271,7 +297,8 @@ bool pass_fix_defects(PassContext *context)
     const bool rotates = request && defect_applies(DEFECT_SHIFTS_AS_ROTATION, request);
     const bool loses_signs = request && defect_applies(DEFECT_NARROW_NEGATION, request);
     const bool mistakes_signs = request && defect_applies(DEFECT_CONSTANT_SELECTOR, request);
-    if (!loses_negations && !rotates && !loses_signs && !mistakes_signs)
+    const bool fills_fields = request && defect_applies(DEFECT_FIELD_AFTER_END, request);
+    if (!loses_negations && !rotates && !loses_signs && !mistakes_signs && !fills_fields)
         return false;
     Finding finding = {.context = context, .values = analyses_values(context->analyses)};
     for (size_t b = 0; b < context->body->blocks.count; b++)
@@ -285,6 +312,8 @@ bool pass_fix_defects(PassContext *context)
                 find_narrow_negation(&finding, inst);
             if (mistakes_signs)
                 find_selection(&finding, inst);
+            if (fills_fields)
+                find_field(&finding, inst);
             if (rotates)
                 find_rotation(&finding, inst);
         }

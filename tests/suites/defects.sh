@@ -61,6 +61,10 @@ is_wrong_negation() {
 is_wrong_selection() {
     ! grep -qF '+0x8]'
 }
+# A field of copies of the sign that is a constant.
+is_wrong_field() {
+    ! grep -qE 'SHF|SGXT|SEL|BFE'
+}
 
 # $1: name; $2: the test of the code; $3: the code itself; $4: architectures.
 try() {
@@ -104,6 +108,14 @@ try selection-nan is_wrong_selection "${selection/2147483647/0x7f800001}" sm_90
 try selection-least is_wrong_selection 'slct.s32.s32 %r, %b, %a, -2147483648;' "sm_75 sm_90"
 try selection-moved is_wrong_selection "mov.b32 %s1, 2147483647; ${selection/2147483647/%s1}" sm_90
 try selection-computed is_wrong_selection "mov.b32 %s1, -1; shr.u32 %s1, %s1, 1; ${selection/2147483647/%s1}" sm_90
+field='bfe.s32 %r, %a, 40, 5;'
+try field is_wrong_field "$field" "$all"
+try field-long is_wrong_field "${field/40, 5/255, 255}" "sm_75 sm_90"
+try field-moved is_wrong_field "mov.b32 %s1, 296; mov.b32 %s2, 257; ${field/40, 5/%s1, %s2}" sm_90
+try field-computed is_wrong_field "mov.b32 %s1, 5; shl.b32 %s1, %s1, 3; ${field/40/%s1}" sm_90
+# These are right.
+try field-last is_wrong_field "${field/40/31}" sm_90
+try field-open is_wrong_field "${field/5/%b}" sm_90
 
 # One warning for all replicas of an instruction.
 own='.reg .b32 %t; .reg .b64 %w; mov.u32 %t, %tid.x; mul.wide.u32 %w, %t, 64; add.s64 %p, %p, %w;'

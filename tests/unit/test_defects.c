@@ -212,6 +212,43 @@ static void selections_by_a_constant(void **state)
     expect_each(right, COUNT_OF(right), 0, DEFECT_CONSTANT_SELECTOR);
 }
 
+static void fields_after_the_end(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "bfe.s32 %r, %a, 32, 31;",
+        "bfe.s32 %r, %a, 32, 1;",
+        "bfe.s32 %r, %a, 255, 255;",
+        "bfe.s32 %r, %a, 63, 32;",
+        "bfe.s32 %r, -5, 40, 5;",
+        "mov.u32 %s1, 40; bfe.s32 %r, %a, %s1, 5;",
+        "mov.u32 %s1, 5; bfe.s32 %r, %a, 40, %s1;",
+        "mov.u32 %s1, 288; mov.u32 %s2, 257; bfe.s32 %r, %a, %s1, %s2;", /* of which the low 8 bits count */
+        "mov.u32 %s1, -1; mov.b32 %s2, %s1; bfe.s32 %r, %a, %s2, %s2;",
+        "mov.u32 %s1, 1; shl.b32 %s1, %s1, 5; bfe.s32 %r, %a, %s1, 7;",
+        "setp.lt.s32 %p, %c, 0; @%p bfe.s32 %r, %a, 40, 5;",
+        "setp.lt.s32 %p, %c, 0; @!%p bfe.s32 %r, %a, 100, 5;",
+    };
+    static const char *const right[] = {
+        "bfe.s32 %r, %a, 31, 31;",
+        "bfe.s32 %r, %a, 31, 1;",
+        "bfe.s32 %r, %a, 0, 40;",
+        "bfe.s32 %r, %a, 40, 0;", /* an empty field */
+        "mov.u32 %s1, 256; bfe.s32 %r, %a, 40, %s1;",
+        "mov.u32 %s1, 287; bfe.s32 %r, %a, %s1, 5;", /* 31 */
+        "bfe.s32 %r, %a, %b, 5;",
+        "bfe.s32 %r, %a, 40, %b;",
+        "bfe.u32 %r, %a, 40, 5;",
+        "bfe.s64 %d, %x, 40, 5;",
+        "bfe.s64 %d, %x, 100, 5;",
+        "bfe.u64 %d, %x, 100, 5;",
+        "bfi.b32 %r, %a, %b, 40, 5;",
+        "mov.u32 %s1, 40; setp.lt.s32 %p, %c, 0; @%p mov.u32 %s1, 1; bfe.s32 %r, %a, %s1, 5;",
+    };
+    expect_each(wrong, COUNT_OF(wrong), 1, DEFECT_FIELD_AFTER_END);
+    expect_each(right, COUNT_OF(right), 0, DEFECT_FIELD_AFTER_END);
+}
+
 static unsigned found(const char *code, unsigned version, unsigned arch)
 {
     Module *module = kernel_of(code);
@@ -230,15 +267,18 @@ static void versions_and_targets(void **state)
     const char *bound = "neg.s32 %s1, %a; max.s32 %s2, %b, %s1; max.s32 %r, %s2, %c;";
     const char *sum = "shl.b64 %e1, %x, 8; shr.u64 %e2, %x, 56; sub.s64 %d, %e1, %e2;";
     const char *selection = "slct.s32.s32 %r, %a, %b, 2147483647;";
-    static const struct { unsigned version, arch, bounds, sums, selections; } cases[] = {
-        {1205, 90, 0, 1, 1},  {1206, 90, 1, 1, 1},  {1302, 90, 1, 1, 1}, {1303, 90, 1, 0, 1}, {1304, 90, 0, 0, 0},
-        {1300, 80, 0, 1, 1},  {1300, 75, 0, 1, 1},  {1300, 100, 1, 1, 1}, {1300, 103, 1, 1, 1},
-        {1300, 120, 0, 1, 1}, {0, 90, 1, 1, 1},     {0, 80, 0, 1, 1},    {1300, 0, 0, 0, 0},  {1101, 90, 0, 0, 0},
+    const char *field = "bfe.s32 %r, %a, 40, 5;";
+    static const struct { unsigned version, arch, bounds, sums, selections, fields; } cases[] = {
+        {1205, 90, 0, 1, 1, 1},  {1206, 90, 1, 1, 1, 1},  {1302, 90, 1, 1, 1, 1}, {1303, 90, 1, 0, 1, 1},
+        {1304, 90, 0, 0, 0, 1},  {1305, 90, 0, 0, 0, 0},  {1300, 80, 0, 1, 1, 1}, {1300, 75, 0, 1, 1, 1},
+        {1300, 100, 1, 1, 1, 1}, {1300, 103, 1, 1, 1, 1}, {1300, 120, 0, 1, 1, 1}, {0, 90, 1, 1, 1, 1},
+        {0, 80, 0, 1, 1, 1},     {1300, 0, 0, 0, 0, 0},   {1101, 90, 0, 0, 0, 0},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         assert_int_equal(found(bound, cases[i].version, cases[i].arch), cases[i].bounds);
         assert_int_equal(found(sum, cases[i].version, cases[i].arch), cases[i].sums);
         assert_int_equal(found(selection, cases[i].version, cases[i].arch), cases[i].selections);
+        assert_int_equal(found(field, cases[i].version, cases[i].arch), cases[i].fields);
     }
 }
 
@@ -273,6 +313,7 @@ int main(void)
         cmocka_unit_test(sums_of_shifts),
         cmocka_unit_test(narrow_negations),
         cmocka_unit_test(selections_by_a_constant),
+        cmocka_unit_test(fields_after_the_end),
         cmocka_unit_test(versions_and_targets),
         cmocka_unit_test(newer_targets),
         cmocka_unit_test(versions_are_read),
