@@ -65,8 +65,7 @@ typedef struct Case {
 
 static bool config_parse(const char *text, Config *config)
 {
-    *config = (Config){.shape = {.threads = {1, 1, 1}, .blocks = {1, 1, 1}, .grown = {1, 1, 1},
-                                  .refined = {1, 1, 1}}};
+    *config = (Config){.shape = shape_complete(&(Shape){.threads = {1}})};
     snprintf(config->name, sizeof config->name, "%s", text);
     char *at = config->name;
     char *form = strchr(at, '+');
