@@ -501,12 +501,36 @@ static void test_queries(void **state)
     assert_int_equal(threads, 64);
 }
 
+/* Eight times as many blocks, of a multiple of eight threads. */
+static void test_more_blocks(void **state)
+{
+    (void)state;
+    static const uint32_t spread[PTXOPT_CONTRACT_WORDS] = {
+        PTXOPT_CONTRACT_MAGIC, 3, 1, 1 | 1 << 16, 1 | 1 << 16, 1 | 1 << 16, 0, 0, 0, 8, 0, 0, 0, 1 | 8 << 16,
+        1 | 1 << 16, 1 | 1 << 16};
+    unsigned grid[3] = {5, 6, 1}, block[3] = {64, 3, 1}, shared = 100;
+    Contract *contract = coarsened(spread, true);
+    check_query(contract, 64, NULL, 64);
+    check_query(contract, 60, &other_kernel, 60);
+    assert_null(query_launch(contract, grid, block, &shared));
+    assert_int_equal(grid[0], 40);
+    assert_int_equal(grid[1], 6);
+    assert_int_equal(block[0], 64);
+    launch_before(contract, NULL, grid, block, &shared);
+    assert_int_equal(grid[0], 5);
+    grid[0] = 0x10000000;
+    assert_ptr_equal(query_launch(contract, grid, block, &shared), &other_kernel);
+    assert_int_equal(grid[0], 0x10000000);
+    contract_free(contract);
+}
+
 /* Blocks that grow: four along x become one, and along y two, whose threads are merged again. */
 static void test_grown(void **state)
 {
     (void)state;
     static const uint32_t grown[PTXOPT_CONTRACT_WORDS] = {
-        PTXOPT_CONTRACT_MAGIC, 3, 1, 1 | 4 << 16, 2 | 2 << 16, 1 | 1 << 16, 0, 0, 0, 1, 0, 0, 0, 4, 2, 1};
+        PTXOPT_CONTRACT_MAGIC, 3, 1, 1 | 4 << 16, 2 | 2 << 16, 1 | 1 << 16, 0, 0, 0, 1, 0, 0, 0, 4 | 1 << 16,
+        2 | 1 << 16, 1 | 1 << 16};
     unsigned grid[3] = {8, 6, 1}, block[3] = {32, 3, 1}, shared = 100;
     Contract *contract = coarsened(grown, true);
     assert_int_equal(threads_after(contract, 32), 128);
@@ -612,6 +636,7 @@ int main(void)
         cmocka_unit_test(test_before),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_queries),
+        cmocka_unit_test(test_more_blocks),
         cmocka_unit_test(test_grown),
         cmocka_unit_test(test_same),
         cmocka_unit_test(test_nodes),
