@@ -64,6 +64,9 @@ static inline bool operand_is_integer(const Operand *operand, uint64_t *bits)
  * [variable[r]] and [16], not an address, or NULL. */
 RegId address_base(const Inst *inst, const Operand *address);
 
+/* The variable in shared memory that the operand names, or NULL. None names two. */
+Variable *operand_shared_variable(const Operand *operand);
+
 /* The only register that it writes, in whichever operand, guarded or not; REG_NONE if there is none or are several. */
 RegId inst_result(const Inst *inst);
 /* The same, if it is the first operand and written as a whole: d of "add.s32 d, a, b", and not of "mov.b64 {d, _}, a",

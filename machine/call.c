@@ -58,7 +58,7 @@ static uint64_t allocate(Thread *thread, uint64_t bytes)
     return address;
 }
 
-/* What is printed is not looked at. */
+/* The output of vprintf is ignored. */
 static Step call_driver(Thread *thread, uint64_t function)
 {
     const Place result = {.kind = PLACE_REGISTER, .index = FIRST_ARGUMENT};

@@ -59,7 +59,7 @@ static uint32_t first_of_section(const Image *image, Elf_Scn *section)
     return MACHINE_NONE;
 }
 
-/* What an address in code stands for: an instruction, or a function of the driver; 0: neither. */
+/* The address of a function: of its first instruction, or of the function of the driver; 0: it is neither. */
 static uint64_t function_address(const Image *image, const GElf_Sym *symbol, const char *name, int64_t addend)
 {
     if (symbol->st_shndx == SHN_UNDEF)

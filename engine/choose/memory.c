@@ -447,10 +447,8 @@ MemoryChoice choose_memory(Arena *arena, Function *kernel, const KernelRequest *
                            const PipelineOptions *options, const ChoiceContext *context, const MemoryScope *scope)
 {
     const Launch *launch = choice_launch(context, kernel->name);
-    const MemoryScope own_scope = {.loads = scope->loads,
-                                   .refines = scope->refines && launch,
-                                   .reassociates = scope->reassociates,
-                                   .factors = scope->factors};
+    MemoryScope own_scope = *scope;
+    own_scope.refines &= launch != NULL;
     KernelRequest *own = ARENA_NEW(arena, KernelRequest);
     *own = *request;
     if (launch)

@@ -15,10 +15,10 @@ typedef struct MemoryScope {
 } MemoryScope;
 
 /* Tries vectors, staging, private counters, and several of them, with the coarsening of the request. If there is a
- * launch of the kernel and -coarsen auto chose, staging and counters are also tried with
- * other forms that are sound: tiles alone may lose where merged threads alone gain less than both together. Staged
- * forms are ranked by the instructions of a round for each thread of the original; the first of them are assembled and
- * compared, the best with other depths.
+ * launch of the kernel and -coarsen auto chose, staging and counters are also tried with other forms that are sound:
+ * tiles alone may lose where merged threads alone gain less than both together. Staged forms are ranked by the
+ * instructions of a round for each thread of the original; the first of them are assembled and compared, the best with
+ * other depths.
  *
  * A form is chosen if it is predicted to be at least 3% faster than the request's, spills no more than the input and
  * loses nothing in launches that a build cannot rule out (engine/choose/bases.h). The judge's time limit ends the

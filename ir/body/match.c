@@ -68,3 +68,14 @@ Inst *block_two_way_branch(const Block *block)
                       block->fall && block->fall != last->targets[0];
     return is_two_way ? last : NULL;
 }
+
+Variable *operand_shared_variable(const Operand *operand)
+{
+    Variable *found = NULL;
+    if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE &&
+        operand->symbol.variable->space == SPACE_SHARED)
+        found = operand->symbol.variable;
+    for (unsigned i = 0; i < operand->item_count && !found; i++)
+        found = operand_shared_variable(&operand->items[i]);
+    return found;
+}

@@ -36,7 +36,7 @@ typedef struct Trace {
 
 static bool names(const Operand *operand, const Variable *variable)
 {
-    return coarsening_shared_variable(operand) == variable;
+    return operand_shared_variable(operand) == variable;
 }
 
 static void take_result(Trace *t, RegId reg)
@@ -182,7 +182,7 @@ void coarsening_propose_common(Coarsening *c)
     for (size_t b = 0; b < c->body->blocks.count; b++)
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
             for (unsigned i = 0; i < inst->operand_count; i++) {
-                const Variable *variable = coarsening_shared_variable(&inst->operands[i]);
+                const Variable *variable = operand_shared_variable(&inst->operands[i]);
                 if (!variable || coarsening_is_dynamic(variable) || pointer_map_get(&seen, variable))
                     continue;
                 pointer_map_put(&seen, variable, variable);

@@ -17,7 +17,7 @@
 /* The array without a size that the operand names, or NULL. */
 static Variable *dynamic_variable(const Operand *operand)
 {
-    Variable *variable = coarsening_shared_variable(operand);
+    Variable *variable = operand_shared_variable(operand);
     return variable && coarsening_is_dynamic(variable) ? variable : NULL;
 }
 

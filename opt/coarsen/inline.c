@@ -55,17 +55,6 @@ static const Function *called_function(const Inst *inst)
     return function && !function->has_body && function->definition ? function->definition : function;
 }
 
-static bool names_shared(const Operand *operand)
-{
-    if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE &&
-        operand->symbol.variable->space == SPACE_SHARED)
-        return true;
-    for (unsigned i = 0; i < operand->item_count; i++)
-        if (names_shared(&operand->items[i]))
-            return true;
-    return false;
-}
-
 /* True if the instruction itself must not be executed for one replica after the other by a call. */
 static bool inst_minds(const Inliner *inliner, const Inst *inst)
 {
@@ -75,7 +64,7 @@ static bool inst_minds(const Inliner *inliner, const Inst *inst)
         inst_op(inst) == OP_EXIT)
         return true;
     for (unsigned i = 0; inliner->merges_blocks && i < inst->operand_count; i++)
-        if (names_shared(&inst->operands[i]))
+        if (operand_shared_variable(&inst->operands[i]))
             return true;
     const Sreg *sreg = inst_sreg(inst);
     if (!sreg)

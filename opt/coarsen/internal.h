@@ -155,8 +155,6 @@ bool coarsening_go_together(const Coarsening *c, const Block *block);
 bool coarsening_is_private(const Coarsening *c, const Variable *variable);
 /* True if the instruction mentions a variable of the body that each replica has its own copy of. */
 bool coarsening_uses_private(const Coarsening *c, const Inst *inst);
-/* The shared variable that the operand names, or NULL. None names two. */
-Variable *coarsening_shared_variable(const Operand *operand);
 /* Shared memory whose size the launch gives. */
 bool coarsening_is_dynamic(const Variable *variable);
 

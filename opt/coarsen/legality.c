@@ -77,7 +77,7 @@ static bool uses_shared(const Inst *inst)
 {
     bool found = false;
     for (unsigned i = 0; i < inst->operand_count; i++)
-        found |= coarsening_shared_variable(&inst->operands[i]) != NULL;
+        found |= operand_shared_variable(&inst->operands[i]) != NULL;
     return found;
 }
 

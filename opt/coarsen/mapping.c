@@ -61,7 +61,7 @@ static void find_private(Coarsening *c)
     for (size_t b = 0; b < body->blocks.count && c->step.merges_blocks; b++)
         for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
             for (unsigned i = 0; i < inst->operand_count; i++) {
-                Variable *variable = coarsening_shared_variable(&inst->operands[i]);
+                Variable *variable = operand_shared_variable(&inst->operands[i]);
                 if (!variable || pointer_map_get(&seen, variable) || coarsening_is_dynamic(variable) ||
                     !coarsening_is_private(c, variable))
                     continue; /* it belongs to the module, or to another kernel */

@@ -98,7 +98,7 @@ bool coarsening_check_shared(Coarsening *c)
     for (size_t b = 0; b < c->body->blocks.count && c->step.merges_blocks; b++)
         for (const Inst *inst = c->body->blocks.data[b]->first; inst; inst = inst->next)
             for (unsigned i = 0; i < inst->operand_count; i++) {
-                Variable *variable = coarsening_shared_variable(&inst->operands[i]);
+                Variable *variable = operand_shared_variable(&inst->operands[i]);
                 if (!variable || pointer_map_get(&seen, variable) || coarsening_is_dynamic(variable))
                     continue;
                 bool is_private = coarsening_is_private(c, variable);

@@ -1,18 +1,7 @@
-/* The variables that replicas have copies of, and those in shared memory.
+/* The variables that replicas have copies of.
  *
  * Changes nothing. */
 #include "opt/coarsen/internal.h"
-
-Variable *coarsening_shared_variable(const Operand *operand)
-{
-    Variable *found = NULL;
-    if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE &&
-        operand->symbol.variable->space == SPACE_SHARED)
-        found = operand->symbol.variable;
-    for (unsigned i = 0; i < operand->item_count && !found; i++)
-        found = coarsening_shared_variable(&operand->items[i]);
-    return found;
-}
 
 bool coarsening_is_private(const Coarsening *c, const Variable *variable)
 {

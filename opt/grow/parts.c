@@ -16,7 +16,7 @@ enum { LEAST_ALIGNMENT = 16 };
 /* The variable that the operand names and that is to be split; NULL: none. */
 static Variable *split_variable(const Operand *operand)
 {
-    Variable *variable = coarsening_shared_variable(operand);
+    Variable *variable = operand_shared_variable(operand);
     return variable && !coarsening_is_dynamic(variable) ? variable : NULL;
 }
 

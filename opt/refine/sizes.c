@@ -7,16 +7,6 @@
 enum { BLOCK_MOST_REGISTERS = 65536 }; /* on every architecture */
 enum { BLOCK_USUAL_THREADS = 256 };    /* blocks grow up to this size: an SM holds few smaller ones */
 
-static bool names_shared(const Operand *operand)
-{
-    if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE)
-        return operand->symbol.variable->space == SPACE_SHARED;
-    for (unsigned i = 0; i < operand->item_count; i++)
-        if (names_shared(&operand->items[i]))
-            return true;
-    return false;
-}
-
 /* True if it reads the block's index or the grid's size along x in a way that cannot be replaced. */
 static bool reads_whole_index(const Inst *inst)
 {
@@ -36,7 +26,7 @@ static bool needs_block(const Inst *inst)
     if (inst->sync == SYNC_BLOCK_BARRIER || (inst_access(inst, &access) && access.space == SPACE_SHARED))
         return true;
     for (unsigned i = 0; i < inst->operand_count; i++)
-        if (names_shared(&inst->operands[i]))
+        if (operand_shared_variable(&inst->operands[i]))
             return true;
     return false;
 }

@@ -34,13 +34,8 @@ typedef VEC(RegId) Slot;
 
 static bool uses_dynamic_memory(const Operand *operand)
 {
-    if (operand->kind == OPERAND_SYMBOL && operand->symbol.kind == SYMBOL_VARIABLE &&
-        operand->symbol.variable->space == SPACE_SHARED && operand->symbol.variable->linkage == LINKAGE_EXTERN)
-        return true;
-    for (unsigned i = 0; i < operand->item_count; i++)
-        if (uses_dynamic_memory(&operand->items[i]))
-            return true;
-    return false;
+    const Variable *variable = operand_shared_variable(operand);
+    return variable && variable->linkage == LINKAGE_EXTERN;
 }
 
 static bool reads_shared_size(const Inst *inst)
