@@ -53,6 +53,9 @@ Traffic traffic_predict(const Profile *profile, const Device *device, const Resi
 /* The time at which the last block ends, in units of the mean warp's path, when blocks start in order on whichever of
  * 'slots' places is free first, each 'start' after the previous block on that place has ended. */
 double blocks_makespan(const Profile *profile, double slots, double start);
+/* The most blocks that an SM gets over the launch. An SM gets blocks of four warps before the next SM gets any:
+ * counters of an H100 show four blocks of a warp on one SM, or two blocks of two, and other SMs without work. */
+double blocks_of_busiest(const Profile *profile, const Device *device);
 /* The share of the launch's work that the busiest SM does. */
 double busiest_share(const Profile *profile, const Device *device);
 

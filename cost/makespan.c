@@ -31,11 +31,19 @@ static bool are_alike(const Profile *profile)
     return true;
 }
 
+double blocks_of_busiest(const Profile *profile, const Device *device)
+{
+    enum { PACKED_WARPS = 4 };
+    const double warps = divide_up((size_t)profile->block_threads, WARP_THREADS);
+    const double pack = fmax(floor(PACKED_WARPS / warps), 1);
+    return fmin(ceil(profile->blocks / device->multiprocessors / pack) * pack, profile->blocks);
+}
+
 double busiest_share(const Profile *profile, const Device *device)
 {
     double total = 0;
-    if (!profile->block_lengths)
-        return ceil(profile->blocks / device->multiprocessors) / profile->blocks;
+    if (!profile->block_lengths || are_alike(profile))
+        return blocks_of_busiest(profile, device) / profile->blocks;
     for (size_t i = 0; i < (size_t)profile->blocks; i++)
         total += profile->block_lengths[i];
     return blocks_makespan(profile, device->multiprocessors, 0) / total;

@@ -3,18 +3,19 @@
  * Each resource of an SM (issue slots, pipes, shared memory, L1) and of the device (L2, DRAM) would be busy for some
  * number of cycles; a launch takes about as long as the busiest, and a little more if several are nearly as busy.
  * Latency is a resource too: the path of one warp, times the number of blocks that follow each other on a place of an
- * SM. It is hidden to the extent that other warps keep the resources busy. Launch overhead and the start of each wave
- * of blocks are added. */
+ * SM. It is hidden to the extent that other warps keep the resources busy. Blocks are started beside all that. Launch
+ * overhead is added. */
 #include "cost/internal.h"
 
 #include <math.h>
 
-/* The exponents of the norms that combine resources, and throughput with latency; infinity would give the maximum. */
-static const double throughput_norm = 4, latency_norm = 2;
-/* From the calibration in docs/time.md: the share of DRAM's bandwidth that accesses reach; the factor by which a warp
- * takes longer than its path says (fetching code, register banks); the cycles between the end of a block and the first
- * instruction of its successor. */
-static const double dram_efficiency = 0.9, path_factor = 1.15, block_start_cycles = 550;
+/* The exponents of the norms that combine resources, throughput with latency, and both with the start of blocks;
+ * infinity would give the maximum. */
+static const double throughput_norm = 4, latency_norm = 2, start_norm = 8;
+/* From the calibration in docs/time.md: the shares of their bandwidths that accesses to DRAM and to the data banks of
+ * L1 and shared memory reach; the cycles between the end of a block and the first instruction of its successor. */
+static const double dram_efficiency = 0.96, bank_efficiency = 0.94, block_start_cycles = 350;
+static const double update_cycles = 1.35; /* from one update of a word in L2 to the next, on an H100 */
 static const double slow_passes = 2; /* passes of the special function units for a division or root */
 
 const char *resource_name(Resource resource)
@@ -39,13 +40,27 @@ static double special_warps(const Profile *profile)
     return sum;
 }
 
+/* The passes of the data banks for shared memory. The assembler makes one access of 16 bytes out of four words; how
+ * many accesses are gone shows in the machine code. One whose lanes all load the same words takes two passes instead
+ * of four (counters of an H100). If lanes load different ones, the words had conflicts, and nothing is gained. */
+static double shared_passes(const Profile *profile)
+{
+    enum { MERGED = 4, MERGED_PASSES = 2 };
+    const double few_conflicts = 0.05;
+    const double passes = profile->shared_wavefronts + (profile->sm ? profile->sm->shared_spills : 0);
+    const double gone = profile->sm ? profile->shared_accesses - profile->sm->pipe[PIPE_SHARED] : 0;
+    if (gone <= 0 || profile->bank_conflicts >= few_conflicts * profile->shared_accesses)
+        return passes;
+    return passes - gone * (MERGED - MERGED_PASSES) / (MERGED - 1);
+}
+
 /* L1 and shared memory are one array of data banks, so the demands of both add up. */
 static void data_bank_demands(const Profile *profile, const Device *device, double share, double *demand)
 {
     double spills = profile->sm ? profile->sm->spills : 0; /* a word for each thread of the warp */
     double wavefronts = profile->load_wavefronts + profile->store_wavefronts + spills;
-    double passes = profile->shared_wavefronts + (profile->sm ? profile->sm->shared_spills : 0);
-    double shared = share * passes * WARP_THREADS * 4 / device->shared_bytes;
+    share /= bank_efficiency;
+    double shared = share * shared_passes(profile) * WARP_THREADS * 4 / device->shared_bytes;
     double global = share * wavefronts * LINE_BYTES / device->l1_bytes;
     demand[RESOURCE_SHARED] = shared >= global ? shared + global : shared;
     demand[RESOURCE_L1] = shared >= global ? global : shared + global;
@@ -67,15 +82,15 @@ static void demands(const Profile *profile, const Device *device, const Traffic 
     demand[RESOURCE_FP64] = share * pipe[PIPE_FP64] * WARP_THREADS / device->fp64;
     demand[RESOURCE_TENSOR] = share * pipe[PIPE_TENSOR] * 2048 / device->tensor;
     data_bank_demands(profile, device, share, demand);
-    /* L2 makes one update of a word in a cycle ("Kepler GK110", NVIDIA 2012). */
-    demand[RESOURCE_L2] = fmax(traffic->l2_sectors * SECTOR_BYTES / device->l2_bytes, profile->most_updates);
+    demand[RESOURCE_L2] =
+        fmax(traffic->l2_sectors * SECTOR_BYTES / device->l2_bytes, update_cycles * profile->most_updates);
     demand[RESOURCE_DRAM] = traffic->dram_sectors * SECTOR_BYTES / device->dram_bytes / dram_efficiency;
     demand[RESOURCE_LAUNCH] = profile->blocks / device->blocks_per_cycle;
 }
 
-static double norm(double sum)
+static double join(double a, double b, double exponent)
 {
-    return pow(sum, 1 / throughput_norm);
+    return pow(pow(a, exponent) + pow(b, exponent), 1 / exponent);
 }
 
 static void find_binding(Time *time, double latency)
@@ -97,11 +112,11 @@ static void find_binding(Time *time, double latency)
 /* Sets the time from the demands. */
 static void add_up(Time *time, const Device *device, double latency)
 {
-    double sum = 0;
-    for (unsigned i = 0; i < RESOURCE_LATENCY; i++)
-        sum += pow(time->demand[i], throughput_norm);
-    time->cycles = pow(pow(norm(sum), latency_norm) + pow(latency, latency_norm), 1 / latency_norm) +
-                   device->launch_cycles;
+    double work = 0;
+    for (unsigned i = 0; i < RESOURCE_LAUNCH; i++)
+        work = join(work, time->demand[i], throughput_norm);
+    work = join(work, latency, latency_norm);
+    time->cycles = join(work, time->demand[RESOURCE_LAUNCH], start_norm) + device->launch_cycles;
     time->microseconds = time->cycles / device->clock_mhz;
     find_binding(time, latency);
 }
@@ -115,15 +130,15 @@ void time_raise_latency(Time *time, const Device *device, double latency)
 Time time_predict(const Profile *profile, const SmLimits *sm, const Device *device, const SmUse *use)
 {
     Time time = {0};
-    unsigned threads = (unsigned)profile->block_threads;
+    unsigned threads = (unsigned)profile->block_threads, block_warps = (unsigned)divide_up(threads, WARP_THREADS);
     Occupancy occupancy = sm_occupancy(sm, threads, use->registers, use->shared);
     if (!occupancy.blocks || profile->blocks < 1)
         return time;
-    double most_blocks = ceil(profile->blocks / device->multiprocessors); /* on the busiest SM */
-    double resident = occupancy.blocks < most_blocks ? occupancy.blocks : most_blocks;
-    double warps = profile->blocks * (double)divide_up(threads, WARP_THREADS);
+    const double most = blocks_of_busiest(profile, device);
+    double resident = occupancy.blocks < most ? occupancy.blocks : most;
+    double warps = profile->blocks * block_warps;
     const Residents residents = {.blocks = resident,
-                                 .block_warps = (double)divide_up(threads, WARP_THREADS),
+                                 .block_warps = block_warps,
                                  .shared = (double)occupancy.shared_allocated,
                                  .local = (double)use->local};
     const Traffic traffic = traffic_predict(profile, device, &residents);
@@ -132,14 +147,14 @@ Time time_predict(const Profile *profile, const SmLimits *sm, const Device *devi
     time.known = true;
     time.on_fitted_device = device->is_fitted;
     time.resident_blocks = (unsigned)resident;
-    time.resident_warps = (unsigned)resident * (unsigned)divide_up(threads, WARP_THREADS);
-    time.waves = most_blocks / resident;
+    time.resident_warps = (unsigned)resident * block_warps;
+    time.waves = most / resident;
     time.l1_hits = traffic.l1_hits;
     time.dram_sectors = traffic.dram_sectors;
     time.load_latency = traffic.latency.global;
     time.path = profile->sm ? sass_path(profile, device, traffic.latency, warps)
                             : warp_path(profile, device, traffic.latency, warps);
-    double path = fmax(path_factor * time.path, 1);
+    double path = fmax(time.path, 1);
     double latency = path * blocks_makespan(profile, occupancy.blocks * device->multiprocessors,
                                             block_start_cycles / path);
     add_up(&time, device, latency);

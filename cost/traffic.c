@@ -17,6 +17,15 @@ enum { DRAM_SECTORS = 2 };
 
 /* passes of L2 for a sector that is stored */
 static const double store_passes = 2;
+/* The share of the stores to a sector right after others of the same warp that join these on their way to L2, and the
+ * most lines between two of them, as a class of distances. From forms whose threads store neighbouring words one after
+ * the other: four or eight such stores to a sector take about as long as one. */
+static const double joined_share = 0.8;
+enum { JOINED_DISTANCE = 3 };
+/* More passes for a sector of which other warps have stored another part: columns of a matrix. */
+static const double part_passes = 0.8;
+/* The share of accesses to the stack that L2 sees although they hit in L1, which writes through. */
+static const double written_through = 0.75;
 /* The share of L2 that keeps lines which a thread comes back to: each half of an H100's has lines of the other one. */
 static const double l2_share = 0.75;
 /* The share of the sectors that several blocks load, but not most, which these load so far apart in time that L2 can
@@ -47,13 +56,13 @@ static double sectors_per_line(double sectors, double lines)
 }
 
 /* The same for L2, of loads or of stores, of which the launch makes 'lines': between two of them, warps move lines of
- * the other kind, too. */
-static double far_in_l2(const Profile *profile, const double distances[REUSE_DISTANCES], double lines,
+ * the other kind, too. 'missing' is the share of loads that miss in L1. */
+static double far_in_l2(const Profile *profile, const double distances[REUSE_DISTANCES], double lines, double missing,
                         const Device *device, double warps)
 {
     if (!(lines > 0))
         return 0;
-    const double moved = LINE_BYTES * (profile->load_lines + profile->store_lines) / lines;
+    const double moved = LINE_BYTES * (profile->load_lines * missing + profile->store_lines) / lines;
     const double footprint = SECTOR_BYTES * (profile->load_footprint + profile->store_footprint);
     return far_accesses(distances, l2_share * device->l2_size, moved * warps * device->multiprocessors, footprint);
 }
@@ -61,10 +70,10 @@ static double far_in_l2(const Profile *profile, const double distances[REUSE_DIS
 /* The least share of L1 that is left beside shared memory, and, of that, for global data beside the threads' stacks. */
 static const double least_left = 0.05, least_share = 0.25;
 
-/* Loads and stores of local memory, in sectors; those that miss in L1, and those that miss in L2, too. Each thread has
- * its own stack, which stays in a cache to the share to which the stacks of all fit. */
+/* Loads and stores of local memory, in sectors; those that L1 passes on, and those that miss in L2, too. Each thread
+ * has its own stack, which stays in a cache to the share to which the stacks of all fit. */
 typedef struct LocalTraffic {
-    double misses, l2_misses, miss_share;
+    double passed_on, l2_misses, miss_share;
 } LocalTraffic;
 
 static LocalTraffic local_traffic(const Profile *profile, const Device *device, double l1_size, double stacks)
@@ -73,9 +82,21 @@ static LocalTraffic local_traffic(const Profile *profile, const Device *device, 
     const double sectors = accesses * WARP_THREADS * WORD_BYTES / SECTOR_BYTES;
     LocalTraffic local = {.miss_share = stacks > l1_size ? 1 - l1_size / stacks : 0};
     const double all = stacks * device->multiprocessors;
-    local.misses = sectors * local.miss_share;
-    local.l2_misses = all > device->l2_size ? local.misses * (1 - device->l2_size / all) : 0;
+    local.passed_on = sectors * (local.miss_share + written_through * (1 - local.miss_share));
+    local.l2_misses = all > device->l2_size ? sectors * local.miss_share * (1 - device->l2_size / all) : 0;
     return local;
+}
+
+/* The passes of L2 for the sectors that the launch stores. */
+static double store_demand(const Profile *profile)
+{
+    double own = 0, joined = 0;
+    for (unsigned k = 0; k < REUSE_DISTANCES; k++) {
+        own += profile->own_rewrites[k];
+        joined += k <= JOINED_DISTANCE ? joined_share * profile->own_rewrites[k] : 0;
+    }
+    const double parts = profile->counted ? fmax(profile->store_sectors - profile->store_footprint - own, 0) : 0;
+    return store_passes * (profile->store_sectors - joined) + part_passes * parts;
 }
 
 Traffic traffic_predict(const Profile *profile, const Device *device, const Residents *residents)
@@ -100,8 +121,11 @@ Traffic traffic_predict(const Profile *profile, const Device *device, const Resi
     double footprint = profile->load_footprint + profile->store_footprint;
     double evicted = footprint > 0 ? 1 - at_most_one(device->l2_size / SECTOR_BYTES / footprint) : 0;
     double cold = profile->block_load_sectors - profile->hot_load_sectors;
-    const double again = far_in_l2(profile, profile->own_reuse, profile->load_lines, device, warps);
-    const double rewritten = far_in_l2(profile, profile->own_rewrites, profile->store_lines, device, warps);
+    const double missing = profile->load_sectors > 0 ? at_most_one(misses / profile->load_sectors) : 1;
+    const double again =
+        fmin(far_in_l2(profile, profile->own_reuse, profile->load_lines, missing, device, warps), repeats);
+    const double rewritten =
+        far_in_l2(profile, profile->own_rewrites, profile->store_lines, missing, device, warps);
     double reads = profile->load_footprint + far_share * evicted * fmax(cold - profile->load_footprint, 0) +
                    again * fmax(DRAM_SECTORS / load_density, 1);
     double writes = profile->store_footprint + evicted * (profile->block_store_sectors - profile->store_footprint) +
@@ -110,6 +134,9 @@ Traffic traffic_predict(const Profile *profile, const Device *device, const Resi
     const double sectors = profile->loads * load_density;
     const double fresh = profile->block_load_sectors, others = fmax(profile->load_sectors - fresh, 0);
     double dram_share = misses > 0 ? at_most_one(reads / misses) : 0;
+    /* The second of two sectors that DRAM moves at once is in L2 when its turn comes. */
+    if (profile->load_lines > 0)
+        dram_share *= at_most_one(load_density / DRAM_SECTORS);
     LoadLatency latency = {.hit = device->l1_latency,
                            .miss = device->l2_latency + dram_share * (device->dram_latency - device->l2_latency),
                            .local = device->l1_latency + local.miss_share * (device->l2_latency - device->l1_latency),
@@ -117,7 +144,7 @@ Traffic traffic_predict(const Profile *profile, const Device *device, const Resi
                            .other_misses = others > 0 ? at_most_one(repeats / others) : 0};
     latency.global = latency.hit + (sectors > 0 ? at_most_one(misses / sectors) : 0) * (latency.miss - latency.hit);
     return (Traffic){
-        .l2_sectors = misses + store_passes * profile->store_sectors + local.misses,
+        .l2_sectors = misses + store_demand(profile) + local.passed_on,
         .dram_sectors = reads + writes + local.l2_misses,
         .latency = latency,
         .l1_hits = profile->load_sectors > 0 ? 1 - misses / profile->load_sectors : 0,

@@ -30,7 +30,7 @@ static const Device devices[] = {
      .l2_size = l2_mib_ * 1048576.0,                                                                                   \
      .l2_bytes = l2_bytes_,                                                                                            \
      .dram_bytes = dram_bytes_,                                                                                        \
-     .blocks_per_cycle = 0.8,                                                                                          \
+     .blocks_per_cycle = 0.84,                                                                                         \
      .launch_cycles = 500,                                                                                             \
      .is_fitted = fitted_},
 #include "target/devices.def"

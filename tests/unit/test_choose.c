@@ -344,10 +344,18 @@ static void test_block_of_module(void **state)
     setup_free(setup);
 }
 
+/* It takes longer than the start of a block, even of a small one. */
+static const char much_shared_work[] = "mov.u32 %r2, 0;\n"
+                                       "again:\n"
+                                       "add.u32 %r2, %r2, 1;\n"
+                                       "setp.lt.u32 %p1, %r2, 300;\n"
+                                       "@%p1 bra again;\n"
+                                       "add.u32 %r2, %r2, %r1";
+
 static void test_unknown_block(void **state)
 {
     (void)state;
-    Setup *setup = setup_new("", shared_work, 0, &(Script){.registers = {16, 20}});
+    Setup *setup = setup_new("", much_shared_work, 0, &(Script){.registers = {16, 20}});
     choose(setup, context());
     check_choice(setup);
     assert_true(setup->report.request.coarsen);

@@ -5,6 +5,15 @@ from dataclasses import dataclass
 # A form is chosen if it is predicted to take at most this share of the original's time, as in opt/policy.c.
 KEPT, KEPT_UNEVEN = 1 / 1.03, 1 / 1.15
 
+# Microseconds that events around a launch of an empty kernel measure, less the model's launch_cycles: `one_block` in
+# bench/measured/calibrate.tsv.
+EVENTS_US = 2.9
+
+
+def launch_us(measured):
+    """The time of a launch, in microseconds, from what events around it measured."""
+    return max(float(measured) - EVENTS_US, 0.1)
+
 
 def ranks(values):
     """Ranks from 0; equal values share the mean of theirs."""
