@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bench/measure without a GPU: fakes take the places of ptxopt, whose forms are their options as text, and of gpu-run,
-# whose times follow from the names of files. And the tables of docs/results are those of bench/measured/.
+# bench/measure and bench/micro without a GPU: fakes take the places of ptxopt, whose forms are their options as text, and
+# of gpu-run, whose times follow from the names of files. And the tables of docs/results are those of bench/measured/.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 . tests/suites/result.bash
@@ -105,6 +105,13 @@ result "a larger product" "$(grep -q '"grid": \[256, 256, 1\].*"count": 16777216
     "$folder.e/big.matmul_tiled_4096/launch.json" || cat "$folder.e/big.matmul_tiled_4096/launch.json")"
 measure -t forms vm
 result "a table of an unknown launch" "$(grep -q 'nothing of vm' "$tmp/errors" || cat "$tmp/errors")"
+
+bench/micro -w "$folder.f" >"$tmp/said" 2>"$tmp/errors"
+cp "$tmp/gpu-run" "$folder.f/gpu-run"
+sh "$folder.f/run" 2 >"$tmp/said" 2>"$tmp/errors"
+bench/micro -r "$folder.f" -o "$tmp/micro.tsv"
+has "$tmp/micro.tsv" "a microkernel" "start 32 threads 262144 100.00 100.50 0.370"
+has "$tmp/micro.tsv" "one with several cases" "barrier 8 blocks, waits 1000 50.00 50.50 47.100"
 
 # $1: page; $2: name of the table; the rest: what prints it
 page_has() {
