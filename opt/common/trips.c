@@ -35,6 +35,71 @@ bool loop_step(const Loop *loop, const Phi *phi, const Affine *affine, AffineTer
     return true;
 }
 
+/* True for a value that is the same in all rounds. */
+static bool is_made_before(const Loop *loop, const LoopForest *loops, const Values *values, RegId reg)
+{
+    const ValueDef *def = reg == REG_NONE ? NULL : &values->defs[reg];
+    return def && def->block && !loop_contains(loops, loop, def->block);
+}
+
+/* The 32-bit phi of the header that the register is, plus a constant: not the low half of a wider one. */
+static const Phi *phi_find(const Loop *loop, const Affine *affine, RegId reg, int64_t *offset)
+{
+    const AffineForm *form = &affine->forms[reg];
+    if (form->bits != 32 || form->term_count != 1 || form->terms[0].coefficient != 1 ||
+        form->terms[0].base != AFFINE_VALUE || type_bits(affine->body->regs.data[form->terms[0].reg].type) != 32)
+        return NULL;
+    *offset = form->constant;
+    for (size_t p = 0; p < loop->header->phis.count; p++)
+        if (loop->header->phis.data[p].dst == form->terms[0].reg)
+            return &loop->header->phis.data[p];
+    return NULL;
+}
+
+/* The same for a register that is such a value plus or minus another one, the addend. */
+static const Phi *phi_find_added(const Loop *loop, const LoopForest *loops, Analyses *analyses, RegId reg,
+                                 LoopCounter *out)
+{
+    const Values *values = analyses_values(analyses);
+    const Inst *made = value_inst(values, reg);
+    const Phi *phi = NULL;
+    Computation c;
+    out->subtracts = computation_matches(values->body, made, COMPUTE_SUB, 32, "rr", &c);
+    if ((!out->subtracts && !computation_matches(values->body, made, COMPUTE_ADD, 32, "rr", &c)) || c.saturates)
+        return NULL;
+    for (unsigned i = 0; i < (out->subtracts ? 1 : 2) && !phi; i++) {
+        out->addend = c.sources[1 - i].reg;
+        if (is_made_before(loop, loops, values, out->addend))
+            phi = phi_find(loop, analyses_affine(analyses), c.sources[i].reg, &out->offset);
+    }
+    return phi;
+}
+
+bool loop_counter_find(const Loop *loop, const LoopForest *loops, Analyses *analyses, RegId reg, LoopCounter *out)
+{
+    AffineTerm terms[AFFINE_TERMS];
+    AffineForm step;
+    *out = (LoopCounter){.addend = REG_NONE};
+    const Phi *phi = phi_find(loop, analyses_affine(analyses), reg, &out->offset);
+    if (!phi)
+        phi = phi_find_added(loop, loops, analyses, reg, out);
+    if (!phi || !loop_step(loop, phi, analyses_affine(analyses), terms, &step) || step.term_count)
+        return false;
+    out->start = loop_start(loop, phi);
+    out->step = step.constant;
+    return out->start != REG_NONE;
+}
+
+RegId loop_counter_build_start(const SumPlace *place, const LoopCounter *counter)
+{
+    if (counter->addend == REG_NONE)
+        return counter->start;
+    RegId reg = sum_reg(place, TYPE_B32, "%start");
+    sum_put(place, inst_build(place->body, counter->subtracts ? "sub.s32" : "add.s32", "drr", reg, counter->start,
+                              counter->addend));
+    return reg;
+}
+
 /* The only edge out of the loop: its source; NULL if there are several. */
 static Block *only_exit(const Loop *loop, const LoopForest *loops)
 {
@@ -69,52 +134,32 @@ static Continues continues_while(const Computation *compare, bool holds, bool sw
     return (relation == RELATION_LESS) != swapped ? WHILE_LESS : WHILE_GREATER;
 }
 
-/* The 32-bit phi of the header that the register is, plus a constant: not the low half of a wider one. */
-static const Phi *counter_find(const Loop *loop, const Affine *affine, RegId reg, int64_t *offset)
-{
-    const AffineForm *form = &affine->forms[reg];
-    if (form->bits != 32 || form->term_count != 1 || form->terms[0].coefficient != 1 ||
-        form->terms[0].base != AFFINE_VALUE || type_bits(affine->body->regs.data[form->terms[0].reg].type) != 32)
-        return NULL;
-    *offset = form->constant;
-    for (size_t p = 0; p < loop->header->phis.count; p++)
-        if (loop->header->phis.data[p].dst == form->terms[0].reg)
-            return &loop->header->phis.data[p];
-    return NULL;
-}
-
 /* A source that is the same in all rounds. */
 static bool bound_find(const Loop *loop, const LoopForest *loops, const Values *values, const ComputeSource *source,
                        TripCount *out)
 {
     out->bound = source->is_constant ? REG_NONE : source->reg;
     out->constant = (int32_t)source->constant;
-    const ValueDef *def = source->reg == REG_NONE ? NULL : &values->defs[source->reg];
-    return source->is_constant || (def && def->block && !loop_contains(loops, loop, def->block));
+    return source->is_constant || is_made_before(loop, loops, values, source->reg);
 }
 
 static bool counts(const Loop *loop, const LoopForest *loops, Analyses *analyses, const Computation *compare,
                    bool holds, TripCount *out)
 {
-    const Affine *affine = analyses_affine(analyses);
     const Values *values = analyses_values(analyses);
-    AffineTerm terms[AFFINE_TERMS];
-    AffineForm step;
+    LoopCounter *counter = &out->counter;
     for (unsigned i = 0; i < 2; i++) {
         RegId reg = compare->sources[i].reg;
-        const Phi *counter = reg == REG_NONE ? NULL : counter_find(loop, affine, reg, &out->offset);
-        if (!counter || !bound_find(loop, loops, values, &compare->sources[1 - i], out) ||
-            !loop_step(loop, counter, affine, terms, &step) || step.term_count)
+        if (reg == REG_NONE || !bound_find(loop, loops, values, &compare->sources[1 - i], out) ||
+            !loop_counter_find(loop, loops, analyses, reg, counter))
             continue;
         Continues kind = continues_while(compare, holds, i == 1);
-        int64_t size = step.constant < 0 ? -step.constant : step.constant;
-        out->start = loop_start(loop, counter);
-        out->step = step.constant;
+        int64_t size = counter->step < 0 ? -counter->step : counter->step;
         out->is_ordered = kind != WHILE_UNEQUAL;
         /* The comparison is of the counter or its next value: the compared value does not wrap if they do not. */
-        bool between = out->offset == 0 || out->offset == out->step;
+        bool between = counter->offset == 0 || counter->offset == counter->step;
         if (kind == WHILE_OTHER || (out->is_ordered && !between) || !size || size > 1024 || size & (size - 1) ||
-            (kind == WHILE_LESS && step.constant < 0) || (kind == WHILE_GREATER && step.constant > 0))
+            (kind == WHILE_LESS && counter->step < 0) || (kind == WHILE_GREATER && counter->step > 0))
             continue;
         return true;
     }
@@ -145,13 +190,13 @@ bool trip_count_find(const Loop *loop, const LoopForest *loops, Analyses *analys
 int64_t trip_count_bound(const TripCount *trips, const Affine *affine)
 {
     const AffineForm constant = {32, 0, trips->constant, NULL};
-    const AffineForm *start = &affine->forms[trips->start];
+    const AffineForm *start = &affine->forms[trips->counter.start];
     const AffineForm *bound = trips->bound == REG_NONE ? &constant : &affine->forms[trips->bound];
-    int64_t low[2], high[2], size = trips->step < 0 ? -trips->step : trips->step;
-    if (start->bits != 32 || bound->bits != 32 || !affine_bounds(start, &low[0], &high[0]) ||
-        !affine_bounds(bound, &low[1], &high[1]))
+    int64_t low[2], high[2], size = trips->counter.step < 0 ? -trips->counter.step : trips->counter.step;
+    if (start->bits != 32 || bound->bits != 32 || trips->counter.addend != REG_NONE ||
+        !affine_bounds(start, &low[0], &high[0]) || !affine_bounds(bound, &low[1], &high[1]))
         return INT64_MAX;
-    int64_t way = trips->step > 0 ? high[1] - low[0] : high[0] - low[1];
+    int64_t way = trips->counter.step > 0 ? high[1] - low[0] : high[0] - low[1];
     return way < 0 ? 1 : way / size + 1;
 }
 
@@ -177,16 +222,17 @@ static RegId bound_build(const SumPlace *place, const TripCount *trips)
 static RegId unequal_build(const SumPlace *place, const TripCount *trips, uint32_t limit, RegId *rounds)
 {
     Body *body = place->body;
-    unsigned shift = log_two((uint64_t)(trips->step < 0 ? -trips->step : trips->step));
-    RegId bound = bound_build(place, trips), way = sum_reg(place, TYPE_B32, "%way");
+    unsigned shift = log_two((uint64_t)(trips->counter.step < 0 ? -trips->counter.step : trips->counter.step));
+    RegId bound = bound_build(place, trips), start = loop_counter_build_start(place, &trips->counter);
+    RegId way = sum_reg(place, TYPE_B32, "%way");
     RegId distance = sum_reg(place, TYPE_B32, "%way"), count = sum_reg(place, TYPE_B32, "%rounds");
     RegId fits = sum_reg(place, TYPE_PRED, "%fits");
-    if (trips->step > 0) {
-        sum_put(place, inst_build(body, "sub.s32", "drr", way, bound, trips->start));
-        sum_put(place, inst_build(body, "add.s32", "dri", distance, way, -trips->offset));
+    if (trips->counter.step > 0) {
+        sum_put(place, inst_build(body, "sub.s32", "drr", way, bound, start));
+        sum_put(place, inst_build(body, "add.s32", "dri", distance, way, -trips->counter.offset));
     } else {
-        sum_put(place, inst_build(body, "sub.s32", "drr", way, trips->start, bound));
-        sum_put(place, inst_build(body, "add.s32", "dri", distance, way, trips->offset));
+        sum_put(place, inst_build(body, "sub.s32", "drr", way, start, bound));
+        sum_put(place, inst_build(body, "add.s32", "dri", distance, way, trips->counter.offset));
     }
     sum_put(place, inst_build(body, "shr.u32", "dri", count, distance, (int64_t)shift));
     sum_put(place, inst_build(body, "setp.lt.u32", "dri", fits, count, (int64_t)limit));
@@ -206,18 +252,18 @@ static RegId unequal_build(const SumPlace *place, const TripCount *trips, uint32
 static RegId ordered_build(const SumPlace *place, const TripCount *trips, uint32_t limit, RegId *rounds)
 {
     Body *body = place->body;
-    bool grows = trips->step > 0;
-    int64_t size = grows ? trips->step : -trips->step;
+    bool grows = trips->counter.step > 0;
+    int64_t size = grows ? trips->counter.step : -trips->counter.step;
     RegId bound = sum_reg(place, TYPE_B64, "%bound"), start = sum_reg(place, TYPE_B64, "%start");
     RegId way = sum_reg(place, TYPE_B64, "%way"), distance = sum_reg(place, TYPE_B64, "%way");
     RegId least = sum_reg(place, TYPE_B64, "%way");
     RegId room = sum_reg(place, TYPE_PRED, "%fits"), fits = sum_reg(place, TYPE_PRED, "%fits");
     RegId inner = sum_reg(place, TYPE_PRED, "%fits");
     sum_put(place, inst_build(body, "cvt.s64.s32", "dr", bound, bound_build(place, trips)));
-    sum_put(place, inst_build(body, "cvt.s64.s32", "dr", start, trips->start));
+    sum_put(place, inst_build(body, "cvt.s64.s32", "dr", start, loop_counter_build_start(place, &trips->counter)));
     sum_put(place, inst_build(body, "sub.s64", "drr", way, grows ? bound : start, grows ? start : bound));
     sum_put(place, inst_build(body, "add.s64", "dri", distance, way,
-                              (grows ? -trips->offset : trips->offset) + size - 1));
+                              (grows ? -trips->counter.offset : trips->counter.offset) + size - 1));
     sum_put(place, inst_build(body, "max.s64", "dri", least, distance, (int64_t)0));
     *rounds = sum_reg(place, TYPE_B64, "%rounds");
     sum_put(place, inst_build(body, "shr.u64", "dri", *rounds, least, (int64_t)log_two((uint64_t)size)));

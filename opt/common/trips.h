@@ -4,13 +4,26 @@
 
 #include "opt/common/sums.h"
 
-/* A loop with one exit, decided by a 32-bit counter: phi 'counter' of the header, which starts at 'start' and grows by
- * 'step' each time round. In round t, from 0, 'counter + offset' is compared with the bound; the loop is left after
- * the first round in which the two are equal (or, with is_ordered, the value has reached the bound). */
+/* A 32-bit value that grows by 'step' in each round: a phi of the header plus 'offset', plus or minus the addend.
+ * Compilers that unroll a loop and keep one counter for all of it make such an addend. */
+typedef struct LoopCounter {
+    RegId start;            /* the phi's in the first round */
+    int64_t step, offset;
+    RegId addend;           /* 32 bits, made before the loop; REG_NONE: nothing is added */
+    bool subtracts;         /* the addend */
+} LoopCounter;
+
+/* False if the register, which the loop makes, is not such a value. */
+bool loop_counter_find(const Loop *loop, const LoopForest *loops, Analyses *analyses, RegId reg, LoopCounter *out);
+/* A 32-bit register with what the value is in the first round, without the offset, with the code that it takes.
+ * The sum may wrap, as it does in the loop. */
+RegId loop_counter_build_start(const SumPlace *place, const LoopCounter *counter);
+
+/* A loop with one exit, decided by a counter, which is compared with the bound in each round; the loop is left after
+ * the first one in which the two are equal (or, with is_ordered, the counter has reached the bound). */
 typedef struct TripCount {
     Block *exiting;
-    RegId start;
-    int64_t step, offset;
+    LoopCounter counter;
     bool is_ordered;
     RegId bound;            /* REG_NONE: 'constant' */
     int64_t constant;

@@ -94,10 +94,10 @@ static bool is_outside(const Staging *s, RegId reg)
 /* Whether the counter of the inner loop starts with a value that is there before the outer one, or a constant. */
 static bool starts_early(Staging *s)
 {
-    const AffineForm *form = &analyses_affine(s->analyses)->forms[s->inner_trips.start];
+    const AffineForm *form = &analyses_affine(s->analyses)->forms[s->inner_trips.counter.start];
     s->inner_starts_fixed = form->bits == 32 && !form->term_count;
     s->inner_start = form->constant;
-    return s->inner_starts_fixed || is_outside(s, s->inner_trips.start);
+    return s->inner_starts_fixed || is_outside(s, s->inner_trips.counter.start);
 }
 
 /* The only loop inside that is often executed; its rounds are the same in all rounds of the outer one, and in all
@@ -117,10 +117,12 @@ static bool find_inner(Staging *s)
     if (!inner || !inner->preheader || inner->latch_count != 1 || !loop_contains(s->loops, s->loop, inner->preheader) ||
         !trip_count_find(inner, s->loops, s->analyses, &s->inner_trips))
         return false;
-    s->inner_trips.start = value_copied_from(s->values, s->inner_trips.start);
+    s->inner_trips.counter.start = value_copied_from(s->values, s->inner_trips.counter.start);
     s->inner_trips.bound = value_copied_from(s->values, s->inner_trips.bound);
+    s->inner_trips.counter.addend = value_copied_from(s->values, s->inner_trips.counter.addend);
     return s->inner_trips.exiting == inner->latches[0] && starts_early(s) &&
-           (s->inner_trips.bound == REG_NONE || is_outside(s, s->inner_trips.bound));
+           (s->inner_trips.bound == REG_NONE || is_outside(s, s->inner_trips.bound)) &&
+           (s->inner_trips.counter.addend == REG_NONE || is_outside(s, s->inner_trips.counter.addend));
 }
 
 /* The phi of the inner loop that the address is, plus a constant; NULL: it is not one that advances by a constant. */

@@ -86,9 +86,10 @@ static bool check_shape(Staging *s, bool may_store)
 
 static bool check_rounds(Staging *s)
 {
-    const RegId bound = s->trips.bound;
-    if (variance_reg(s->variance, s->trips.start) || (bound != REG_NONE && variance_reg(s->variance, bound)))
-        return stage_refuse(s, s->latch->last, REFUSAL_STAGE_OWN_ROUNDS);
+    const RegId regs[3] = {s->trips.counter.start, s->trips.bound, s->trips.counter.addend};
+    for (unsigned i = 0; i < 3; i++)
+        if (regs[i] != REG_NONE && variance_reg(s->variance, regs[i]))
+            return stage_refuse(s, s->latch->last, REFUSAL_STAGE_OWN_ROUNDS);
     return true;
 }
 
