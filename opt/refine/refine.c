@@ -186,7 +186,10 @@ bool pass_refine(PassContext *context)
     loops_add_preheaders(context->body, context->analyses);
     analyses_invalidate(context->analyses, ANALYSES_ALL);
     pass_run(context, PASS_FORWARD);
-    pass_run(context, PASS_ACCUMULATOR);
+    if (pass_run(context, PASS_ACCUMULATOR)) {
+        pass_run(context, PASS_LOAD_REUSE);
+        pass_run(context, PASS_CLEANUP);
+    }
     if (!refine_threads(context->body, &request, &context->refined, &context->refusal))
         return false;
     const BlockSize exact = block_size_exact(&context->block);

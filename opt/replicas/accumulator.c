@@ -7,7 +7,8 @@
  *
  * A cell qualifies if
  * - its address is the same in all rounds;
- * - all accesses to it are plain, of one width, and in one block that every round passes before it can leave the loop;
+ * - all accesses to it are plain, of one width, and in one block that every round passes before it can leave the loop:
+ *   what is loaded there is then what the thread has loaded or stored there before;
  * - nothing in the loop synchronises, calls, or is opaque, strong or volatile;
  * - every other access that may meet it has an address that grows by the same amount in each round, and the number of
  *   rounds is known before the loop.
@@ -128,11 +129,29 @@ static void load_promote(Promoter *promoter, const Cell *cell, RegId last)
     VEC_PUSH(body->arena, loop->header->phis, phi);
 }
 
+/* Loads after others, or between stores, become copies. They are there because stores to what may be the same memory,
+ * such as another cell, come before them. */
+static void later_promote(Promoter *promoter, const Cell *cell)
+{
+    Body *body = promoter->body;
+    for (size_t i = 0; i < cell->later.count; i++) {
+        const LaterLoad *later = &cell->later.data[i];
+        const PlainAccess *load = later->access;
+        RegId dst = operand_reg(load->inst, load->data);
+        RegId value = later->stores ? stored_reg(cell->stores.data[later->stores - 1])
+                                    : operand_reg(cell->load->inst, cell->load->data);
+        const char *copy = type_bits(body->regs.data[dst].type) == 64 ? "mov.b64" : "mov.b32";
+        inst_insert_before(load->inst, inst_build(body, copy, "dr", dst, value));
+        inst_remove(load->inst);
+    }
+}
+
 static void cell_promote(Promoter *promoter, const Cell *cell, const BlockVec *exits)
 {
     Body *body = promoter->body;
     const PlainAccess *store = VEC_LAST(cell->stores);
     RegId last = stored_reg(store);
+    later_promote(promoter, cell);
     for (size_t e = 0; e < exits->count; e++) {
         Inst *copy = access_copy(body, store, last);
         if (exits->data[e]->first)

@@ -4,20 +4,37 @@
 
 #include "opt/common/trips.h"
 
+/* A load that gets the value which was loaded or stored last. */
+typedef struct LaterLoad {
+    const PlainAccess *access;
+    size_t stores; /* of the cell's, before it in the block */
+} LaterLoad;
+
 /* The accesses to one location in the loop. */
 typedef struct Cell {
     uint32_t location;
     Block *block;
-    const PlainAccess *load;  /* before the first store; NULL: none */
+    const PlainAccess *load;  /* the first one, if it is before the first store; NULL: none */
+    VEC(LaterLoad) later;     /* the other loads */
     VEC(const PlainAccess *) stores;
 } Cell;
 
-/* Addresses that an access, or a cell, reaches: from 'start' on, by 'step' for each round. */
+/* A 32-bit index that grows in each round, extended to 64 bits in an address. */
+typedef struct RangeIndex {
+    bool is_found, is_signed;
+    LoopCounter counter;
+    int64_t coefficient;
+} RangeIndex;
+
+/* Addresses that an access, or a cell, reaches: from 'start' on, by 'step' for each round. The term of an index, if
+ * there is one, is in 'start', and means its value in the first round; it wraps in none. */
 typedef struct Range {
     const void *object; /* what the address counts from; NULL: unknown */
     AffineForm start, step;
     int64_t bytes;
     const Cell *cell; /* NULL: another access */
+    RangeIndex index;
+    unsigned index_term; /* of the start */
     AffineTerm start_terms[AFFINE_TERMS + 1], step_terms[AFFINE_TERMS];
 } Range;
 
@@ -39,8 +56,7 @@ bool accumulator_is_invariant(const Promoter *promoter, RegId reg);
 bool accumulator_cell_has(const Cell *cell, const PlainAccess *access);
 /* Sets the cells: the invariant locations that the loop stores to in one block that every round passes. */
 void accumulator_cells_find(Promoter *promoter);
-/* Sets the cells' loads: before the first store one at most; those after a store have been forwarded. Drops cells with
- * other accesses to the same location. */
+/* Sets the cells' loads. Drops cells with other accesses to the same location. */
 void accumulator_cells_check(Promoter *promoter);
 
 /* accumulator_ranges.c */
@@ -48,5 +64,12 @@ void accumulator_cells_check(Promoter *promoter);
 bool accumulator_ranges_find(Promoter *promoter);
 /* Adds code to the preheader that tells whether no cell meets anything else. REG_NONE if no code can tell. */
 RegId accumulator_test_build(Promoter *promoter, const SumPlace *place, const TripCount *trips);
+
+/* accumulator_index.c */
+/* True if the term of a 64-bit sum is a multiple of an index; sets it. */
+bool accumulator_index_find(const Promoter *promoter, const AffineTerm *term, RangeIndex *out);
+/* Adds code: a 64-bit register with where the range, which has an index, starts; REG_NONE if none can be had. *fits: a
+ * predicate that says that the index does not wrap up to the round 'last'. */
+RegId accumulator_index_build(const SumPlace *place, const Range *range, RegId last, RegId *fits);
 
 #endif

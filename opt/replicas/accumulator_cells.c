@@ -73,6 +73,17 @@ bool accumulator_cell_has(const Cell *cell, const PlainAccess *access)
     return access->count == 1 && access->locations[0] == cell->location && access->inst->block == cell->block;
 }
 
+static void cell_add_load(Promoter *promoter, Cell *cell, const PlainAccess *load)
+{
+    size_t stores = 0;
+    while (stores < cell->stores.count && cell->stores.data[stores]->inst->id < load->inst->id)
+        stores++;
+    if (!stores && !cell->load)
+        cell->load = load;
+    else
+        VEC_PUSH(promoter->scratch, cell->later, ((LaterLoad){load, stores}));
+}
+
 void accumulator_cells_check(Promoter *promoter)
 {
     const Locations *locations = promoter->locations;
@@ -89,8 +100,7 @@ void accumulator_cells_check(Promoter *promoter)
                     good &= accumulator_cell_has(&cell, access);
             if (!good || access->is_store || access->locations[0] != cell.location)
                 continue;
-            good = !cell.load && access->inst->id < cell.stores.data[0]->inst->id;
-            cell.load = access;
+            cell_add_load(promoter, &cell, access);
         }
         /* The stored values come from one round to the next in registers of one width. */
         if (good && locations->items[cell.location].narrow == TYPE_NONE)

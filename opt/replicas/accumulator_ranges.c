@@ -52,8 +52,18 @@ static bool range_of_form(const Promoter *promoter, const AffineForm *form, Rang
     unsigned count = 0;
     if (form->bits != 64)
         return false;
+    range->index.is_found = false;
     for (unsigned i = 0; i < form->term_count; i++) {
         const AffineTerm *term = &form->terms[i];
+        RangeIndex index;
+        if (accumulator_index_find(promoter, term, &index)) {
+            if (range->index.is_found)
+                return false;
+            range->index = index;
+            range->index_term = count;
+            range->start_terms[count++] = *term;
+            continue;
+        }
         for (size_t p = 0; p < loop->header->phis.count; p++)
             if (term->base == AFFINE_VALUE && term->reg == loop->header->phis.data[p].dst) {
                 if (phi || term->coefficient != 1 ||
@@ -74,6 +84,12 @@ static bool range_of_form(const Promoter *promoter, const AffineForm *form, Rang
     }
     int64_t constant = form->constant;
     range->step = (AffineForm){64, 0, 0, range->step_terms};
+    if (range->index.is_found) {
+        const int64_t step = (int32_t)range->index.counter.step;
+        if (phi || __builtin_mul_overflow(range->index.coefficient, step, &range->step.constant) ||
+            !is_small(promoter, &range->step))
+            return false;
+    }
     if (phi) {
         RegId start = loop_start(loop, phi);
         if (start == REG_NONE || count >= AFFINE_TERMS ||
@@ -272,9 +288,8 @@ static bool hull_takes(const Hull *hull, const Range *range)
            steps_equal(hull->first, range);
 }
 
-static bool hull_add(const SumPlace *place, Hull *hull, const Range *range)
+static bool hull_add(const SumPlace *place, Hull *hull, const Range *range, RegId start)
 {
-    RegId start = sum_build(place, &range->start);
     if (start == REG_NONE)
         return false;
     if (range->bytes > hull->bytes)
@@ -350,8 +365,9 @@ static RegId hulls_apart(const SumPlace *place, const Hull *a, const Hull *b, Re
 typedef VEC(Hull) HullVec;
 
 /* One hull for the cells of each object, and one for the other accesses to each with each step. Gives all starts,
- * or-ed together, in *starts. */
-static bool hulls_build(Promoter *promoter, const SumPlace *place, RegId rounds, HullVec *hulls, RegId *starts)
+ * or-ed together, in *starts, and adds to *holds that no index wraps. */
+static bool hulls_build(Promoter *promoter, const SumPlace *place, RegId rounds, HullVec *hulls, RegId *starts,
+                        RegId *holds)
 {
     for (size_t i = 0; i < promoter->ranges.count; i++) {
         const Range *range = promoter->ranges.data[i];
@@ -360,8 +376,12 @@ static bool hulls_build(Promoter *promoter, const SumPlace *place, RegId rounds,
             h++;
         if (h == hulls->count)
             VEC_PUSH(promoter->scratch, *hulls, (Hull){range, 0, REG_NONE, REG_NONE});
-        if (!hull_add(place, &hulls->data[h], range))
+        RegId fits = REG_NONE;
+        RegId start = range->index.is_found ? accumulator_index_build(place, range, rounds, &fits)
+                                       : sum_build(place, &range->start);
+        if (!hull_add(place, &hulls->data[h], range, start))
             return false;
+        *holds = and_predicates(place, *holds, fits);
     }
     for (size_t h = 0; h < hulls->count; h++) {
         *starts = pair_build(place, "or.b64", *starts, hulls->data[h].low);
@@ -376,7 +396,7 @@ RegId accumulator_test_build(Promoter *promoter, const SumPlace *place, const Tr
 {
     HullVec hulls = {0};
     RegId rounds, holds = trip_count_build(place, trips, MOST_ROUNDS, &rounds), starts = REG_NONE;
-    if (!hulls_build(promoter, place, rounds, &hulls, &starts))
+    if (!hulls_build(promoter, place, rounds, &hulls, &starts, &holds))
         return REG_NONE;
     /* Starts below 2^62 and ways of at most 2^61 bytes: no end wraps. */
     RegId low = sum_reg(place, TYPE_PRED, "%apart");

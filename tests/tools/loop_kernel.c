@@ -1,8 +1,9 @@
 /* See loop_kernel.h. Each thread has 256 bytes of its own. Its loop updates one to three cells there in every
- * iteration, and walks over other bytes: by constants, by a row of the launch that is extended with or without its
- * sign, or so far that only one iteration accesses anything. Counters start, step and end in all ways, round their trip
- * counts up, and go back from several blocks. The loop is simulated first, so that a walk meets a cell in its first
- * iteration, in its last one, or stays just outside. */
+ * iteration, some of them twice, with others between, and walks over other bytes: by constants, by a row of the launch
+ * that is extended with or without its sign, by an index of 32 bits, which may wrap, or so far that only one iteration
+ * accesses anything. Counters start, step and end in all ways, some with a number of the launch added or subtracted,
+ * round their trip counts up, and go back from several blocks. The loop is simulated first, so that a walk meets a
+ * cell in its first iteration, in its last one, or stays just outside. */
 #include "loop_kernel.h"
 
 #include "kernel_writer.h"
@@ -11,12 +12,16 @@ enum { OWN = 256, THREADS = 16, MOST_ROUNDS = 24, MOST_LONG_ROUNDS = 2000, MOST_
 
 typedef enum Compare { LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL, UNEQUAL, COMPARE_COUNT } Compare;
 
+typedef enum Addend { NO_ADDEND, ADD_ROW, SUBTRACT_ROW } Addend;
+
 typedef struct Counter {
     int32_t start, bound, step;
     Compare compare;      /* the counter with the bound */
     bool is_signed, stays; /* stays: another iteration follows if the comparison holds */
     bool is_old;          /* the counter is compared before the step is added */
-    int32_t offset;       /* added for the comparison only */
+    int32_t offset;       /* added for the comparison only, as is ... */
+    Addend addend;        /* ... the launch's row */
+    int32_t row;
     bool skips;           /* every other iteration goes back without a test */
     bool is_long;         /* for walks that get far */
     unsigned rounds;
@@ -28,6 +33,8 @@ typedef struct Walk {
     unsigned bytes, start;      /* the place in the first iteration, if 'only' is 0 */
     unsigned only;              /* the iteration that accesses anything, from 1; 0: all do */
     bool stores;
+    bool by_index, index_is_signed, index_has_row; /* the place is a base and a multiple of an index of 32 bits ... */
+    uint32_t index, scale; /* ... which begins here, and is multiplied by this; the launch's row may be a part of it */
     bool ahead; /* the pointer moves before the cells are updated */
     bool late;  /* the access comes after them */
 } Walk;
@@ -37,7 +44,7 @@ typedef struct Maker {
     Counter counter;
     bool is_simple; /* one cell and one walk: the result depends only on whether they meet */
     unsigned cells, cell_bytes[MOST_CELLS], cell_places[MOST_CELLS];
-    bool cell_at_slot[MOST_CELLS];
+    bool cell_at_slot[MOST_CELLS], has_two_updates[MOST_CELLS];
     unsigned walks;
     Walk walk[MOST_WALKS];
     unsigned shift; /* of the slot, in bytes */
@@ -57,6 +64,12 @@ static bool compare_holds(const Counter *counter, int32_t value)
     }
 }
 
+static uint32_t counter_added(const Counter *counter)
+{
+    const uint32_t row = (uint32_t)counter->row;
+    return counter->addend == ADD_ROW ? row : counter->addend == SUBTRACT_ROW ? 0 - row : 0;
+}
+
 /* Simulates the loop. False if it makes more iterations than wanted. */
 static bool counter_run(Counter *counter)
 {
@@ -64,7 +77,7 @@ static bool counter_run(Counter *counter)
     unsigned most = counter->is_long ? MOST_LONG_ROUNDS : MOST_ROUNDS;
     for (counter->rounds = 1; counter->rounds <= most; counter->rounds++) {
         uint32_t next = value + (uint32_t)counter->step;
-        uint32_t compared = (counter->is_old ? value : next) + (uint32_t)counter->offset;
+        uint32_t compared = (counter->is_old ? value : next) + (uint32_t)counter->offset + counter_added(counter);
         if ((!counter->skips || counter->rounds % 2 == 0) &&
             compare_holds(counter, (int32_t)compared) != counter->stays)
             return true;
@@ -104,6 +117,9 @@ static void counter_make(Maker *m)
             counter_compare_usually(m);
         counter->is_old = chance(&m->to, 30);
         counter->offset = chance(&m->to, 15) ? (int32_t)below(&m->to, 60) - 30 : 0;
+        counter->row = m->row;
+        counter->addend = chance(&m->to, 80) ? NO_ADDEND : chance(&m->to, 50) ? ADD_ROW : SUBTRACT_ROW;
+        counter->bound = (int32_t)((uint32_t)counter->bound + counter_added(counter));
         counter->skips = chance(&m->to, 10);
     } while (!counter_run(counter));
 }
@@ -126,6 +142,7 @@ static void cells_make(Maker *m)
         unsigned bytes = chance(&m->to, 60) ? 4 : 8;
         m->cell_bytes[c] = bytes;
         m->cell_at_slot[c] = chance(&m->to, 50);
+        m->has_two_updates[c] = chance(&m->to, 25);
         int64_t place;
         do {
             place = bytes * below(&m->to, OWN / bytes);
@@ -137,6 +154,22 @@ static void cells_make(Maker *m)
     }
 }
 
+/* Chooses where the index begins: it wraps in no iteration, or, if only one accesses anything, in those up to that. */
+static void walk_choose_index(Maker *m, Walk *walk)
+{
+    const int32_t step = (int32_t)(walk->step / walk->scale);
+    walk->index_is_signed = chance(&m->to, 70);
+    walk->index_has_row = chance(&m->to, 30);
+    walk->index = 10000 + below(&m->to, 100);
+    if (!walk->only || chance(&m->to, 20))
+        return;
+    if (chance(&m->to, 60))
+        walk->only = m->counter.rounds;
+    const uint32_t past = chance(&m->to, 50) ? walk->only - 1 : below(&m->to, walk->only); /* the first one to wrap */
+    const uint32_t low = walk->index_is_signed ? (uint32_t)INT32_MAX + 1 : 0;
+    walk->index = (step < 0 ? low - 1 : low) - (uint32_t)step * past;
+}
+
 /* The walk's step, of a kind that compilers use. */
 static void walk_step(Maker *m, Walk *walk)
 {
@@ -144,12 +177,21 @@ static void walk_step(Maker *m, Walk *walk)
                                   8 - (INT64_C(1) << 37)};
     walk->by_row = chance(&m->to, 30);
     walk->row_is_signed = chance(&m->to, 60);
-    if (walk->by_row)
+    if (walk->by_index)
+        walk->step = walk->scale * (int64_t)(1 + below(&m->to, 3)) * (chance(&m->to, 40) ? -1 : 1);
+    else if (walk->by_row)
         walk->step = walk->row_is_signed ? 4 * (int64_t)m->row : 4 * (int64_t)(uint32_t)m->row;
     else if (walk->only)
         walk->step = far[below(&m->to, COUNT_OF(far))];
     else
         walk->step = ((int64_t)below(&m->to, 7) - 3) * walk->bytes;
+}
+
+/* The index in an iteration, from 0, extended to 64 bits. */
+static int64_t walk_index(const Walk *walk, unsigned iteration)
+{
+    const uint32_t index = walk->index + (uint32_t)(walk->step / walk->scale) * iteration;
+    return walk->index_is_signed ? (int32_t)index : (int64_t)index;
 }
 
 /* Begins such that the walk meets the first cell in the first iteration, the last one or another, or just misses it. */
@@ -182,7 +224,11 @@ static void walks_make(Maker *m)
                 walk->only = 1 + (chance(&m->to, 70) ? 0 : below(&m->to, m->counter.rounds));
             walk->ahead = chance(&m->to, 30) && !walk->only;
             walk->late = chance(&m->to, 40);
+            walk->by_index = chance(&m->to, 25);
+            walk->scale = chance(&m->to, 70) ? walk->bytes : 1;
             walk_step(m, walk);
+            if (walk->by_index)
+                walk_choose_index(m, walk);
         } while (!walk_start(m, walk) && ++tries < 1000);
         if (tries == 1000)
             *walk = (Walk){.bytes = 4};
@@ -207,6 +253,16 @@ static void cell_write(Maker *m, unsigned c)
     line(&m->to, "st.global.u%u [%s+%u], %%%s%u;", bits, base, m->cell_places[c], reg, c);
 }
 
+/* All cells once, then those that are updated twice, as in an unrolled loop. */
+static void cells_write(Maker *m)
+{
+    for (unsigned c = 0; c < m->cells; c++)
+        cell_write(m, c);
+    for (unsigned c = 0; c < m->cells; c++)
+        if (m->has_two_updates[c])
+            cell_write(m, c);
+}
+
 static void walk_write(Maker *m, unsigned w)
 {
     const Walk *walk = &m->walk[w];
@@ -215,6 +271,14 @@ static void walk_write(Maker *m, unsigned w)
         line(&m->to, "@!%%p%u bra PAST%u;", w, w);
     }
     const char *reg = walk->bytes == 8 ? "%wide" : "%t9";
+    if (walk->by_index) {
+        if (walk->index_has_row)
+            line(&m->to, "add.s32 %%t7, %%k%u, %%row;", w);
+        else
+            line(&m->to, "mov.u32 %%t7, %%k%u;", w);
+        line(&m->to, "mul.wide.%c32 %%a%u, %%t7, %u;", walk->index_is_signed ? 's' : 'u', w, walk->scale);
+        line(&m->to, "add.s64 %%a%u, %%a%u, %%base%u;", w, w, w);
+    }
     if (walk->stores) {
         if (walk->bytes == 8)
             line(&m->to, "cvt.u64.u32 %%wide, %%v;");
@@ -239,7 +303,9 @@ static void walks_write(Maker *m, bool late)
 static void walk_advance(Maker *m, unsigned w)
 {
     const Walk *walk = &m->walk[w];
-    if (!walk->by_row)
+    if (walk->by_index)
+        line(&m->to, "add.s32 %%k%u, %%k%u, %lld;", w, w, (long long)(walk->step / walk->scale));
+    else if (!walk->by_row)
         line(&m->to, "add.s64 %%a%u, %%a%u, %lld;", w, w, (long long)walk->step);
     else if (chance(&m->to, 50))
         line(&m->to, "mad.wide.%c32 %%a%u, %%row, 4, %%a%u;", walk->row_is_signed ? 's' : 'u', w, w);
@@ -253,10 +319,18 @@ static void counter_write(Maker *m)
     static const char *const names[] = {"lt", "le", "gt", "ge", "eq", "ne"};
     static const char *const swapped[] = {"gt", "ge", "lt", "le", "eq", "ne"};
     const Counter *counter = &m->counter;
-    const char *value = counter->offset ? "%t9" : counter->is_old ? "%old" : "%i";
+    const char *value = counter->is_old ? "%old" : "%i";
     char sign = counter->is_signed ? 's' : 'u';
-    if (counter->offset)
-        line(&m->to, "add.s32 %%t9, %s, %d;", counter->is_old ? "%old" : "%i", counter->offset);
+    if (counter->offset) {
+        line(&m->to, "add.s32 %%t9, %s, %d;", value, counter->offset);
+        value = "%t9";
+    }
+    if (counter->addend != NO_ADDEND) {
+        const bool turns = counter->addend == ADD_ROW && chance(&m->to, 50);
+        line(&m->to, "%s.s32 %%t8, %s, %s;", counter->addend == ADD_ROW ? "add" : "sub", turns ? "%row" : value,
+             turns ? value : "%row");
+        value = "%t8";
+    }
     if (chance(&m->to, 70))
         line(&m->to, "setp.%s.%c32 %%p8, %s, %%bound;", names[counter->compare], sign, value);
     else
@@ -276,6 +350,14 @@ static void loop_write(Maker *m)
     line(&m->to, "mov.u32 %%i, %%start; mov.u32 %%round, 0; mov.u32 %%v, %%x;");
     for (unsigned w = 0; w < m->walks; w++) {
         const Walk *walk = &m->walk[w];
+        if (walk->by_index) {
+            const int64_t way = walk->scale * walk_index(walk, walk->only ? walk->only - 1 : 0);
+            const uint32_t added = walk->index_has_row ? (uint32_t)m->row : 0;
+            const uint32_t first = walk->index - added - (walk->ahead ? (uint32_t)(walk->step / walk->scale) : 0);
+            line(&m->to, "mov.u32 %%k%u, %u; add.s64 %%base%u, %%own, %lld;", w, first, w,
+                 (long long)(walk->start - way));
+            continue;
+        }
         uint64_t back = walk->only ? (uint64_t)walk->step * (walk->only - 1)
                                    : walk->ahead ? (uint64_t)walk->step : 0;
         line(&m->to, "add.s64 %%a%u, %%own, %lld;", w, (long long)(walk->start - back));
@@ -286,8 +368,8 @@ static void loop_write(Maker *m)
         if (m->walk[w].ahead)
             walk_advance(m, w);
     walks_write(m, false);
-    for (unsigned c = 0; c < m->cells && !late_cells; c++)
-        cell_write(m, c);
+    if (!late_cells)
+        cells_write(m);
     walks_write(m, true);
     for (unsigned w = 0; w < m->walks; w++)
         if (!m->walk[w].ahead)
@@ -295,8 +377,8 @@ static void loop_write(Maker *m)
     line(&m->to, "add.u32 %%round, %%round, 1;");
     if (m->counter.skips) {
         line(&m->to, "and.b32 %%t8, %%round, 1; setp.ne.u32 %%p9, %%t8, 0; @%%p9 bra LOOP;");
-        for (unsigned c = 0; c < m->cells && late_cells; c++)
-            cell_write(m, c);
+        if (late_cells)
+            cells_write(m);
     }
     counter_write(m);
 }
@@ -327,8 +409,9 @@ void loop_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     buf_puts(text,
              ".version 8.0\n.target sm_80\n.address_size 64\n"
              ".visible .entry k(.param .u64 out, .param .u32 start, .param .u32 bound, .param .u32 row, "
-             ".param .u32 shift)\n{\n\t.reg .b32 %x, %i, %old, %v, %round, %start, %bound, %row, %shift, %t<10>;\n"
-             "\t.reg .b64 %out, %own, %slot, %srow, %urow, %wide, %a<3>, %d<3>, %e<3>;\n\t.reg .pred %p<10>;\n");
+             ".param .u32 shift)\n{\n\t.reg .b32 %x, %i, %old, %v, %round, %start, %bound, %row, %shift;\n"
+             "\t.reg .b32 %t<10>, %k<3>;\n\t.reg .pred %p<10>;\n"
+             "\t.reg .b64 %out, %own, %slot, %srow, %urow, %wide, %a<3>, %base<3>, %d<3>, %e<3>;\n");
     line(&m.to, "ld.param.u64 %%out, [out]; ld.param.u32 %%start, [start]; ld.param.u32 %%bound, [bound];");
     line(&m.to, "ld.param.u32 %%row, [row]; ld.param.u32 %%shift, [shift]; mov.u32 %%x, %%tid.x;");
     line(&m.to, "mad.wide.u32 %%own, %%x, %u, %%out; cvt.u64.u32 %%slot, %%shift;", OWN);

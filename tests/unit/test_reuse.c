@@ -269,6 +269,21 @@ static void test_accumulator(void **state)
     /* two cells that may be one: told apart at run time */
     check_loop("", UPDATE "\tld.global.u32 %r3, [%b+-8];\n\tadd.s32 %r3, %r3, 1;\n\tst.global.u32 [%b+-8], %r3;\n", 4,
                2);
+    /* updated twice, one between the others' updates, as in an unrolled loop */
+    const char *twice = "\tld.global.u32 %r1, [%a];\n\tadd.s32 %r1, %r1, 3;\n\tst.global.u32 [%a], %r1;\n"
+                        "\tld.global.u32 %r3, [%b+-8];\n\tadd.s32 %r3, %r3, 1;\n\tst.global.u32 [%b+-8], %r3;\n"
+                        "\tld.global.u32 %r5, [%a];\n\tadd.s32 %r5, %r5, 9;\n\tst.global.u32 [%a], %r5;\n"
+                        "\tld.global.u32 %r6, [%b+-8];\n\tadd.s32 %r6, %r6, 7;\n\tst.global.u32 [%b+-8], %r6;\n";
+    check_loop("", twice, 4, 4);
+    /* loaded twice, with a store of another cell between */
+    check_loop("", "\tld.global.u32 %r1, [%a];\n\tst.global.u32 [%b+-8], %r1;\n\tld.global.u32 %r3, [%a];\n"
+                   "\tadd.s32 %r3, %r3, %r1;\n\tst.global.u32 [%a], %r3;\n", 2, 2);
+    /* at an index of 32 bits, that may wrap */
+    check_loop("", "\tld.global.u32 %r1, [%a];\n\tadd.s32 %r3, %r9, %w;\n\tmul.wide.s32 %d3, %r3, 4;\n"
+                   "\tadd.s64 %d4, %b, %d3;\n\tld.global.u32 %r2, [%d4];\n\tadd.s32 %r1, %r1, %r2;\n"
+                   "\tst.global.u32 [%a], %r1;\n", 3, 1);
+    check_loop("", "\tld.global.u32 %r1, [%a];\n\tmul.wide.u32 %d3, %r9, 4;\n\tadd.s64 %d4, %b, %d3;\n"
+                   "\tld.global.u32 %r2, [%d4+4096];\n\tadd.s32 %r1, %r1, %r2;\n\tst.global.u32 [%a], %r1;\n", 3, 1);
     /* not in every iteration */
     check_loop("", "\tld.global.u32 %r2, [%d9];\n\tsetp.eq.s32 %p2, %r2, 0;\n"
                    "\t@%p2 bra S;\n\tst.global.u32 [%a], %r2;\nS:\n", 1, 1);
