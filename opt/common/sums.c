@@ -36,6 +36,18 @@ void sum_put(const SumPlace *place, Inst *inst)
         inst_append(place->block, inst);
 }
 
+Inst *sum_place_end(const SumPlace *place)
+{
+    Inst *last = place->block->last;
+    return last && inst_is_terminator(last) ? last->prev : last;
+}
+
+void sum_place_undo(const SumPlace *place, Inst *end)
+{
+    for (Inst *added; (added = sum_place_end(place)) != end;)
+        inst_remove(added);
+}
+
 RegId sum_reg(const SumPlace *place, Type type, Name base)
 {
     return body_add_reg(place->body, type, base);

@@ -24,6 +24,10 @@ typedef struct SumPlace {
 SumPlace sum_place_new(Body *body, Block *block, Analyses *analyses);
 /* Adds the instruction. */
 void sum_put(const SumPlace *place, Inst *inst);
+/* The instruction after which code is added, NULL at the top of the block; and the removal of all that was added after
+ * it, so that the analyses are of the body again. */
+Inst *sum_place_end(const SumPlace *place);
+void sum_place_undo(const SumPlace *place, Inst *end);
 /* A new register of this type. */
 RegId sum_reg(const SumPlace *place, Type type, Name base);
 /* A 64-bit register with the 64-bit sum, from registers that are available, with the code that it takes; REG_NONE, and

@@ -1,5 +1,6 @@
 #include "opt/memory/apply.h"
 
+#include "opt/common/kept_sums.h"
 #include "opt/passes.h"
 #include "opt/policy.h"
 
@@ -24,6 +25,7 @@ bool memory_stage(PassContext *context, const StageRequest *request)
 {
     context->staging = request;
     context->staged = (StageResult){.refusal = {.reason = REFUSAL_SWITCHED_OFF}};
+    Body *before = sums_keep(context);
     if (has_nest(context))
         find_pointers(context);
     bool done = pass_run(context, PASS_STAGE);
@@ -32,6 +34,10 @@ bool memory_stage(PassContext *context, const StageRequest *request)
         pass_run(context, PASS_POINTERS);
         pass_run(context, PASS_CLEANUP);
     }
+    if (before && done)
+        body_free(before);
+    else if (before)
+        pass_set_body(context, before);
     context->staging = NULL;
     return done;
 }
@@ -63,7 +69,9 @@ static bool is_slower_than(PassContext *context, const Body *other)
 
 bool memory_vectors(PassContext *context, bool *is_slower)
 {
-    Body *before = body_clone(context->body);
+    Body *before = sums_keep(context);
+    if (!before)
+        before = body_clone(context->body);
     if (pass_run(context, PASS_ROW_VECTORS))
         pass_run(context, PASS_CLEANUP);
     if (pass_run(context, PASS_VECTORS)) {

@@ -2,6 +2,7 @@
 #include "opt/refine/internal.h"
 
 #include "opt/common/ends.h"
+#include "opt/common/kept_sums.h"
 #include "opt/common/preheader.h"
 #include "opt/passes.h"
 
@@ -128,6 +129,11 @@ static void share_loops(Refine *r)
     *r->refusal = first;
 }
 
+static bool has_loops(Refine *r)
+{
+    return analyses_loops(r->analyses)->loop_count || refine_refuse(r, NULL, REFUSAL_REFINE_NO_LOOP);
+}
+
 /* Parts of a warp can wait for one another. */
 static bool check_target(Refine *r)
 {
@@ -136,6 +142,17 @@ static bool check_target(Refine *r)
     Arch arch;
     return (module->target_count && arch_parse(module->targets[0], &arch) && arch.number >= FIRST_SM) ||
            refine_refuse(r, NULL, REFUSAL_REFINE_SM);
+}
+
+/* False, with the reason, if the kernel cannot be refined, whatever its loops do. */
+static bool may_refine(PassContext *context, const RefineRequest *request)
+{
+    Refine r = {.body = context->body,
+                .scratch = context->arena,
+                .request = request,
+                .analyses = context->analyses,
+                .refusal = &context->refusal};
+    return check_target(&r) && refine_check(&r) && has_loops(&r);
 }
 
 /* Changes a body in SSA form, which must be launched with more blocks or larger ones, along x. False, with the
@@ -150,7 +167,7 @@ static bool refine_threads(Body *body, const RefineRequest *request, RefineResul
     r.shared = (PointerMap){.arena = scratch};
     r.spacing = request->is_apart ? WARP / request->threads : 1;
     analyze(&r);
-    if (check_target(&r) && refine_check(&r) && refine_set_sizes(&r)) {
+    if (refine_set_sizes(&r)) {
         loops_add_preheaders(body, r.analyses);
         build_entry(&r);
         analyze(&r);
@@ -181,15 +198,11 @@ bool pass_refine(PassContext *context)
     }
     RefineRequest request = *context->refining;
     request.block = context->block;
-    /* A sum that each round stores to one place, because arrays may be the same memory, becomes one that nothing in the
-     * loop stores, in a version of the loop for arrays that are not. */
-    loops_add_preheaders(context->body, context->analyses);
-    analyses_invalidate(context->analyses, ANALYSES_ALL);
-    pass_run(context, PASS_FORWARD);
-    if (pass_run(context, PASS_ACCUMULATOR)) {
-        pass_run(context, PASS_LOAD_REUSE);
-        pass_run(context, PASS_CLEANUP);
-    }
+    if (!may_refine(context, &request))
+        return false;
+    Body *before = sums_keep(context);
+    if (before)
+        body_free(before);
     if (!refine_threads(context->body, &request, &context->refined, &context->refusal))
         return false;
     const BlockSize exact = block_size_exact(&context->block);

@@ -69,16 +69,18 @@ static RegId distance_build(const Vectorizer *vectorizer, const SumPlace *place,
     return apart;
 }
 
-/* A predicate that says whether the vectors may be used; REG_NONE, and perhaps some dead code, if that cannot be
- * computed at the place. */
+/* A predicate that says whether the vectors may be used; REG_NONE if that cannot be computed at the place. */
 static RegId test_build(const Vectorizer *vectorizer, const SumPlace *place)
 {
     bool built;
+    Inst *end = sum_place_end(place);
     RegId holds = alignment_build(vectorizer, place, &built);
     for (unsigned i = 0; i < vectorizer->distance_count && built; i++) {
         holds = distance_build(vectorizer, place, &vectorizer->distances[i], holds);
         built = holds != REG_NONE;
     }
+    if (!built || holds == REG_NONE)
+        sum_place_undo(place, end);
     return built ? holds : REG_NONE;
 }
 
