@@ -1,8 +1,8 @@
 /* See row_kernel.h. Each thread has a row of its own, through which up to four pointers walk that may be aligned in
  * any way, overlap at every distance, or be the same; a table that nothing writes has rows, too, or one row for all.
  * The last row ends where its buffer ends, so that a byte more would fault. Loops go 0 to 9 or up to 40 rounds, have
- * their bodies unrolled already or not, count in all ways, and may be left early. Accesses to neighbours in any order,
- * outside of loops, and everything that may be between them, come before. */
+ * their bodies unrolled already or not, count in all ways, may update a word of memory, and may be left early. Accesses
+ * to neighbours in any order, outside of loops, and everything that may be between them, come before. */
 #include "row_kernel.h"
 
 #include "kernel_writer.h"
@@ -27,6 +27,7 @@ typedef struct Maker {
     unsigned rounds, unrolled, pitch;
     bool descends;
     bool has_barrier;
+    bool has_cell; /* each part of a round updates a word of memory, which others may touch */
 } Maker;
 
 static void make_stream(Maker *m, Stream *s, unsigned bytes)
@@ -144,6 +145,29 @@ static void make_round(Maker *m, unsigned part)
     }
 }
 
+/* Chooses a word that each round updates: where nothing else is, or in the thread's row. */
+static void make_cell(Maker *m)
+{
+    m->has_cell = chance(&m->to, 25);
+    if (!m->has_cell)
+        return;
+    line(&m->to, "mov.u64 %%cell, %%mine;");
+    const unsigned elements = m->rounds * m->unrolled > 12 ? m->rounds * m->unrolled : 12;
+    for (unsigned i = 0; i < m->count && m->pitch % 4 == 0; i++) {
+        const Stream *s = &m->streams[i];
+        if (!s->reads_table && s->offset % 4 == 0 && chance(&m->to, 50))
+            line(&m->to, "add.s64 %%cell, %%s%u, %u;", i, 4 * below(&m->to, s->bytes * elements / 4));
+    }
+}
+
+static void make_update(Maker *m)
+{
+    const unsigned t = temporary(&m->to);
+    if (chance(&m->to, 70))
+        line(&m->to, "ld.global.u32 %%v%u, [%%cell]; mad.lo.u32 %%sum, %%v%u, 3, %%sum;", t, t);
+    line(&m->to, "st.global.u32 [%%cell], %%sum;");
+}
+
 /* The counter's next value, and whether another round follows. */
 static void make_end(Maker *m, unsigned kind)
 {
@@ -178,11 +202,15 @@ static void make_loop(Maker *m)
         else
             line(&m->to, "mov.u64 %%q%u, %%s%u;", i, i);
     }
+    make_cell(m);
     if (tests_first || m->rounds == 0)
         line(&m->to, "setp.lt.s32 %%more, %%n, 1; @%%more bra AFTER%u;", label);
     buf_printf(m->to.out, "LOOP%u:\n", label);
-    for (unsigned part = 0; part < m->unrolled; part++)
+    for (unsigned part = 0; part < m->unrolled; part++) {
         make_round(m, part);
+        if (m->has_cell)
+            make_update(m);
+    }
     if (chance(&m->to, 5))
         make_obstacle(m, true);
     for (unsigned i = 0; i < m->count; i++)
@@ -273,7 +301,7 @@ void row_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
                t);
     buf_printf(text, "\t.reg .b16 %%h<%u>;\n\t.reg .b64 %%w<%u>, %%y<%u>, %%a<%u>, %%s<%u>, %%q<%u>;\n", t, t, t, t,
                STREAMS, STREAMS);
-    buf_puts(text, "\t.reg .b64 %mine, %row, %to, %long, %longend;\n");
+    buf_puts(text, "\t.reg .b64 %mine, %cell, %row, %to, %long, %longend;\n");
     buf_printf(text, "\t.reg .b32 %%sum;\n\t.reg .pred %%p<%u>, %%more;\n", t);
     buf_write(text, buf_text(&code), code.length);
     buf_puts(text, "}\n");

@@ -1,7 +1,8 @@
 /* See stage_kernel.h. Every load reads element cx * x + cy * y + cz * z + ci * i + c of a buffer of its own, for the
  * thread's coordinates in the grid and the counter of the loop: through pointers that the loop advances, through
  * indices that it computes, with several loads side by side, as vectors, in types of all widths. Guards keep threads
- * from the loop: none, those of nested or joined conditions, or those of an early exit. */
+ * from the loop: none, those of nested or joined conditions, or those of an early exit. Some loops store their sum in
+ * each round. */
 #include "stage_kernel.h"
 
 #include "kernel_writer.h"
@@ -31,6 +32,8 @@ typedef struct Maker {
     bool own_rounds; /* threads with odd numbers go one round more */
     bool stores;     /* the thread stores what it reads in the next round */
     bool counts_down, has_outer, has_shared, has_branch, peaceful;
+    bool has_lasting; /* each round stores the sum to one place */
+    bool subtracts;   /* the end from the counter, before that is compared */
     GuardKind guard;
     unsigned exit_form;
     unsigned load_count;
@@ -257,9 +260,14 @@ static void make_loop(Maker *m)
             make_branch(m);
         make_load(m, l);
     }
+    if (m->has_lasting)
+        line(&m->to, "st.global.u32 [%%result+4], %%sum;");
     line(&m->to, "add.u32 %%round, %%round, 1; add.rn.f32 %%work, %%work, 0f3f800000;");
     if (m->counts_down)
         line(&m->to, "add.s32 %%i, %%i, -%u; setp.ne.s32 %%more, %%i, 0; @%%more bra LOOP;", m->step);
+    else if (m->subtracts)
+        line(&m->to, "add.s32 %%i, %%i, %u; sub.s32 %%g2, %%i, %%end; setp.ne.s32 %%more, %%g2, 0; @%%more bra LOOP;",
+             m->step);
     else
         line(&m->to, "add.s32 %%i, %%i, %u; setp.%s.s32 %%more, %%i, %%end; @%%more bra LOOP;", m->step,
              chance(&m->to, 50) ? "lt" : "ne");
@@ -315,6 +323,8 @@ static void choose_shape(Maker *m)
     m->has_outer = chance(&m->to, 25);
     m->has_shared = chance(&m->to, 20);
     m->has_branch = chance(&m->to, 20);
+    m->has_lasting = chance(&m->to, 20);
+    m->subtracts = chance(&m->to, 20);
     m->guard = chance(&m->to, 30)   ? GUARD_NONE
                : chance(&m->to, 30) ? GUARD_EXIT
                                     : (GuardKind)below(&m->to, GUARD_KINDS);
