@@ -7,13 +7,23 @@
 #include <math.h>
 #include <string.h>
 
-enum { BANKS = 32, WORD = 4, DEEPEST = 12 };
+enum { BANKS = 32, WORD = 4, DEEPEST = 12, MOST_PIECES = 6 };
 static const double gathered = 0.75; /* the share of the lanes' sectors that are distinct if an index is unknown */
+
+/* A part of the index along x: whole groups of neighbours, or the place in a group. Added to what the strides say, as
+ * if each neighbour moved on. */
+typedef struct Piece {
+    double scale;  /* bytes for each group, or each place */
+    unsigned size; /* of a group */
+    bool is_place;
+} Piece;
 
 typedef struct Shape {
     double stride[3];  /* bytes between neighbours along x, y, z */
     bool unknown[3];   /* differs along x, y, z in an unknown way */
     bool differs_by_block;
+    Piece pieces[MOST_PIECES];
+    unsigned piece_count;
     double constant;   /* bytes added in total */
     double block_stride; /* bytes between neighbouring blocks along x; 0: none, or unknown */
     double step;       /* bytes that it moves in each iteration of the innermost loop in which it moves; 0: unknown */
@@ -160,12 +170,27 @@ static void add_factor(Estimate *estimate, Shape *shape, const Inst *inst, unsig
         add_unknown(estimate, shape, factor, 0);
 }
 
+/* Notes that the operand, if it is the index along x and what all neighbours have in common, is divided into groups. */
+static void add_piece(Estimate *estimate, Shape *shape, const Inst *inst, double scale, unsigned size, bool is_place,
+                      unsigned depth)
+{
+    Shape index = {.objects = shape->objects, .moves = bitset_new(estimate->arena, shape->moves.bits),
+                   .block = shape->block};
+    add_operand(estimate, &index, inst, 1, 1, depth);
+    const bool is_index = index.stride[0] == 1 && index.stride[1] == 0 && index.stride[2] == 0 && !index.unknown[0] &&
+                          !index.unknown[1] && !index.unknown[2] && !index.piece_count;
+    if (is_index && size > 1 && shape->piece_count < MOST_PIECES)
+        shape->pieces[shape->piece_count++] = (Piece){scale, size, is_place};
+}
+
 /* Adds the contribution of a right shift, which divides by 'parts'. If thread blocks have been merged
  * (opt/coarsen/index.c), only one of those whose indices the shift makes equal works, so the next one to work is as far
  * away as neighbours were. */
 static void add_shifted(Estimate *estimate, Shape *shape, const Inst *inst, double scale, double parts, unsigned depth)
 {
     double before = shape->block_stride;
+    if (parts <= WARP_THREADS)
+        add_piece(estimate, shape, inst, scale, (unsigned)parts, false, depth);
     add_operand(estimate, shape, inst, 1, scale / parts, depth);
     shape->block_stride = before + (shape->block_stride - before) * parts;
 }
@@ -195,6 +220,9 @@ static bool add_definition(Estimate *estimate, Shape *shape, const Inst *inst, d
         add_operand(estimate, shape, inst, 1, scale, depth);
         return true;
     case OP_AND: /* keeps the low bits, which is where neighbours differ */
+        if (last->kind == OPERAND_CONSTANT && last->constant->bits < WARP_THREADS &&
+            !(last->constant->bits & (last->constant->bits + 1)))
+            add_piece(estimate, shape, inst, scale, (unsigned)last->constant->bits + 1, true, depth);
         add_operand(estimate, shape, inst, 1, scale, depth);
         return last->kind == OPERAND_CONSTANT;
     case OP_SHR:
@@ -243,8 +271,15 @@ static unsigned warp_lanes(const Estimate *estimate)
 static double lane_offset(const Estimate *estimate, const Shape *shape, unsigned lane)
 {
     unsigned wide = (unsigned)estimate->block[0], high = (unsigned)estimate->block[1];
-    return shape->stride[0] * (lane % wide) + shape->stride[1] * (lane / wide % high) +
-           shape->stride[2] * (lane / wide / high);
+    double offset = shape->stride[0] * (lane % wide) + shape->stride[1] * (lane / wide % high) +
+                    shape->stride[2] * (lane / wide / high);
+    for (unsigned i = 0; i < shape->piece_count; i++) {
+        const Piece *piece = &shape->pieces[i];
+        const unsigned x = lane % wide, group = x / piece->size;
+        offset += piece->is_place ? -piece->scale * group * piece->size
+                                  : piece->scale * (group - (double)x / piece->size);
+    }
+    return offset;
 }
 
 static bool insert(int64_t *set, unsigned *count, int64_t value)

@@ -45,6 +45,13 @@ typedef struct ThreadShares {
     const double *threads; /* NULL: it does not follow from the thread's index */
 } ThreadShares;
 
+/* A loop whose rounds the threads of a group share. */
+typedef struct Divided {
+    unsigned threads;  /* of a group; 0: the loop is not such a one */
+    const Loop *whole; /* the loop that each executes alone where there are too few rounds; NULL: none was found */
+    const Block *test; /* whose branch leads to one or the other */
+} Divided;
+
 /* A form being estimated: its body in SSA form, and the known facts about the launch. */
 typedef struct Estimate {
     Arena *arena;
@@ -65,6 +72,7 @@ typedef struct Estimate {
     Budget *left;      /* by Loop.index: what it leaves for the loops that continue it */
     LoopExits *exits;  /* by Loop.index */
     Continuation *continuations; /* by Loop.index; NULL: not computed yet */
+    Divided *divided;  /* by Loop.index */
     double *known_iterations; /* by Loop.index: those that follow from constants, else 0; below 0: not computed yet */
     double *learned;   /* by RegId: the share of the threads for which a predicate holds that guards an if-then, as its
                         * form tells; below 0: it guards none */
@@ -122,6 +130,12 @@ bool estimate_is_vote(const Estimate *estimate, const Block *block);
 /* The share of the thread blocks that go on after a conditional exit. If k blocks of the grid are merged into one, one
  * of each k blocks goes on (opt/coarsen/index.c): the one whose index modulo k equals the chosen number. */
 double estimate_staying(const Estimate *estimate, const Block *block);
+
+/* divided.c: the threads of the group whose number is subtracted in the start of a counter, and the rest of the sum,
+ * with its terms in 'terms'; 0: there is none. */
+unsigned estimate_group(const Estimate *estimate, const AffineForm *start, AffineForm *rest, AffineTerm *terms);
+/* Whether threads of a group share the rounds of the loop. */
+Divided estimate_divided(const Estimate *estimate, const Loop *loop);
 
 /* trips.c: the iterations of the loop, and of the loops that it continues in its own steps, if they follow from
  * constants; else 0. */

@@ -25,7 +25,8 @@ static const Loop *continuer_of(const Estimate *estimate, const Loop *loop)
     return NULL;
 }
 
-/* The iterations of the chain of loops that this one begins or continues, in steps of this one: for each entry. */
+/* The iterations of the chain of loops that this one begins or continues, in steps of this one: for each entry, and,
+ * if a group shares the loop, for each of its threads. */
 static double total_iterations(Estimate *estimate, const Loop *loop)
 {
     double ratio = 1;
@@ -33,6 +34,9 @@ static double total_iterations(Estimate *estimate, const Loop *loop)
     for (const Loop *next; (next = continuer_of(estimate, last)) != NULL; last = next)
         ratio *= estimate->continuations[next->index].step;
     const double known = estimate_known_iterations(estimate, last);
+    const Divided *divided = &estimate->divided[last->index];
+    if (divided->whole && !(known > 0))
+        return total_iterations(estimate, divided->whole) / divided->threads / ratio;
     estimate->assumes_trips |= !(known > 0) && !(estimate_known_iterations(estimate, loop) > 0);
     return (known > 0 ? known : estimate->assumed_trips) / ratio;
 }
@@ -209,6 +213,21 @@ static const Loop *tiled_loop(const Estimate *estimate, const Block *tiles, cons
     return is_rest ? continuation->first : NULL;
 }
 
+/* The share that goes to one side of a branch before a loop that a group shares: all, if there are rounds enough. */
+static bool share_of_group(Estimate *estimate, const Block *block, const Block *to, double *share)
+{
+    const LoopForest *loops = analyses_loops(estimate->analyses);
+    for (uint32_t i = 0; i < loops->loop_count; i++) {
+        const Divided *divided = &estimate->divided[i];
+        if (!divided->whole || divided->test != block)
+            continue;
+        const bool is_shared = total_iterations(estimate, divided->whole) >= divided->threads;
+        *share = is_shared == dominance_has(analyses_dominance(estimate->analyses), to, loops->loops[i].header);
+        return true;
+    }
+    return false;
+}
+
 /* The share that goes to one side of a branch before a staged loop, of which the other leads past the tiles: all, if
  * there are rounds enough for one, except at the edge of the data where all threads have to be inside. */
 static bool share_of_tiles(Estimate *estimate, const Block *block, const Block *to, const Block *other, double *share)
@@ -239,7 +258,8 @@ static Flow flow_to(Estimate *estimate, const Block *block, const Block *to, con
     /* With one successor, a branch leads to where the block would go on anyway. */
     const Inst *last = block->last;
     double staged;
-    if (successors == 2 && inst_is_guarded(last) && share_of_tiles(estimate, block, to, other, &staged))
+    if (successors == 2 && inst_is_guarded(last) &&
+        (share_of_tiles(estimate, block, to, other, &staged) || share_of_group(estimate, block, to, &staged)))
         share = (Share){staged, staged};
     else if (estimate_may_exit(block) || (successors == 2 && inst_is_guarded(last)))
         share = estimate_side(estimate, block, to, other);
@@ -305,8 +325,10 @@ static void allocate(Estimate *estimate)
     estimate->left = ARENA_ARRAY(arena, Budget, count + 1);
     estimate->exits = ARENA_ARRAY(arena, LoopExits, count + 1);
     estimate->known_iterations = ARENA_ARRAY(arena, double, count + 1);
+    estimate->divided = ARENA_ARRAY(arena, Divided, count + 1);
     for (uint32_t i = 0; i < count; i++) {
         estimate->known_iterations[i] = -1;
+        estimate->divided[i] = estimate_divided(estimate, &loops->loops[i]);
         continuations[i] = estimate_continuation(estimate, &loops->loops[i]);
         if (continuations[i].first && continuations[i].first->parent != loops->loops[i].parent)
             continuations[i].first = NULL;

@@ -16,6 +16,17 @@ static bool constant_of(const Estimate *estimate, RegId reg, int64_t *value)
     return form.bits && !form.term_count;
 }
 
+/* The constant with which a counter starts, in the mean of a group's threads, if their numbers are subtracted. */
+static bool constant_of_group(const Estimate *estimate, RegId reg, int64_t *value)
+{
+    AffineTerm terms[AFFINE_TERMS];
+    AffineForm rest;
+    const AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), reg);
+    const unsigned threads = estimate_group(estimate, &form, &rest, terms);
+    *value = rest.constant - threads / 2;
+    return threads && form.bits && !rest.term_count;
+}
+
 /* The constant with which a phi of the loop's header starts, or started in the loop that this one continues. */
 static bool constant_start(const Estimate *estimate, const Loop *loop, RegId reg, int64_t *start)
 {
@@ -24,7 +35,8 @@ static bool constant_start(const Estimate *estimate, const Loop *loop, RegId reg
         const Phi *phi = def->inst || def->block != loop->header ? NULL : &def->block->phis.data[def->phi];
         for (size_t k = 0; phi && k < phi->args.count; k++)
             if (!loop_contains(analyses_loops(estimate->analyses), loop, phi->args.data[k].pred) &&
-                constant_of(estimate, phi->args.data[k].reg, start))
+                (constant_of(estimate, phi->args.data[k].reg, start) ||
+                 constant_of_group(estimate, phi->args.data[k].reg, start)))
                 return true;
         const Continuation *continuation = &estimate->continuations[loop->index];
         reg = continuation->phi == reg ? continuation->first_phi : REG_NONE;
