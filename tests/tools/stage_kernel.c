@@ -323,8 +323,6 @@ static void choose_shape(Maker *m)
     m->has_outer = chance(&m->to, 25);
     m->has_shared = chance(&m->to, 20);
     m->has_branch = chance(&m->to, 20);
-    m->has_lasting = chance(&m->to, 20);
-    m->subtracts = chance(&m->to, 20);
     m->guard = chance(&m->to, 30)   ? GUARD_NONE
                : chance(&m->to, 30) ? GUARD_EXIT
                                     : (GuardKind)below(&m->to, GUARD_KINDS);
@@ -394,6 +392,8 @@ void stage_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
 {
     Buf code = {0};
     Maker m = {.to = {.random = {seed * UINT64_C(0x2545f4914f6cdd1d) + 77}, .out = &code}};
+    m.has_lasting = seed % 5 == 2;
+    m.subtracts = seed % 4 == 3;
     choose_shape(&m);
     choose_own(&m);
     make_launch(&m, arena, launch);
