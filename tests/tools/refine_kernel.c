@@ -2,8 +2,8 @@
  * which they meet in other rounds, backwards, or apart. A table, which nothing writes, has rows or columns of the
  * threads. Sums are stored in each round to one place, which may be in the rows. Loops go 0 to 70 rounds, have their
  * bodies unrolled or not, and may be in another loop. They sum up in all ways, and some do what only the order of
- * rounds gives. The thread stores before and after them, in place, reads what it and, after a barrier, others have
- * stored, and some leave early. */
+ * rounds gives. The thread stores before and after them, in place, some of it under a guard, reads what it and, after a
+ * barrier, others have stored, and some leave early. */
 #include "refine_kernel.h"
 
 #include "kernel_writer.h"
@@ -139,10 +139,13 @@ static void make_touch(Maker *m)
     const unsigned t = temporary(&m->to);
     line(&m->to, "ld.param.u64 %%to, [%s]; add.s64 %%to, %%to, %%row;", chance(&m->to, 50) ? "a" : "b");
     line(&m->to, "ld.global.u32 %%v%u, [%%to+%u]; add.u32 %%seen, %%seen, %%v%u;", t, WORD * below(&m->to, 16), t);
+    const char *guard = chance(&m->to, 60) ? "" : chance(&m->to, 50) ? "@%more " : "@!%more ";
+    if (*guard)
+        line(&m->to, "and.b32 %%n%u, %%v%u, 1; setp.ne.u32 %%more, %%n%u, 0;", t, t, t);
     if (chance(&m->to, 60))
-        line(&m->to, "st.global.u32 [%%to+%u], %%seen;", WORD * below(&m->to, 16));
+        line(&m->to, "%sst.global.u32 [%%to+%u], %%seen;", guard, WORD * below(&m->to, 16));
     if (chance(&m->to, 30))
-        line(&m->to, "red.global.add.u32 [%%mine+4], %%v%u;", t);
+        line(&m->to, "%sred.global.add.u32 [%%mine+4], %%v%u;", guard, t);
 }
 
 static void make_exchange(Maker *m)
