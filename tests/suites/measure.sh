@@ -11,7 +11,8 @@ cat >"$tmp/ptxopt" <<'FAKE'
 for input; do :; done
 options="$*"
 while [ "$1" != -o ]; do shift; done
-report=${options#*-report }
+report=/dev/null
+case "$options" in *"-report "*) report=${options#*-report } ;; esac
 case "$options" in
 *"-entry tmv"*) cat "$input" >"$2" ;; # left alone
 *-auto*)
