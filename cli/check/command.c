@@ -22,6 +22,20 @@ static bool fail(const char *message)
     return false;
 }
 
+/* The launch of options->launch. If the module has a launch contract for its kernel, the contract is followed, as by
+ * "ptxopt run": the file describes the launch of the kernel before it was coarsened. NULL, with *error, if there is no
+ * such launch. */
+static const Launch *read_launch(Checking *checking, const char **error)
+{
+    bool has_contract;
+    Arena *arena = checking->arena;
+    const Module *module = checking->run.module;
+    Launch *launch = launch_read(arena, checking->options->launch, error);
+    if (launch)
+        *error = launch_kernel_missing(arena, module, launch);
+    return launch && !*error ? launch_by_contract(arena, module, launch, &has_contract, error) : NULL;
+}
+
 static bool read_inputs(Checking *checking)
 {
     const CheckOptions *options = checking->options;
@@ -32,11 +46,8 @@ static bool read_inputs(Checking *checking)
     run->source = input_read(checking->arena, options->input);
     if (!run->source || !read_module(run) || !choose_arch(run))
         return false;
-    if (options->launch) {
-        checking->launch = launch_read(checking->arena, options->launch, &error);
-        if (checking->launch)
-            error = launch_kernel_missing(checking->arena, checking->run.module, checking->launch);
-    }
+    if (options->launch)
+        checking->launch = read_launch(checking, &error);
     checking->disassembler = error ? NULL : disassembler_find(checking->arena, &error);
     return error ? fail(error) : true;
 }

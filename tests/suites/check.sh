@@ -243,6 +243,16 @@ says "no input that runs" 6 'not decided: the emulator ran it on no input: .*out
 
 says "a launch file" 0 'matmul_tiled .*: equal for 1 input' -launch corpus/matmul_tiled/matmul_tiled.launch.json \
     corpus/matmul_tiled/matmul_tiled.sm_75.ptx
+# A launch file describes the launch before coarsening, whose contract is followed as by "ptxopt run".
+matmul=corpus/matmul_tiled/matmul_tiled
+for form in x2 y2 bx2 x2,by2; do
+    "$PTXOPT" -q -assembler none -coarsen "$form" -coarsen-grid shrink -launch "$matmul.launch.json" \
+        -o "$work/coarsened.ptx" "$matmul.sm_75.ptx"
+    says "a coarsened kernel, $form" 0 'equal for 1 input' -launch "$matmul.launch.json" "$work/coarsened.ptx"
+done
+"$PTXOPT" -q -assembler none -coarsen x2 -o "$work/coarsened.ptx" corpus/saxpy/saxpy.sm_75.ptx
+sed 's/"block": *\[[0-9]*/"block": [33/' corpus/saxpy/saxpy.launch.json >"$work/odd.json"
+says "a launch that the contract forbids" 1 'saxpy.*33' -launch "$work/odd.json" "$work/coarsened.ptx"
 says "no such kernel" 1 'the module has no such kernel' -entry nosuch "$work/int.ptx"
 says "a level that there is not" 2 "expected levels from 0 to 3" -opt-level 4 "$work/int.ptx"
 says "no file" 2 'expected a PTX file'
