@@ -196,9 +196,34 @@ Assembler *assembler_open_in(Arena *arena, AssemblerKind kind, const char *arch_
     return assembler;
 }
 
-void assembler_set_options(Assembler *assembler, const char *const *options)
+/* Has an empty kernel assembled with a file of controls. NULL, or why that is not possible. */
+static const char *try_controls(Assembler *assembler, const char *word)
 {
-    assembler->options = options;
+    Arena *arena = assembler->arena;
+    const char *message = controls_too_old(arena, assembler_name(assembler), assembler->version);
+    if (message)
+        return message;
+    const char *const words[] = {word, NULL};
+    AssemblyRequest request = assembly_request(probe, sizeof probe - 1);
+    request.timeout_ms = PROBE_TIMEOUT_MS;
+    request.options = words;
+    Assembly result;
+    if (assembler_run(assembler, arena, &request, &result))
+        return NULL;
+    const char *reason = strstr(result.message, " : ");
+    return arena_printf(arena, "%s %s does not accept -apply-controls %s: %s", assembler_name(assembler),
+                        assembler->version, strchr(word, '=') + 1, reason ? reason + 3 : result.message);
+}
+
+const char *assembler_set_options(Assembler *assembler, const char *const *options)
+{
+    const char *error, *controls;
+    const char *const *words = controls_resolve(assembler->arena, options, &controls, &error);
+    if (!error && controls)
+        error = try_controls(assembler, controls);
+    if (!error)
+        assembler->options = options ? words : NULL;
+    return error;
 }
 
 void assembler_waits(const Assembler *assembler, bool done)

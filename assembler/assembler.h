@@ -77,10 +77,15 @@ bool assembler_is_fetched(Arena *arena, const char *folder);
 /* Fetches them into 'folder'/cuda with pip, which prints its progress, along with NVIDIA's licence. Returns NULL, or an
  * error message in the arena; the folder's previous contents are then unchanged. */
 const char *assembler_fetch(Arena *arena, const char *folder);
-/* Sets more options for ptxas, for every later run: "-O1", "--def-load-cache=cg". The list ends with NULL and is not
- * copied. nvJitLink passes them to its own compiler, the driver ignores them. An option that the run itself sets must
- * not be in it. */
-void assembler_set_options(Assembler *assembler, const char *const *options);
+/* Sets more options for ptxas, for every later run: "-O1", "--def-load-cache=cg". The list ends with NULL, its words
+ * are not copied. nvJitLink passes them to its own compiler, the driver ignores them. An option that the run itself
+ * sets must not be in it. A file of compiler controls, "--apply-controls=FILE" or two words, may be (NVIDIA CompileIQ,
+ * "Tuning NVIDIA Compilers"). Returns NULL, or a message in the arena of assembler_open() if such a file cannot be
+ * read, if the assembler is too old for it, or does not accept it; no options are set then. */
+const char *assembler_set_options(Assembler *assembler, const char *const *options);
+/* A hash of a word for ptxas that goes on from 'hash', and of the contents of the controls that it names. */
+uint64_t assembler_option_hash(const char *word, uint64_t hash);
+
 /* Called several times a second while an assembler runs, and once more, with 'done', when it has ended. */
 typedef void AssemblerWaiting(void *context, bool done);
 void assembler_set_waiting(Assembler *assembler, AssemblerWaiting *waiting, void *context);

@@ -1,7 +1,7 @@
 /* The interface between the files of this folder; no other folder includes it.
  *
  * The files in the order of their calls, each calling only those before it: outcome.c, process.c, cubin.c, resources.c;
- * worker.c; driver.c, nvjitlink.c and ptxas.c; backends.c; locate.c; nvdisasm.c; fetch.c; assembler.c. */
+ * worker.c; driver.c, nvjitlink.c and ptxas.c; backends.c; locate.c; nvdisasm.c; fetch.c; controls.c; assembler.c. */
 #ifndef PTXOPT_ASSEMBLER_INTERNAL_H
 #define PTXOPT_ASSEMBLER_INTERNAL_H
 
@@ -176,6 +176,14 @@ const Backend *backend_of(AssemblerKind kind);
 extern const Engine driver_engine;    /* driver.c */
 extern const Engine nvjitlink_engine; /* nvjitlink.c */
 extern const Program ptxas_program;   /* ptxas.c */
+
+/* controls.c */
+
+/* The words with the file of controls named absolutely, in the arena, and the word that names it, or NULL. *error:
+ * NULL, or why the file cannot be read, or that there are two. */
+const char *const *controls_resolve(Arena *arena, const char *const *words, const char **controls, const char **error);
+/* NULL, or a message in the arena: this version of an assembler has no controls. */
+const char *controls_too_old(Arena *arena, const char *name, const char *version);
 
 /* assembler.c, for many.c */
 

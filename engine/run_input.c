@@ -218,6 +218,22 @@ static bool can_choose(const Run *run)
     return !missing;
 }
 
+/* Gives the assembler the words for ptxas of -Xptxas and -apply-controls. */
+static bool set_assembler_options(Run *run)
+{
+    const Options *options = run->options;
+    VEC(const char *) words = {0};
+    for (size_t i = 0; i < options->ptxas_options.count; i++)
+        VEC_PUSH(run->arena, words, options->ptxas_options.data[i]);
+    if (options->controls)
+        VEC_PUSH(run->arena, words, arena_printf(run->arena, "--apply-controls=%s", options->controls));
+    VEC_PUSH(run->arena, words, NULL);
+    const char *error = assembler_set_options(run->assembler, words.count > 1 ? words.data : NULL);
+    if (error)
+        fprintf(run->messages, "ptxopt: error: %s\n", error);
+    return !error;
+}
+
 bool open_assembler(Run *run)
 {
     const Options *options = run->options;
@@ -235,7 +251,8 @@ bool open_assembler(Run *run)
         report->assembler = assembler_name(run->assembler);
         report->assembler_version = assembler_version(run->assembler);
         report->assembler_path = assembler_path(run->assembler);
-        assembler_set_options(run->assembler, options->ptxas_options.data);
+        if (!set_assembler_options(run))
+            return false;
         assembler_judge_init(&run->judge, run->arena, run->assembler);
         run->judge.progress = &run->progress;
         if (!options->quiet)
@@ -274,8 +291,11 @@ void run_prepare(Run *run, Options *options, Arena *arena, const RunSetting *set
                          .canonical = true,
                          .report = true,
                          .python_folders = setting->python_folders,
+                         .controls = setting->controls,
                          .quiet = setting->quiet};
-    if (setting->assembler_given)
+    if (setting->controls)
+        options->assembler = ASSEMBLER_PTXAS;
+    if (setting->assembler_given || setting->controls)
         option_set_given(options, OPTION_ASSEMBLER);
     *run = (Run){.options = options, .messages = setting->messages ? setting->messages : stderr, .arena = arena};
 }

@@ -48,6 +48,7 @@ typedef struct RunSetting {
     const char *arch; /* NULL: the module's .target */
     AssemblerKind assembler;
     bool assembler_given, assembler_none;
+    const char *controls;    /* a file of compiler controls for ptxas; NULL: none */
     bool quiet;              /* no warnings */
     PathList python_folders; /* where assemblers are looked for, too */
     FILE *messages;          /* NULL: standard error */

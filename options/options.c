@@ -183,10 +183,12 @@ static void check_options(Reader *reader)
     Options *options = reader->options;
     expand_auto(reader);
     expand_tune(reader);
-    if (options->ptxas_options.count && option_given(options, OPTION_ASSEMBLER) &&
+    const bool gives_words = options->ptxas_options.count || options->controls;
+    if (gives_words && option_given(options, OPTION_ASSEMBLER) &&
         (options->assembler_none || options->assembler != ASSEMBLER_PTXAS))
-        options_fail(reader, "-Xptxas passes options to ptxas, but -assembler says not to use it");
-    if (options->ptxas_options.count) {
+        options_fail(reader, "%s, but -assembler says not to use it",
+                     options->controls ? "-apply-controls is for ptxas" : "-Xptxas passes options to ptxas");
+    if (gives_words) {
         options->assembler = ASSEMBLER_PTXAS;
         option_set_given(options, OPTION_ASSEMBLER);
     }

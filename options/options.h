@@ -126,6 +126,7 @@ typedef struct Options {
     bool assembler_none;
     AssemblerKind assembler;
     VEC(const char *) ptxas_options; /* -Xptxas */
+    const char *controls;            /* -apply-controls: a file for ptxas; or NULL */
     PathList python_folders; /* where an assembler may be, too; a NULL follows, unless it is empty */
     VEC(MemoryOption) memory;
     VEC(OrderOption) block_orders;

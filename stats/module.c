@@ -147,6 +147,7 @@ bool stats_add_module(Stats *stats, const StatsRequest *request, Source *source)
                                 .arch = request->arch,
                                 .assembler = request->assembler,
                                 .assembler_given = request->assembler_given,
+                                .controls = request->controls,
                                 .quiet = request->quiet};
     run_prepare(&reading.run, &reading.options, arena, &setting);
     reading.run.source = source;

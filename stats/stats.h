@@ -54,6 +54,7 @@ typedef struct StatsRequest {
     size_t launch_count;
     AssemblerKind assembler;
     bool assembler_given;
+    const char *controls;       /* a file of compiler controls for ptxas; NULL: none */
     bool quiet;                 /* no warnings */
 } StatsRequest;
 

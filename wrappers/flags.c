@@ -125,6 +125,8 @@ static const char *reserved(const Options *options)
         return "the output is that of the assembler's command line; -o, -cubin and -knobs-out cannot be given";
     if (options->arch)
         return "the architecture is that of the assembler's command line; -arch cannot be given";
+    if (options->controls)
+        return "-apply-controls is an option of ptxas: give it on the assembler's command line";
     if (option_given(options, OPTION_ASSEMBLER) || options->ptxas_options.count)
         return "the assembler and its options are those of the build; -assembler and -Xptxas cannot be given";
     return NULL;

@@ -7,7 +7,7 @@
 #include "wrappers/wrappers.h"
 
 /* Options of ptxopt that ptxas has as well, and those that ptxas has only with two dashes. */
-static const char *const common_names[] = {"arch", "o", "O0", "O1", "O2", "O3", "v", "Werror"};
+static const char *const common_names[] = {"apply-controls", "arch", "o", "O0", "O1", "O2", "O3", "v", "Werror"};
 static const char *const long_names[] = {"entry", "help", "version"};
 
 /* Options of the wrapper itself, in -Xptxopt. */
@@ -32,7 +32,7 @@ static const char *const valued_names[] = {
     "diag-error", "diag-warn", "Werror", "split-compile", "split-compile-extended", "res-usage-file", "rdc",
     "relocatable-device-code", "default-stream", "dopt", "opt-level", "O", "allowed-name-expr", "dc-name", "idp",
     "input-drive-prefix", "ddp", "dependency-drive-prefix", "dp", "drive-prefix", "run-args", "e", "entry",
-    "extern-mode", "ptxas-prefix", "time", "fdevice-time-trace", "jump-table-density", "brand",
+    "extern-mode", "apply-controls", "ptxas-prefix", "time", "fdevice-time-trace", "jump-table-density", "brand",
 };
 
 static void fail(NvccLine *line, const char *error)

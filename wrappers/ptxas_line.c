@@ -3,12 +3,14 @@
  * Options start with one dash or two; a value follows '=' or is the next word, and those of -O and -m may follow
  * directly. An option that is not in the table below, of a newer ptxas or an undocumented one, is passed on; the word
  * after it counts as an input only if it names a file. */
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "wrappers/wrappers.h"
 
 typedef enum OptionUse {
     USE_JUDGE, /* affects the code, or could */
+    USE_FILE,  /* the same, by a file */
     USE_ASKS,  /* prints something and assembles nothing */
     USE_ARCH,
     USE_LEVEL,
@@ -24,10 +26,12 @@ typedef struct PtxasOption {
     OptionUse use;
 } PtxasOption;
 
-/* The options of ptxas 13.0, in its order. Warnings do not matter to the judge, and would be errors with -Werror. */
+/* The options of ptxas 13.0, and those of newer ones that affect code, in its order. Warnings do not matter to the
+ * judge, and would be errors with -Werror. */
 static const PtxasOption table[] = {
     {"Ofast-compile", "Ofc", true, USE_JUDGE},
     {"allow-expensive-optimizations", NULL, true, USE_JUDGE},
+    {"apply-controls", NULL, true, USE_FILE},
     {"compile-as-tools-patch", "astoolspatch", false, USE_JUDGE},
     {"compile-only", "c", false, USE_JUDGE},
     {"compiler-annotations", "annotate", false, USE_NOT},
@@ -124,8 +128,19 @@ static const char *option_word(Arena *arena, const PtxasOption *option, const ch
                              : arena_printf(arena, "--%s", option->name);
 }
 
+/* The file's absolute name, for a ptxas that runs in another folder; as it is given if there is no such file. */
+static const char *absolute_path(Arena *arena, const char *path)
+{
+    char *absolute = realpath(path, NULL);
+    const char *copy = absolute ? arena_strndup(arena, absolute, strlen(absolute)) : path;
+    free(absolute);
+    return copy;
+}
+
 static void take_option(Arena *arena, PtxasLine *line, const PtxasOption *option, const char *value)
 {
+    if (option->use == USE_FILE)
+        value = absolute_path(arena, value);
     switch (option->use) {
     case USE_ASKS: line->only_asks = true; break;
     case USE_ARCH: line->arch = value; break;
@@ -134,6 +149,7 @@ static void take_option(Arena *arena, PtxasLine *line, const PtxasOption *option
     case USE_DEBUG: line->is_debug = true; break;
     case USE_VERBOSE: line->is_verbose = true; break;
     case USE_JUDGE:
+    case USE_FILE:
     case USE_NOT: break;
     }
     for (size_t i = 0; i < COUNT_OF(whole_names); i++)
@@ -141,10 +157,11 @@ static void take_option(Arena *arena, PtxasLine *line, const PtxasOption *option
             line->whole = option->name;
     if (option->use == USE_LEVEL)
         line->level = value;
-    const bool is_own = option->use == USE_JUDGE || option->use == USE_NOT;
+    const bool is_own = option->use == USE_JUDGE || option->use == USE_FILE || option->use == USE_NOT;
     if (is_own && strcmp(option->name, "split-compile") != 0)
         words_add(arena, &line->plain, option_word(arena, option, value));
-    if (option->use == USE_LEVEL || option->use == USE_DEBUG || option->use == USE_JUDGE)
+    if (option->use == USE_LEVEL || option->use == USE_DEBUG || option->use == USE_JUDGE ||
+        option->use == USE_FILE)
         words_add(arena, &line->judge, option_word(arena, option, value));
 }
 

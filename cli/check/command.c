@@ -86,12 +86,27 @@ static void check_level(Checking *checking, Assembler *assembler, int level)
             check_one(checking, &request, checking->run.module->items.data[i].function);
 }
 
+static bool set_controls(const Checking *checking, Assembler *assembler, const char **error)
+{
+    const char *controls = checking->options->controls;
+    *error = NULL;
+    if (controls) {
+        const char *const words[] = {arena_printf(checking->arena, "--apply-controls=%s", controls), NULL};
+        *error = assembler_set_options(assembler, words);
+    }
+    return !*error;
+}
+
 static bool check_arch(Checking *checking, const char *arch)
 {
     const char *error;
     Assembler *assembler = assembler_open(checking->arena, ASSEMBLER_PTXAS, arch, &error);
     if (!assembler)
         return fail(error);
+    if (!set_controls(checking, assembler, &error)) {
+        assembler_close(assembler);
+        return fail(error);
+    }
     for (int level = 0; level < 4; level++)
         if (checking->options->levels[level])
             check_level(checking, assembler, level);

@@ -8,7 +8,7 @@ typedef struct CheckOptions {
     const char *input;
     PathList architectures; /* none: the PTX's own */
     bool levels[4];
-    const char *kernel, *launch, *output;
+    const char *kernel, *launch, *controls, *output;
     uint64_t inputs, seed;
     bool quiet;
 } CheckOptions;

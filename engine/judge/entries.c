@@ -32,9 +32,9 @@ static uint64_t hash_setting(const AssemblerJudge *judge)
     buf_printf(&setting, "%s %s %s %s %lld %lld %s -O%d", figures, assembler_name(judge->assembler),
                assembler_version(judge->assembler), path, (long long)file.st_size, (long long)file.st_mtime,
                judge->arch ? judge->arch : assembler_arch(judge->assembler), judge->opt_level);
-    for (const char *const *word = assembler_options(judge->assembler); word && *word; word++)
-        buf_printf(&setting, "\n%s", *word);
     uint64_t hash = hash_fnv(buf_text(&setting), setting.length, HASH_START);
+    for (const char *const *word = assembler_options(judge->assembler); word && *word; word++)
+        hash = assembler_option_hash(*word, hash);
     buf_free(&setting);
     return hash;
 }

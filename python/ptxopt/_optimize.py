@@ -63,6 +63,7 @@ def optimize(
     arch: Optional[str] = None,
     assembler: Optional[Literal["auto", "driver", "ptxas", "nvjitlink", "none"]] = None,
     Xptxas: Union[str, Sequence[str], None] = None,
+    apply_controls: Optional[_Path] = None,
     missing_ok: bool = False,
     O0: bool = False,
     O1: bool = False,
@@ -141,6 +142,7 @@ def optimize(
     arch            "sm_90": what to assemble for (the PTX's own .target)
     assembler       "auto", "driver", "ptxas", "nvjitlink" or "none"
     Xptxas          words for ptxas, which then is the assembler
+    apply_controls  a file of compiler controls, which ptxas 13.3 or newer applies wherever it assembles
     missing_ok      True: options for kernels that the module does not have are ignored
     O0, O1, O2, O3  how many forms are tried (O2)
     risk            how sure a form chosen by "auto" must be: the predicted time decides ("high"), or changes of its
@@ -168,7 +170,8 @@ def optimize(
         ("spill", spill), ("knobs", knobs), ("entry", _joined(entry)), ("block", _by_kernel("block", block)),
         ("dynamic-shared", _by_kernel("dynamic_shared", dynamic_shared)), ("ptx-version", _one(ptx_version)),
         ("arch", _one(arch)),
-        ("assembler", _one(assembler)), ("Xptxas", _several(Xptxas)), ("missing-ok", missing_ok), ("O0", O0), ("O1", O1),
+        ("assembler", _one(assembler)), ("Xptxas", _several(Xptxas)),
+        ("apply-controls", _several(apply_controls)), ("missing-ok", missing_ok), ("O0", O0), ("O1", O1),
         ("O2", O2), ("O3", O3), ("risk", _one(risk)), ("search", _one(search)), ("p", _joined(p)),
         ("stop-after", _one(stop_after)), ("launch", _several(launch)), ("count-all", count_all),
         ("machine", _several(machine)),

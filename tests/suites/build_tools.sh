@@ -253,6 +253,10 @@ says "nvcc: words for ptxopt" -F \
     "$tmp/nvcc-words"
 same "nvcc: words for ptxas stay" <(sed '/^--ptxas-prefix/,+1d' "$tmp/nvcc-words") \
     <(printf '%s\n' -Xptxas -v -Xptxas -O2 k.cu -o "sub folder/k k")
+try "nvcc: controls are those of ptxas" 0 "$nvcc" -Xptxas -apply-controls=k.acf,-apply-controls,l.acf \
+    -apply-controls m.acf k.cu -o k
+same "nvcc: controls are those of ptxas, and stay" <(sed '/^--ptxas-prefix/,+1d' "$tmp/nvcc-words") \
+    <(printf '%s\n' -Xptxas -apply-controls=k.acf -Xptxas -apply-controls -Xptxas l.acf -apply-controls m.acf k.cu -o k)
 try "nvcc: the original where ptxopt fails" 0 "$nvcc" k.cu -o k
 same "nvcc: the original is embedded" k.cu k.embedded
 says "nvcc: a warning" 'ptxopt-nvcc: warning: k.cu is assembled unchanged' "$errors"
