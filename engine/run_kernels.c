@@ -462,6 +462,30 @@ static void find_pool(Run *run, KernelReport *kernel)
     pool_warn(&run->diag, function, &kernel->pool);
 }
 
+static void warn_defects(Run *run, const KernelResult *result)
+{
+    if (run->assembler)
+        defects_warn(&run->diag, result,
+                     arena_printf(run->arena, "%s %s", assembler_name(run->assembler),
+                                  assembler_version(run->assembler)));
+}
+
+/* Rewrites code in device functions that the assembler is known to get wrong. Nothing else changes in them. */
+static void fix_functions(Run *run)
+{
+    PipelineOptions pipeline = run->pipeline;
+    pipeline.judge = NULL;
+    for (size_t i = 0; i < run->module->items.count; i++) {
+        const Item *item = &run->module->items.data[i];
+        KernelResult result;
+        if (item->kind != ITEM_FUNCTION || item->function->is_entry || !item->function->has_body)
+            continue;
+        pipeline_run(run->arena, item->function, &(KernelRequest){0}, &pipeline, &result);
+        run->changed |= kernel_install(&result);
+        warn_defects(run, &result);
+    }
+}
+
 static void run_kernel(Run *run, KernelReport *kernel)
 {
     KernelResult *result = &kernel->result;
@@ -509,10 +533,7 @@ static void run_kernel(Run *run, KernelReport *kernel)
     if (result->coarsening == OUTCOME_DONE)
         kernel->condition_count = contract_conditions(&result->contract, kernel->conditions);
     warn_refusals(run, kernel);
-    if (run->assembler)
-        defects_warn(&run->diag, result,
-                     arena_printf(run->arena, "%s %s", assembler_name(run->assembler),
-                                  assembler_version(run->assembler)));
+    warn_defects(run, result);
 }
 
 /* The assembler and the target that the code is for. */
@@ -558,6 +579,8 @@ void run_kernels(Run *run)
         progress_kernel(&run->progress, item->function->name, report->kernel_count, selected);
         run_kernel(run, kernel);
     }
+    if (run->pipeline.defects.fixes)
+        fix_functions(run);
     progress_kernel(&run->progress, NULL, 0, 0);
     progress_phase(&run->progress, "assembling the output", HUGE_VAL);
     if (run->options->interrupt)

@@ -117,6 +117,41 @@ try field-computed is_wrong_field "mov.b32 %s1, 5; shl.b32 %s1, %s1, 3; ${field/
 try field-last is_wrong_field "${field/40/31}" sm_90
 try field-open is_wrong_field "${field/5/%b}" sm_90
 
+# In functions, too. Those without such code stay as they are.
+cat >"$work/functions.ptx" <<'END'
+.version 7.8
+.target sm_75
+.address_size 64
+.func (.param .b32 r) plain (.param .b32 a) { .reg .b32 %a; ld.param.u32 %a, [a]; st.param.b32 [r], %a; ret; }
+.func (.param .b32 r) chosen (.param .b32 a, .param .b32 b)
+{
+.reg .b32 %a, %b;
+ld.param.u32 %a, [a];
+ld.param.u32 %b, [b];
+slct.s32.s32 %a, %a, %b, 2147483647;
+st.param.b32 [r], %a;
+ret;
+}
+.visible .entry k(.param .u64 .ptr p)
+{
+.reg .b64 %p;
+.reg .b32 %a, %b;
+ld.param.u64 %p, [p];
+ld.global.u32 %a, [%p];
+ld.global.u32 %b, [%p+4];
+{ .param .b32 x; .param .b32 y; .param .b32 z; st.param.b32 [x], %a; st.param.b32 [y], %b;
+call (z), chosen, (x, y); ld.param.b32 %a, [z]; }
+st.global.u32 [%p+8], %a;
+ret;
+}
+END
+"$PTXOPT" -q -fix-defects -assembler none -o "$work/functions.fixed.ptx" "$work/functions.ptx"
+result "a function is rewritten" "$(grep -n 2147483647 "$work/functions.fixed.ptx")"
+result "the other function is not" \
+    "$(diff <(grep plain "$work/functions.ptx") <(grep plain "$work/functions.fixed.ptx"))"
+PTXOPT_PTXAS="$ptxas" "$PTXOPT" check -arch sm_90 "$work/functions.fixed.ptx" >"$work/said" 2>&1
+result "a function is right then" "$(grep -q 'equal for 16 inputs' "$work/said" || cat "$work/said")"
+
 # One warning for all replicas of an instruction.
 own='.reg .b32 %t; .reg .b64 %w; mov.u32 %t, %tid.x; mul.wide.u32 %w, %t, 64; add.s64 %p, %p, %w;'
 sed "s/^ld.global.u64 %x/$own\n&/" "$work/shifts.ptx" >"$work/replicas.ptx"
