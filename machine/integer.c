@@ -70,10 +70,39 @@ static uint32_t add_parts(const Thread *thread, const Place *a, const Place *b, 
     return result;
 }
 
+/* The addend of 64 bits for x, ~x or -x, as addend(). */
+static unsigned __int128 addend64(const Thread *thread, const Place *place)
+{
+    /* -x is ~x and a carry, so only -0 has one more bit. */
+    const uint64_t value = integer64(thread, place);
+    return place->negated && !value ? (unsigned __int128)1 << 64 : value;
+}
+
+/* IADD d, [carry,] a, b [, carry]; .X takes the carry. */
+static Step add_with_carry(Thread *thread, const Decoded *it, unsigned first)
+{
+    const bool is_wide = has(it, SUFFIX_64);
+    unsigned __int128 sum = 0;
+    for (unsigned i = first; i < first + 2; i++)
+        sum += is_wide ? addend64(thread, &it->operands[i]) : addend(thread, &it->operands[i]);
+    for (unsigned i = first + 2; i < it->operand_count; i++)
+        sum += predicate(thread, &it->operands[i]);
+    for (unsigned i = 1; i < first; i++)
+        set_predicate(thread, &it->operands[i], i == 1 && sum >> (is_wide ? 64 : 32) != 0);
+    if (is_wide)
+        set64(thread, &it->operands[0], (uint64_t)sum);
+    else
+        set32(thread, &it->operands[0], (uint32_t)sum);
+    return STEP_ON;
+}
+
 /* IADD, VIADD d, a, b; .ISAT keeps the sum within the numbers of 32 bits. */
 Step execute_add(Thread *thread, const Decoded *it)
 {
     const Place *a = &it->operands[1], *b = &it->operands[2];
+    const unsigned first = skip_predicates(it, 1);
+    if (first > 1 || has(it, SUFFIX_X))
+        return add_with_carry(thread, it, first);
     if (has(it, SUFFIX_64)) {
         set64(thread, &it->operands[0], integer64(thread, a) + integer64(thread, b));
     } else if (has(it, SUFFIX_ISAT)) {

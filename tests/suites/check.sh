@@ -152,6 +152,20 @@ says "the least integer" 6 'PTX leaves open what .x. of the least integer' -arch
 kernel 'max.s32 %a, %a, -5; abs.s32 %s1, %a; setp.lt.s32 %q1, %s1, 0; selp.b32 %r, %s1, 2, %q1;' >"$work/least.ptx"
 says "other integers" 0 'equal for 40 inputs' -arch sm_90 -inputs 40 "$work/least.ptx"
 
+# ptxas 13.5 makes sums with carries of IADD for sm_120, and rounds in uniform registers.
+kernel 'add.cc.u32 %s1, %a, %b; addc.u32 %r, %c, %a; sub.cc.u32 %s1, %b, %c; subc.u32 %s2, %a, %b; add.u32 %r, %r, %s2;
+add.cc.u64 %e1, %x, %y; addc.cc.u64 %e2, %x, %x; addc.u32 %s3, %r, 0; sub.cc.u64 %e3, %e1, %y; subc.u32 %r, %s3, 5;
+xor.b64 %d, %e2, %e3;' >"$work/carries.ptx"
+kernel 'ld.param.u32 %s1, [p]; mov.b32 %f3, %s1; cvt.rzi.f32.f32 %f1, %f3; cvt.rmi.f32.f32 %f2, %f3;
+add.rn.f32 %f3, %f1, %f2; mov.b32 %r, %f3;' >"$work/round.ptx"
+for program in "$ptxas" third_party/cuda-13.5/bin/ptxas; do
+    [ -x "$program" ] || echo "skip carries, by another ptxas: no $program (CUDA=13.5 tools/deps.sh)"
+    for name in carries round; do
+        [ ! -x "$program" ] || PTXOPT_PTXAS="$program" says "$name, by $program" 0 'equal for 16 inputs' \
+            -arch sm_90,sm_120 "$work/$name.ptx"
+    done
+done
+
 # Video instructions, sums that saturate, comparisons of halves, and what kind of address a generic one is.
 kernel 'add.sat.s32 %s1, %a, %b; sub.sat.s32 %s2, %b, %c; vabsdiff4.u32.u32.u32 %r, %s1, %s2, %c;
 dp2a.lo.s32.u32 %s1, %a, %b, %c; dp2a.hi.u32.s32 %s2, %b, %c, %a; xor.b32 %r, %r, %s1; xor.b32 %r, %r, %s2;' \
