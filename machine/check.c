@@ -97,17 +97,23 @@ static EmulatorResult *run_ptx(const Check *check, Arena *arena, const Input *in
     return emulator_run(arena, check->request->module, &input->launch, &options);
 }
 
-/* A format's NaNs: those above the infinity, without the sign; and the one that arithmetic gives. */
+/* A format's NaNs: those above the infinity, without the sign; the one that arithmetic gives, which has all bits but
+ * the sign; and what becomes of that of the next smaller format when it is converted. */
 typedef struct NanFormat {
     unsigned bytes;
-    uint64_t infinity, canonical;
+    uint64_t infinity, canonical, widened;
 } NanFormat;
 
 static const NanFormat nan_formats[] = {
-    {8, UINT64_C(0x7ff0000000000000), F64_NAN},
-    {4, 0x7f800000, F32_NAN},
-    {2, 0x7c00, 0x7fff},
+    {8, UINT64_C(0x7ff0000000000000), F64_NAN, UINT64_C(0x7fffffffe0000000)},
+    {4, 0x7f800000, F32_NAN, 0x7fffe000},
+    {2, 0x7c00, 0x7fff, 0x7fff},
 };
+
+static bool is_canonical(const NanFormat *format, uint64_t nan)
+{
+    return nan == format->canonical || nan == format->widened;
+}
 
 /* The bytes at 'offset' and before it, aligned, that are NaNs in both, one of them the canonical one: PTX leaves the
  * bits of results open. 0: they are not. */
@@ -122,7 +128,7 @@ static unsigned nan_bytes(const EmulatorMemory *a, const EmulatorMemory *b, uint
         memcpy(&x, a->bytes + at, format->bytes);
         memcpy(&y, b->bytes + at, format->bytes);
         if ((x & mask) > format->infinity && (y & mask) > format->infinity &&
-            (x == format->canonical || y == format->canonical))
+            (is_canonical(format, x) || is_canonical(format, y)))
             return format->bytes;
     }
     return 0;

@@ -98,6 +98,18 @@ fi
 kernel 'cvt.u16.u32 %h1, %a; neg.s16 %h2, %h1; cvt.s32.s16 %r, %h2;' >"$work/negated.ptx"
 kernel 'bfi.b32 %r, %a, %b, 13, 32;' >"$work/insert.ptx"
 kernel 'neg.f32 %s1, %a; shr.u64 %d, %x, %s1;' >"$work/amount.ptx"
+kernel 'neg.s32 %s1, %a; cvt.sat.s8.s32 %r, %s1;' >"$work/least-negated.ptx"
+kernel 'neg.s32 %s1, %a; slct.s32.s32 %r, %b, %c, %s1;' >"$work/least-chooses.ptx"
+kernel 'cvt.sat.u32.s64 %s1, %x; mov.b32 %f1, %s1; cvt.sat.f32.f32 %f2, %f1; mov.b32 %r, %f2;' >"$work/saturated.ptx"
+kernel 'mov.b32 %f1, %a; cvt.rzi.s64.f32 %e1, %f1; cvt.sat.s32.s64 %r, %e1;' >"$work/no-number.ptx"
+if [ "$version" -ge 120 ] && [ "$version" -le 135 ]; then
+    for name in least-negated least-chooses saturated no-number; do
+        says "$name" 5 'different' -arch sm_90 -inputs 40 "$work/$name.ptx"
+        says "$name, -O0 is right" 0 'equal for 40' -arch sm_90 -opt-level 0 -inputs 40 "$work/$name.ptx"
+    done
+fi
+kernel 'or.b32 %s1, %a, 0x7f800001; mov.b32 %f1, %s1; abs.f32 %f2, %f1; cvt.f64.f32 %d, %f2;' >"$work/nan.ptx"
+says "bits of a NaN, converted" 0 'equal for 16' -arch sm_75,sm_90 "$work/nan.ptx"
 if [ "$version" -ge 120 ] && [ "$version" -le 130 ]; then
     says "a negated short" 5 'different' -arch sm_90 -inputs 40 "$work/negated.ptx"
     says "an inserted field" 5 'different' -arch sm_90 -inputs 40 "$work/insert.ptx"
