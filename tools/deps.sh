@@ -144,6 +144,7 @@ install_packages() {
 other_assemblers() {
     cat <<END
 12.0 nvidia-cuda-nvcc-cu12==12.0.140 nvidia/cuda_nvcc
+12.8 nvidia-cuda-nvcc-cu12==12.8.93 nvidia/cuda_nvcc
 13.0 nvidia-cuda-nvcc==13.0.88 nvidia/cu13
 13.1 nvidia-cuda-nvcc==13.1.115 nvidia/cu13
 13.2 nvidia-cuda-nvcc==13.2.86 nvidia/cu13
