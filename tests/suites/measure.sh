@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# bench/measure and bench/micro without a GPU: fakes take the places of ptxopt, whose forms are their options as text, and
-# of gpu-run, whose times follow from the names of files. And the tables of docs/results are those of bench/measured/.
+# bench/measure and bench/micro without a GPU: fakes take the places of ptxopt, whose forms are their options as text,
+# and of gpu-run, whose times follow from the names of files. And the tables of docs/results are those of
+# bench/measured/.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 . tests/suites/result.bash
