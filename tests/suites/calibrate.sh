@@ -34,7 +34,7 @@ result "exact times: the driver's figures" "$(python3 - "$tmp/exact.json" <<'END
 import json
 import sys
 found = json.load(open(sys.argv[1], encoding="utf-8"))
-wanted = {"name": "Emulated GPU", "multiprocessors": 2, "clock_mhz": 1830, "schedulers": 4, "l1_size": 256 << 10,
+wanted = {"name": "Emulated GPU", "multiprocessors": 2, "clock_mhz": 1980, "schedulers": 4, "l1_size": 256 << 10,
           "l2_size": int((50 << 20) * 2 / 132)}
 print(*(name for name in wanted if found[name] != wanted[name]))
 END
