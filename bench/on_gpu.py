@@ -2,6 +2,7 @@
 
 Each subfolder has launch.json, the input 0.ptx, other forms N.ptx, and forms.tsv, whose columns are file, launch, options.
 """
+import csv
 import json
 import os
 import shutil
@@ -38,6 +39,12 @@ def prepare(folder, program):
         shutil.copy(path, folder)
     with open(os.path.join(folder, "run"), "w", encoding="utf-8") as file:
         file.write(SCRIPT)
+
+
+def write_forms(folder, rows):
+    """Writes forms.tsv."""
+    with open(os.path.join(folder, "forms.tsv"), "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, delimiter="\t", lineterminator="\n").writerows([FORMS_HEAD, *rows])
 
 
 def read_json(path):

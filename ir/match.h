@@ -66,6 +66,8 @@ RegId address_base(const Inst *inst, const Operand *address);
 
 /* The variable in shared memory that the operand names, or NULL. None names two. */
 Variable *operand_shared_variable(const Operand *operand);
+/* True if any of its operands names one. */
+bool inst_names_shared(const Inst *inst);
 
 /* The only register that it writes, in whichever operand, guarded or not; REG_NONE if there is none or are several. */
 RegId inst_result(const Inst *inst);

@@ -128,7 +128,7 @@ static const char *option_word(Arena *arena, const PtxasOption *option, const ch
                              : arena_printf(arena, "--%s", option->name);
 }
 
-/* The file's absolute name, for a ptxas that runs in another folder; as it is given if there is no such file. */
+/* The absolute path, because ptxas may run in another folder. A file that does not exist keeps the path it has. */
 static const char *absolute_path(Arena *arena, const char *path)
 {
     char *absolute = realpath(path, NULL);

@@ -79,3 +79,11 @@ Variable *operand_shared_variable(const Operand *operand)
         found = operand_shared_variable(&operand->items[i]);
     return found;
 }
+
+bool inst_names_shared(const Inst *inst)
+{
+    for (unsigned i = 0; i < inst->operand_count; i++)
+        if (operand_shared_variable(&inst->operands[i]))
+            return true;
+    return false;
+}

@@ -63,9 +63,8 @@ static bool inst_minds(const Inliner *inliner, const Inst *inst)
     if (inst->effects & EFFECT_SYNC || (inst->effects & EFFECT_VOLATILE && inst->effects & EFFECT_READ) ||
         inst_op(inst) == OP_EXIT)
         return true;
-    for (unsigned i = 0; inliner->merges_blocks && i < inst->operand_count; i++)
-        if (operand_shared_variable(&inst->operands[i]))
-            return true;
+    if (inliner->merges_blocks && inst_names_shared(inst))
+        return true;
     const Sreg *sreg = inst_sreg(inst);
     if (!sreg)
         return false;

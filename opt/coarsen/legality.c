@@ -72,15 +72,6 @@ static bool depends_on_thread(const Coarsening *c, const Sreg *sreg)
     return rule != COARSEN_IF_VARIANT && rule != COARSEN_CLONED;
 }
 
-/* True if the instruction names shared memory, of which each merged block has its own. */
-static bool uses_shared(const Inst *inst)
-{
-    bool found = false;
-    for (unsigned i = 0; i < inst->operand_count; i++)
-        found |= operand_shared_variable(&inst->operands[i]) != NULL;
-    return found;
-}
-
 /* Refuses the call because of an instruction of a function that it reaches. */
 static bool refuse_callee(CallCheck *check, RefusalReason reason, const Function *callee, const Inst *inst)
 {
@@ -104,7 +95,7 @@ static bool check_callee_inst(CallCheck *check, const Function *callee, const In
                                                    refusal_name(inst_spelling(c->scratch, inst)),
                                                    refusal_number(coarsening_line(c, inst))));
     const Sreg *sreg = inst_sreg(inst);
-    if (c->step.merges_blocks && uses_shared(inst))
+    if (c->step.merges_blocks && inst_names_shared(inst))
         return refuse_callee(check, REFUSAL_CALL_SHARED, callee, inst);
     if (sreg && depends_on_thread(c, sreg))
         return coarsening_refuse_with(c, check->call, REFUSAL_CALL_READS,

@@ -23,12 +23,8 @@ static bool needs_block(const Inst *inst)
     Access access;
     if (reads_whole_index(inst))
         return true;
-    if (inst->sync == SYNC_BLOCK_BARRIER || (inst_access(inst, &access) && access.space == SPACE_SHARED))
-        return true;
-    for (unsigned i = 0; i < inst->operand_count; i++)
-        if (operand_shared_variable(&inst->operands[i]))
-            return true;
-    return false;
+    return inst->sync == SYNC_BLOCK_BARRIER || (inst_access(inst, &access) && access.space == SPACE_SHARED) ||
+           inst_names_shared(inst);
 }
 
 static bool block_meets(const Body *body)

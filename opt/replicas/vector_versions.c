@@ -79,9 +79,11 @@ static RegId test_build(const Vectorizer *vectorizer, const SumPlace *place)
         holds = distance_build(vectorizer, place, &vectorizer->distances[i], holds);
         built = holds != REG_NONE;
     }
-    if (!built || holds == REG_NONE)
+    if (!built)
+        holds = REG_NONE;
+    if (holds == REG_NONE)
         sum_place_undo(place, end);
-    return built ? holds : REG_NONE;
+    return holds;
 }
 
 static Inst *block_end(const Block *block)

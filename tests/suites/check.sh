@@ -5,12 +5,8 @@ set -uo pipefail
 . tests/suites/result.bash
 . tests/suites/programs.bash
 
-ptxas="$(nvidia_program PTXOPT_PTXAS ptxas)"
-nvdisasm="$(nvidia_program PTXOPT_NVDISASM nvdisasm)"
-if [ -z "$ptxas" ] || [ -z "$nvdisasm" ]; then
-    echo "no ptxas or no nvdisasm"
-    exit 77
-fi
+need_program PTXOPT_PTXAS ptxas
+need_program PTXOPT_NVDISASM nvdisasm
 export PTXOPT_PTXAS="$ptxas" PTXOPT_NVDISASM="$nvdisasm"
 unset PTXOPT_FLAGS
 work="$TEST_TMP/work"

@@ -16,6 +16,17 @@ nvidia_program() {
     nvidia_programs "$@" | head -n 1
 }
 
+# Sets the variable of the program's name to its path; without one, the suite ends as skipped. $1, $2: the same.
+need_program() {
+    local path
+    path="$(nvidia_program "$@")"
+    if [ -z "$path" ]; then
+        echo "no $2"
+        exit 77
+    fi
+    printf -v "$2" '%s' "$path"
+}
+
 # Runs a command as on a machine without a toolkit: the one in /usr/local/cuda is hidden, in a name space of its own.
 without_toolkit() {
     if [ -e /usr/local/cuda ]; then

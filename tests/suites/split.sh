@@ -5,11 +5,7 @@ set -uo pipefail
 . tests/suites/result.bash
 . tests/suites/programs.bash
 
-ptxas="$(nvidia_program PTXOPT_PTXAS ptxas)"
-if [ -z "$ptxas" ]; then
-    echo "no ptxas"
-    exit 77
-fi
+need_program PTXOPT_PTXAS ptxas
 export PTXOPT_PTXAS="$ptxas"
 unset PTXOPT_FLAGS
 work="$TEST_TMP/work"

@@ -5,12 +5,8 @@ set -uo pipefail
 . tests/suites/result.bash
 . tests/suites/programs.bash
 
-ptxas="$(nvidia_program PTXOPT_PTXAS ptxas)"
+need_program PTXOPT_PTXAS ptxas
 nvcc="$(nvidia_program PTXOPT_REAL_NVCC nvcc)"
-if [ -z "$ptxas" ]; then
-    echo "no ptxas"
-    exit 77
-fi
 unset PTXOPT_FLAGS PTXOPT_STRICT PTXOPT_STATS PTXOPT_REAL_PTXAS PTXOPT_REAL_NVCC
 work="$TEST_TMP/work"
 mkdir -p "$work/build/deep"
