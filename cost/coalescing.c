@@ -7,23 +7,16 @@
 #include <math.h>
 #include <string.h>
 
-enum { BANKS = 32, WORD = 4, DEEPEST = 12, MOST_PIECES = 6 };
+enum { BANKS = 32, WORD = 4, WIDEST = 16, DEEPEST = 12, MOST_REGISTERS = 200 };
 static const double gathered = 0.75; /* the share of the lanes' sectors that are distinct if an index is unknown */
-
-/* A part of the index along x: whole groups of neighbours, or the place in a group. Added to what the strides say, as
- * if each neighbour moved on. */
-typedef struct Piece {
-    double scale;  /* bytes for each group, or each place */
-    unsigned size; /* of a group */
-    bool is_place;
-} Piece;
 
 typedef struct Shape {
     double stride[3];  /* bytes between neighbours along x, y, z */
     bool unknown[3];   /* differs along x, y, z in an unknown way */
+    bool gathers[3];   /* because of what it is computed from, not only by unknown distances between lanes */
+    uint64_t apart[WARP_THREADS]; /* lanes with different numbers are at an unknown distance */
     bool differs_by_block;
-    Piece pieces[MOST_PIECES];
-    unsigned piece_count;
+    double pieces[WARP_THREADS]; /* bytes to be added for each lane, where an index is divided into groups */
     double constant;   /* bytes added in total */
     double block_stride; /* bytes between neighbouring blocks along x; 0: none, or unknown */
     double step;       /* bytes that it moves in each iteration of the innermost loop in which it moves; 0: unknown */
@@ -31,6 +24,7 @@ typedef struct Shape {
     uint64_t key;      /* a hash of all terms except constants: a sum, so their order does not matter */
     Map *objects;      /* Estimate.objects */
     const Block *block; /* of the access */
+    unsigned *registers; /* how many more may be decomposed; shared by the parts of a product */
 } Shape;
 
 static void add_register(Estimate *estimate, Shape *shape, RegId reg, double scale, unsigned depth);
@@ -83,12 +77,13 @@ static void add_terms(Estimate *estimate, Shape *shape, const AffineForm *form, 
     }
 }
 
-/* Adds a register that cannot be decomposed, times 'scale'; 0: times an unknown factor. */
+/* Adds a register that cannot be decomposed, times 'scale'. */
 static void add_unknown(Estimate *estimate, Shape *shape, RegId reg, double scale)
 {
     add_key(shape, KEY_REGISTER, reg, scale);
     for (unsigned i = 0; i < 3; i++)
-        shape->unknown[i] |= estimate_differs(estimate, i, reg, shape->block);
+        if (estimate_differs(estimate, i, reg, shape->block))
+            shape->unknown[i] = shape->gathers[i] = true;
     shape->differs_by_block |= estimate_differs(estimate, ALONG_BLOCKS, reg, shape->block);
     const LoopForest *loops = analyses_loops(estimate->analyses);
     const Block *block = analyses_values(estimate->analyses)->defs[reg].block;
@@ -161,26 +156,70 @@ static void add_operand(Estimate *estimate, Shape *shape, const Inst *inst, unsi
         add_sreg(shape, operand->sreg, scale);
 }
 
-/* Adds a factor of a product that is not affine: along the axes in which it differs, the product differs by an unknown
- * amount. */
-static void add_factor(Estimate *estimate, Shape *shape, const Inst *inst, unsigned index)
+/* The lane's place in the block, along x, y and z. */
+static void lane_place(const Estimate *estimate, unsigned lane, unsigned place[3])
 {
-    RegId factor = operand_reg(inst, &inst->operands[index]);
-    if (factor != REG_NONE)
-        add_unknown(estimate, shape, factor, 0);
+    const unsigned wide = (unsigned)estimate->block[0], high = (unsigned)estimate->block[1];
+    place[0] = lane % wide;
+    place[1] = lane / wide % high;
+    place[2] = lane / wide / high;
 }
 
-/* Notes that the operand, if it is the index along x and what all neighbours have in common, is divided into groups. */
-static void add_piece(Estimate *estimate, Shape *shape, const Inst *inst, double scale, unsigned size, bool is_place,
+/* The lane's address, relative to the first one's. */
+static double lane_offset(const Estimate *estimate, const Shape *shape, unsigned lane)
+{
+    unsigned place[3];
+    lane_place(estimate, lane, place);
+    double offset = shape->pieces[lane];
+    for (unsigned i = 0; i < 3; i++)
+        offset += shape->stride[i] * place[i];
+    return offset;
+}
+
+/* For a part of what the shape adds up: loops in which it changes are noted in the whole. */
+static Shape part_of(const Shape *shape)
+{
+    return (Shape){.objects = shape->objects, .moves = shape->moves, .block = shape->block,
+                   .registers = shape->registers};
+}
+
+/* Adds a factor of a product that is not affine: lanes in which it differs are at an unknown distance. */
+static void add_factor(Estimate *estimate, Shape *shape, const Inst *inst, unsigned index, unsigned depth)
+{
+    RegId factor = operand_reg(inst, &inst->operands[index]);
+    if (factor == REG_NONE)
+        return;
+    Shape part = part_of(shape);
+    add_register(estimate, &part, factor, 1, depth + 1);
+    add_key(shape, KEY_REGISTER, factor, 0);
+    for (unsigned i = 0; i < 3; i++) {
+        shape->unknown[i] |= part.unknown[i] || part.stride[i] != 0;
+        shape->gathers[i] |= part.gathers[i];
+    }
+    for (unsigned lane = 0; lane < WARP_THREADS; lane++) {
+        const double place = lane_offset(estimate, &part, lane);
+        uint64_t bits;
+        memcpy(&bits, &place, sizeof bits);
+        shape->apart[lane] = hash_mix(hash_mix(shape->apart[lane], part.apart[lane]), bits);
+    }
+    shape->differs_by_block |= part.differs_by_block;
+}
+
+/* Notes that the operand, if it is an index of the threads and what all of them have in common, is divided into groups:
+ * 'scale' bytes are for each group, or each place in one. The strides say what would be if each neighbour moved on. */
+static void add_piece(Estimate *estimate, Shape *shape, const Inst *inst, double scale, double size, bool is_place,
                       unsigned depth)
 {
-    Shape index = {.objects = shape->objects, .moves = bitset_new(estimate->arena, shape->moves.bits),
-                   .block = shape->block};
+    Shape index = part_of(shape);
+    if (size <= 1)
+        return;
     add_operand(estimate, &index, inst, 1, 1, depth);
-    const bool is_index = index.stride[0] == 1 && index.stride[1] == 0 && index.stride[2] == 0 && !index.unknown[0] &&
-                          !index.unknown[1] && !index.unknown[2] && !index.piece_count;
-    if (is_index && size > 1 && shape->piece_count < MOST_PIECES)
-        shape->pieces[shape->piece_count++] = (Piece){scale, size, is_place};
+    if (index.unknown[0] || index.unknown[1] || index.unknown[2])
+        return;
+    for (unsigned lane = 0; lane < WARP_THREADS; lane++) {
+        const double at = lane_offset(estimate, &index, lane), group = floor(at / size);
+        shape->pieces[lane] += is_place ? -scale * group * size : scale * (group - at / size);
+    }
 }
 
 /* Adds the contribution of a right shift, which divides by 'parts'. If thread blocks have been merged
@@ -189,10 +228,36 @@ static void add_piece(Estimate *estimate, Shape *shape, const Inst *inst, double
 static void add_shifted(Estimate *estimate, Shape *shape, const Inst *inst, double scale, double parts, unsigned depth)
 {
     double before = shape->block_stride;
-    if (parts <= WARP_THREADS)
-        add_piece(estimate, shape, inst, scale, (unsigned)parts, false, depth);
+    add_piece(estimate, shape, inst, scale, parts, false, depth);
     add_operand(estimate, shape, inst, 1, scale / parts, depth);
     shape->block_stride = before + (shape->block_stride - before) * parts;
+}
+
+/* True if the operand is the same for the threads of a block. */
+static bool is_same_for_threads(Estimate *estimate, const Shape *shape, const Inst *inst, const Operand *operand)
+{
+    RegId reg = operand_reg(inst, operand);
+    for (unsigned i = 0; reg != REG_NONE && i < 3; i++)
+        if (estimate_differs(estimate, i, reg, shape->block))
+            return false;
+    return reg != REG_NONE || operand->kind == OPERAND_CONSTANT;
+}
+
+/* Adds a quotient, or its remainder. A divisor that is not known, but the same for all, is taken to be large:
+ * neighbours have one quotient. */
+static bool add_division(Estimate *estimate, Shape *shape, const Inst *inst, double scale, unsigned depth)
+{
+    const Operand *divisor = &inst->operands[2];
+    const bool is_known = divisor->kind == OPERAND_CONSTANT, is_place = inst_op(inst) == OP_REM;
+    if (!is_same_for_threads(estimate, shape, inst, divisor))
+        return false;
+    const double parts = is_known ? (double)divisor->constant->bits : INFINITY;
+    if (parts == 0)
+        return false;
+    if (is_known)
+        add_piece(estimate, shape, inst, scale, parts, is_place, depth);
+    add_operand(estimate, shape, inst, 1, is_place ? scale : scale / parts, depth);
+    return true;
 }
 
 /* Adds the operands that the instruction adds up; false if it does something else. */
@@ -202,8 +267,8 @@ static bool add_definition(Estimate *estimate, Shape *shape, const Inst *inst, d
     switch (inst_op(inst)) {
     case OP_MAD:
     case OP_MUL:
-        add_factor(estimate, shape, inst, 1);
-        add_factor(estimate, shape, inst, 2);
+        add_factor(estimate, shape, inst, 1, depth);
+        add_factor(estimate, shape, inst, 2, depth);
         if (inst->operand_count > 3)
             add_operand(estimate, shape, inst, 3, scale, depth);
         return true;
@@ -220,11 +285,12 @@ static bool add_definition(Estimate *estimate, Shape *shape, const Inst *inst, d
         add_operand(estimate, shape, inst, 1, scale, depth);
         return true;
     case OP_AND: /* keeps the low bits, which is where neighbours differ */
-        if (last->kind == OPERAND_CONSTANT && last->constant->bits < WARP_THREADS &&
-            !(last->constant->bits & (last->constant->bits + 1)))
-            add_piece(estimate, shape, inst, scale, (unsigned)last->constant->bits + 1, true, depth);
+        if (last->kind == OPERAND_CONSTANT && !(last->constant->bits & (last->constant->bits + 1)))
+            add_piece(estimate, shape, inst, scale, (double)last->constant->bits + 1, true, depth);
         add_operand(estimate, shape, inst, 1, scale, depth);
         return last->kind == OPERAND_CONSTANT;
+    case OP_DIV:
+    case OP_REM: return add_division(estimate, shape, inst, scale, depth);
     case OP_SHR:
         if (last->kind != OPERAND_CONSTANT || last->constant->bits > 31)
             return false;
@@ -243,6 +309,11 @@ static void add_register(Estimate *estimate, Shape *shape, RegId reg, double sca
         add_terms(estimate, shape, &form, scale, depth);
         return;
     }
+    if (*shape->registers == 0) {
+        add_unknown(estimate, shape, reg, scale);
+        return;
+    }
+    --*shape->registers;
     RegId start = phi_start(estimate, reg), before = phi_before_rest(estimate, reg);
     if (before != REG_NONE && depth < DEEPEST) {
         add_register(estimate, shape, before, scale, depth + 1);
@@ -254,8 +325,14 @@ static void add_register(Estimate *estimate, Shape *shape, RegId reg, double sca
             add_unknown(estimate, shape, reg, scale);
         return;
     }
-    bitset_add(&shape->moves, loop_of(analyses_loops(estimate->analyses),
-                                      analyses_values(estimate->analyses)->defs[reg].block)->index);
+    const LoopForest *loops = analyses_loops(estimate->analyses);
+    const Loop *loop = loop_of(loops, analyses_values(estimate->analyses)->defs[reg].block);
+    const LoopExits *exits = &estimate->exits[loop->index];
+    if (!loop_contains(loops, loop, shape->block) && (exits->uneven || !exits->counted)) {
+        add_unknown(estimate, shape, reg, scale); /* each thread leaves with another value */
+        return;
+    }
+    bitset_add(&shape->moves, loop->index);
     shape->step = fabs(phi_step(estimate, reg) * scale);
     add_register(estimate, shape, start, scale, depth + 1);
 }
@@ -267,71 +344,68 @@ static unsigned warp_lanes(const Estimate *estimate)
     return threads < WARP_THREADS ? (unsigned)threads : WARP_THREADS;
 }
 
-/* The lane's address, relative to the first one's. */
-static double lane_offset(const Estimate *estimate, const Shape *shape, unsigned lane)
+/* Lanes of one group are as far apart as the strides say. */
+static uint64_t lane_group(const Estimate *estimate, const Shape *shape, unsigned lane)
 {
-    unsigned wide = (unsigned)estimate->block[0], high = (unsigned)estimate->block[1];
-    double offset = shape->stride[0] * (lane % wide) + shape->stride[1] * (lane / wide % high) +
-                    shape->stride[2] * (lane / wide / high);
-    for (unsigned i = 0; i < shape->piece_count; i++) {
-        const Piece *piece = &shape->pieces[i];
-        const unsigned x = lane % wide, group = x / piece->size;
-        offset += piece->is_place ? -piece->scale * group * piece->size
-                                  : piece->scale * (group - (double)x / piece->size);
-    }
-    return offset;
+    unsigned place[3];
+    lane_place(estimate, lane, place);
+    uint64_t group = shape->apart[lane];
+    for (unsigned i = 0; i < 3; i++)
+        group = shape->gathers[i] ? hash_mix(group, place[i]) : group;
+    return group;
 }
 
-static bool insert(int64_t *set, unsigned *count, int64_t value)
+/* A piece of memory that a lane touches. */
+typedef struct Touched {
+    uint64_t group;
+    int64_t piece;
+} Touched;
+
+static bool insert(Touched *set, unsigned *count, Touched one)
 {
     for (unsigned i = 0; i < *count; i++)
-        if (set[i] == value)
+        if (set[i].group == one.group && set[i].piece == one.piece)
             return false;
-    set[(*count)++] = value;
+    set[(*count)++] = one;
     return true;
 }
 
-/* The number of rows of the block that a warp spans. */
-static double warp_rows(const Estimate *estimate)
-{
-    return ceil(warp_lanes(estimate) / estimate->block[0]);
-}
-
-/* The pieces of 'size' bytes that the lanes touch, if the first one's address is aligned. Rows at an unknown distance
- * share none. */
+/* The pieces of 'size' bytes that the lanes touch, if the first one's address is aligned. Lanes at an unknown distance
+ * share none, unless it comes from an index that is unknown. */
 static double pieces_of(const Estimate *estimate, const Shape *shape, double bytes, double size)
 {
-    int64_t pieces[WARP_THREADS * 4];
+    Touched pieces[WARP_THREADS * 4];
     unsigned count = 0, lanes = warp_lanes(estimate);
-    if (shape->unknown[0])
-        return ceil(lanes * gathered);
-    bool rows_differ = shape->unknown[1] || shape->unknown[2];
-    if (rows_differ && estimate->block[0] < lanes)
-        lanes = (unsigned)estimate->block[0];
-    double last = bytes < 4 * size ? bytes - 1 : 4 * size - 1;
+    double last = bytes < 4 * size ? bytes - 1 : 4 * size - 1, aligned = fmin(bytes, WIDEST);
     for (unsigned lane = 0; lane < lanes; lane++) {
-        double at = lane_offset(estimate, shape, lane);
+        double at = floor(lane_offset(estimate, shape, lane) / aligned) * aligned;
+        const uint64_t group = lane_group(estimate, shape, lane);
         for (int64_t piece = (int64_t)floor(at / size); piece <= (int64_t)floor((at + last) / size); piece++)
             if (count < COUNT_OF(pieces))
-                insert(pieces, &count, piece);
+                insert(pieces, &count, (Touched){group, piece});
     }
-    return rows_differ ? count * warp_rows(estimate) : count;
+    return shape->gathers[0] ? ceil(count * gathered) : count;
 }
 
 /* The extra cycles, for lanes that access different words of the same bank. Lanes with wide accesses take turns. */
 static double conflicts_of(const Estimate *estimate, const Shape *shape, double bytes)
 {
-    if (shape->unknown[0])
-        return 2; /* of 32 random words, the fullest bank has about three */
-    unsigned lanes = warp_lanes(estimate), words = bytes > WORD ? (unsigned)(bytes / WORD) : 1, conflicts = 0;
+    unsigned lanes = warp_lanes(estimate);
+    Touched groups[WARP_THREADS];
+    unsigned group_count = 0;
+    for (unsigned lane = 0; lane < lanes; lane++)
+        insert(groups, &group_count, (Touched){lane_group(estimate, shape, lane), 0});
+    if (group_count > 1) /* of 32 random words, the fullest bank has about three */
+        return 2.0 * (group_count - 1) / (WARP_THREADS - 1);
+    unsigned words = bytes > WORD ? (unsigned)(bytes / WORD) : 1, conflicts = 0;
     unsigned together = BANKS / words ? BANKS / words : 1;
     for (unsigned first = 0; first < lanes; first += together) {
-        int64_t seen[BANKS];
+        Touched seen[BANKS];
         unsigned count = 0, fullest = 0, used[BANKS] = {0};
         for (unsigned lane = first; lane < lanes && lane < first + together; lane++) {
             int64_t word = (int64_t)floor(lane_offset(estimate, shape, lane) / WORD);
             unsigned bank = (unsigned)word % BANKS;
-            if (insert(seen, &count, word) && ++used[bank] > fullest)
+            if (insert(seen, &count, (Touched){0, word}) && ++used[bank] > fullest)
                 fullest = used[bank];
         }
         conflicts += fullest > 1 ? fullest - 1 : 0;
@@ -369,9 +443,10 @@ static uint64_t sector_between_threads(const Estimate *estimate, const Shape *sh
     }
     double step = fabs(shape->step), share = fabs(shape->block_stride);
     bool moves = bitset_next(&shape->moves, 0) != SIZE_MAX, is_alone = !shape->differs_by_block && !moves;
-    /* The pieces of the block's share that its threads touch one after the other. */
-    if (row > 0 && (share > row || is_alone)) {
-        constant -= share > row ? share * floor(constant / share) : 0;
+    /* The pieces that the threads touch one after the other of what a block, or a round of a loop, moves on by. */
+    const double whole = share > row ? share : moves && step > row ? step : 0;
+    if (row > 0 && (whole > 0 || is_alone || (moves && step == 0))) {
+        constant -= whole > 0 ? whole * floor(constant / whole) : 0;
         rows = (int64_t)hash_mix((uint64_t)rows, (uint64_t)(int64_t)floor(constant / row));
         constant -= row * floor(constant / row);
     }
@@ -401,7 +476,8 @@ AccessShape estimate_access(Estimate *estimate, const Inst *inst, const Access *
     AffineAddress address;
     Shape shape = {.moves = bitset_new(estimate->arena, loops->loop_count + 1),
                    .objects = &estimate->objects,
-                   .block = inst->block};
+                   .block = inst->block,
+                   .registers = &(unsigned){MOST_REGISTERS}};
     double bytes = access->bytes ? access->bytes : WORD;
     affine_of_address(analyses_affine(estimate->analyses), inst, access->address, &address);
     if (address.form.bits)

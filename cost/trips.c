@@ -80,6 +80,14 @@ static bool loop_variable(const Estimate *estimate, const Loop *loop, RegId reg,
     return true;
 }
 
+/* True if one side of the block's branch leaves the loop. */
+static bool may_leave(const Estimate *estimate, const Loop *loop, const Block *block)
+{
+    const LoopForest *loops = analyses_loops(estimate->analyses);
+    const Inst *last = block_two_way_branch(block);
+    return last && loop_contains(loops, loop, last->targets[0]) != loop_contains(loops, loop, block->fall);
+}
+
 /* True if the loop goes on where the condition of the block's branch holds. */
 static bool stays_if_true(const Estimate *estimate, const Loop *loop, const Block *block)
 {
@@ -88,12 +96,12 @@ static bool stays_if_true(const Estimate *estimate, const Loop *loop, const Bloc
 }
 
 /* The number of times that the block compares the loop's variable with a constant before that ends the loop; 0 if it
- * makes no such comparison. */
+ * makes no such comparison, or does not leave by it. */
 static double comparisons(const Estimate *estimate, const Loop *loop, const Block *block)
 {
     int64_t start = 0, step = 0, bound = 0;
     const Inst *compare = estimate_condition(estimate, block);
-    if (!compare || inst_op(compare) != OP_SETP || compare->operand_count < 3)
+    if (!compare || inst_op(compare) != OP_SETP || compare->operand_count < 3 || !may_leave(estimate, loop, block))
         return 0;
     RegId left = inst_reg(compare, 1), right = inst_reg(compare, 2);
     uint64_t constant;

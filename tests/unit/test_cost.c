@@ -150,7 +150,22 @@ static void estimated_shapes(void **state)
          "add.s64 %rd4, %rd1, %rd4;\nld.global.u32 %r8, [%rd4];", 16, 8, 4},
         /* Column-wise: each thread of a row has a row of its own. */
         {"ld.param.u32 %r5, [data];\nmul.lo.u32 %r7, %r1, %r5;\nmul.wide.u32 %rd4, %r7, 4;\nadd.s64 %rd4, %rd1, %rd4;\n"
-         "ld.global.u32 %r8, [%rd4];", 128, 1, 24},
+         "ld.global.u32 %r8, [%rd4];", 128, 1, 32},
+        /* The same in a block of 4 x 8: lanes with one index along x have neighbouring words. */
+        {"ld.param.u32 %r5, [data];\nmov.u32 %r6, %tid.y;\nmad.lo.u32 %r7, %r1, %r5, %r6;\nmul.wide.u32 %rd4, %r7, 4;\n"
+         "add.s64 %rd4, %rd1, %rd4;\nld.global.u32 %r8, [%rd4];", 4, 8, 4},
+        {"ld.param.u32 %r5, [data];\nmov.u32 %r6, %tid.y;\nmad.lo.u32 %r7, %r1, %r5, %r6;\nmul.wide.u32 %rd4, %r7, 4;\n"
+         "add.s64 %rd4, %rd1, %rd4;\nld.global.u32 %r8, [%rd4];", 16, 2, 16},
+        /* 16 bytes of each row, which are aligned. */
+        {"ld.param.u32 %r5, [data];\nmul.lo.u32 %r7, %r1, %r5;\nmul.wide.u32 %rd4, %r7, 16;\n"
+         "add.s64 %rd4, %rd1, %rd4;\nld.global.v4.u32 {%r8, %r9, %r10, %r11}, [%rd4];", 128, 1, 32},
+        /* Pairs in groups of an unknown size, which is taken to be large. */
+        {"ld.param.u32 %r5, [data];\ndiv.u32 %r6, %r4, %r5;\nmul.lo.u32 %r7, %r6, %r5;\nsub.u32 %r8, %r4, %r7;\n"
+         "shl.b32 %r9, %r7, 1;\nadd.u32 %r9, %r9, %r8;\nmul.wide.u32 %rd4, %r9, 4;\nadd.s64 %rd4, %rd1, %rd4;\n"
+         "ld.global.u32 %r10, [%rd4];", 128, 1, 4},
+        /* Groups of eight neighbours, each at its place in a row of 128 bytes. */
+        {"rem.u32 %r6, %r1, 8;\ndiv.u32 %r7, %r1, 8;\nshl.b32 %r7, %r7, 5;\nadd.u32 %r6, %r6, %r7;\n"
+         "mul.wide.u32 %rd4, %r6, 4;\nadd.s64 %rd4, %rd1, %rd4;\nld.global.u32 %r8, [%rd4];", 128, 1, 4},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         Test test = test_new(cases[i].code);
@@ -158,6 +173,31 @@ static void estimated_shapes(void **state)
         double warps = cases[i].x * cases[i].y / 32.0;
         if (profile->load_sectors != warps * cases[i].sectors)
             fail_msg("case %zu: %g sectors for each warp", i, profile->load_sectors / warps);
+        arena_free(test.arena);
+    }
+}
+
+/* The words that replicas add to a loop along a row are others: those of the second half of the block's threads. */
+static void replicas_share_rows(void **state)
+{
+    (void)state;
+    static const char loop[] = "mov.u32 %r5, %r1;\nagain:\nmul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd5, %rd1, %rd4;\n"
+                               "ld.global.u32 %r6, [%rd5];\n";
+    static const char *const steps[] = {"add.u32 %r5, %r5, 256;\n",
+                                        "ld.param.u32 %r8, [data];\nadd.u32 %r5, %r5, %r8;\n"};
+    static const struct {
+        const char *other;
+        double sectors; /* of all rounds of a warp, over those of one load */
+    } cases[] = {{"", 1}, {"ld.global.u32 %r7, [%rd5+512];\n", 2}, {"ld.global.u32 %r7, [%rd5+4];\n", 1}};
+    for (size_t i = 0; i < 2 * COUNT_OF(cases); i++) {
+        char text[1024];
+        snprintf(text, sizeof text, "%s%s%ssetp.lt.u32 %%p1, %%r5, %%r3;\n@%%p1 bra again;\n", loop, cases[i / 2].other,
+                 steps[i % 2]);
+        Test test = test_new(text);
+        const Profile *profile = estimate(&test, 1, 128, 1);
+        const double sectors = profile->load_footprint / (4 * 4 * 16);
+        if (fabs(sectors - cases[i / 2].sectors) > 1e-6)
+            fail_msg("case %zu: %g times the sectors", i, sectors);
         arena_free(test.arena);
     }
 }
@@ -601,7 +641,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(units),     cmocka_unit_test(known_figures), cmocka_unit_test(estimated_shapes),
-        cmocka_unit_test(copies_are_seen_through),
+        cmocka_unit_test(copies_are_seen_through), cmocka_unit_test(replicas_share_rows),
         cmocka_unit_test(estimated_lanes), cmocka_unit_test(estimated_branches), cmocka_unit_test(estimated_lengths),
         cmocka_unit_test(makespans), cmocka_unit_test(paths), cmocka_unit_test(sass_paths),
         cmocka_unit_test(caches_of_lines),

@@ -148,6 +148,9 @@ static void chains_conserve(void **state)
           "REST: " MARK "add.u32 %i, %i, 1;\nsetp.lt.u32 %p1, %i, 21;\n@%p1 bra REST;", 21, 21);
     /* A loop that tests first executes its header once more than the rest. */
     check("mov.u32 %i, 0;\nH: setp.ge.u32 %p1, %i, 10;\n@%p1 bra L;\n" MARK "add.u32 %i, %i, 1;\nbra H;\nL:", 10, 10);
+    /* A condition on the counter that does not end the loop says nothing about its length. */
+    check("mov.u32 %i, 0;\nH: setp.eq.u32 %p1, %i, 0;\n@%p1 bra S;\n" MARK "S: add.u32 %i, %i, 1;\n"
+          "setp.lt.u32 %p2, %i, %n;\n@%p2 bra H;", 8, 8);
     check("mov.u32 %i, 0;\nH: " MARK "setp.ge.u32 %p1, %i, 10;\n@%p1 bra L;\nadd.u32 %i, %i, 1;\nbra H;\nL:", 11, 11);
 }
 
