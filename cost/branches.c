@@ -14,7 +14,7 @@
 #include <math.h>
 
 enum { DEEPEST = 12, WIDEST_HALO = 32 };
-static const double inside = 0.97, at_edge = 0.5, both_sides = 0.9, either_side = 0.5;
+static const double inside = 0.97, at_edge = 0.5, both_sides = 0.9, either_side = 0.5, extreme = 0.001, rare = 0.002;
 
 /* The share of the threads that are within the bounds of the data. */
 static double in_bounds(const Estimate *estimate)
@@ -159,6 +159,8 @@ static Share share_of_leaf(Estimate *estimate, RegId predicate)
     bool holds;
     if (compares && is_decided(estimate, &c, &holds))
         return certain(holds);
+    if (!compares && estimate_is_extreme(estimate, predicate, &holds))
+        return of_threads(holds ? 1 - extreme : extreme);
     if (compares && asks_for_grid(estimate, &c) && !is_equality(c.relation))
         return certain(c.relation == RELATION_LESS || c.relation == RELATION_LESS_EQUAL);
     if (compares && is_equality(c.relation) && sources & SOURCE_THREAD && !(sources & SOURCE_MEMORY))
@@ -365,7 +367,8 @@ Share estimate_share(Estimate *estimate, RegId predicate, bool value, const Bloc
     Share share = of_threads(value ? holds : 1 - holds);
     const unsigned sources = value_sources(estimate, predicate);
     if (sources & SOURCE_MEMORY && share.threads > 0 && share.threads < 1)
-        share.warps = fmax(both_sides, share.threads);
+        share.warps = share.threads <= rare ? 1 - pow(1 - share.threads, WARP_THREADS)
+                                            : fmax(both_sides, share.threads);
     else if (sources & SOURCE_THREAD && share.threads * estimate->original_threads <= 1.5)
         share.warps = fmin(1, WARP_THREADS * share.threads);
     return share;

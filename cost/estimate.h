@@ -119,6 +119,10 @@ double estimate_longest_warp(const Estimate *estimate);
 /* alike.c: whether the values are computed in the same way, perhaps for different replicas. */
 bool estimate_alike(const Estimate *estimate, RegId a, RegId b);
 
+/* magnitudes.c: true if the predicate compares a floating-point number with a constant so large or small that nearly
+ * all numbers are on one side of it; *holds: the outcome for these. */
+bool estimate_is_extreme(const Estimate *estimate, RegId predicate, bool *holds);
+
 /* branches.c: fills in 'learned' and 'guards', and makes room for what is computed later. */
 void estimate_learn_guards(Estimate *estimate);
 /* The share in which a predicate has the value where control is at the end of the block. */

@@ -1,4 +1,5 @@
 /* Estimated frequencies: how often threads and warps execute the marked stores of small kernels. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@
     ".version 8.3\n.target sm_90\n.address_size 64\n"                                                                  \
     ".visible .entry k(.param .u64 data, .param .u32 n)\n{\n"                                                          \
     ".reg .pred %p<9>, %q<9>, %all, %any, %differ;\n.reg .b32 %t, %b, %w, %g, %h, %n, %i, %j, %r<9>;\n"                \
-    ".reg .b64 %d;\n"                                                                                                  \
+    ".reg .b64 %d;\n.reg .f32 %f;\n"                                                                                   \
     "ld.param.u64 %d, [data];\nld.param.u32 %n, [n];\nmov.u32 %t, %tid.x;\nmov.u32 %b, %ctaid.x;\n"                    \
     "mov.u32 %w, %ntid.x;\nmad.lo.u32 %g, %b, %w, %t;\nadd.u32 %h, %g, 64;\n"
 #define MARK "st.global.u32 [%d], %t;\n"
@@ -93,6 +94,16 @@ static void guards_are_passed(void **state)
     check("setp.lt.s32 %p1, %g, %n;\nnot.pred %p2, %p1;\n@!%p2 " MARK, 0.97, 1);
     /* Data decide for each thread. */
     check("ld.global.u32 %r1, [%d];\nsetp.gt.s32 %p1, %r1, 5;\n@%p1 bra L;\n" MARK "L:", 0.5, 0.9);
+    /* Hardly any number is as large as what the slow paths of math functions are for. */
+    static const char *const comparisons[] = {"ltu.f32 %p1, %f, 0f47CE4780", "gt.f32 %p1, %f, 0fC7CE4780",
+                                              "lt.f32 %p1, 0fC7CE4780, %f", "neu.f32 %p1, %f, 0f7F800000",
+                                              "geu.f32 %p1, %f, 0f00800000"};
+    char text[256];
+    for (unsigned i = 0; i < sizeof comparisons / sizeof comparisons[0]; i++) {
+        snprintf(text, sizeof text, "ld.global.f32 %%f, [%%d];\nsetp.%s;\n@%%p1 bra L;\n%sL:", comparisons[i], MARK);
+        check(text, 0.001, 1 - pow(0.999, 32));
+    }
+    check("ld.global.f32 %f, [%d];\nsetp.lt.f32 %p1, %f, 0f42C80000;\n@%p1 bra L;\n" MARK "L:", 0.5, 0.9);
     check("setp.lt.s32 %p1, %g, %n;\n@%p1 bra L;\ntrap;\nL:\n" MARK, 1, 1);
     check("and.b32 %r1, %n, 3;\nsetp.gt.u32 %p1, %r1, 7;\n@%p1 bra L;\n" MARK "L:", 1, 1); /* by its bounds */
 }
