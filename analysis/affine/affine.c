@@ -340,6 +340,26 @@ static void inst_eval(Evaluator *evaluator, const Inst *inst)
         reg_store_base(evaluator, result, high);
 }
 
+/* The slow sides of tests, and what they dominate. Their registers do not become the bases of classes that the usual
+ * path has, too: less is known about them. */
+static bool *find_late(Arena *scratch, const Body *body, const Dominance *dominance)
+{
+    bool *late = ARENA_ARRAY(scratch, bool, body->blocks.count);
+    for (uint32_t i = 0; i < dominance->order_count; i++) {
+        const Block *block = body->blocks.data[dominance->order[i]], *parent = dominance_parent(dominance, block);
+        late[block->id] = block->is_cold || (parent && late[parent->id]);
+    }
+    return late;
+}
+
+/* Down the dominator tree, definitions come before their uses; phis stay bases. */
+static void block_eval(Evaluator *evaluator, const Dominance *dominance, const Block *block)
+{
+    affine_facts_enter(evaluator, dominance, block);
+    for (const Inst *inst = block->first; inst; inst = inst->next)
+        inst_eval(evaluator, inst);
+}
+
 Affine *affine_compute(Arena *arena, const Body *body, const Dominance *dominance)
 {
     require(body->ssa);
@@ -364,13 +384,11 @@ Affine *affine_compute(Arena *arena, const Body *body, const Dominance *dominanc
     require(!dominance->post && dominance->body == body);
     for (RegId reg = 0; reg < body->regs.count; reg++)
         reg_store_base(&evaluator, reg, 0);
-    /* Down the dominator tree, definitions come before their uses; phis stay bases. */
-    for (uint32_t i = 0; i < dominance->order_count; i++) {
-        const Block *block = body->blocks.data[dominance->order[i]];
-        affine_facts_enter(&evaluator, dominance, block);
-        for (const Inst *inst = block->first; inst; inst = inst->next)
-            inst_eval(&evaluator, inst);
-    }
+    const bool *late = find_late(scratch, body, dominance);
+    for (unsigned turn = 0; turn < 2; turn++)
+        for (uint32_t i = 0; i < dominance->order_count; i++)
+            if (late[dominance->order[i]] == turn)
+                block_eval(&evaluator, dominance, body->blocks.data[dominance->order[i]]);
     arena_free(scratch);
     return affine;
 }
