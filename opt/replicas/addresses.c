@@ -24,6 +24,7 @@ enum {
     MOST_GROUPS = 6,          /* of one block: each costs a test */
     MOST_COPIED = 4000,       /* instructions that are made twice */
     MOST_TRIED = 6,           /* blocks, each on a copy of the body */
+    MOST_CHANGED = 3,         /* of them: each has a slow side */
     LEAST_SAVED = 2,          /* accesses for each test: fewer do not pay for it */
 };
 
@@ -526,13 +527,12 @@ static bool widen_block(Widener *widener, Block *block)
     return true;
 }
 
-/* Accesses that vectors could save in the copy and not before. Vectors that were possible before are so in both
- * versions. */
+/* Accesses that vectors could save in the copy and not before. */
 static unsigned wider_count(PassContext *context, Body *copy, Analyses *analyses)
 {
     if (!pass_is_enabled(context->options, PASS_VECTORIZE))
         return 0;
-    unsigned before = 2 * vectors_count(context->body, context->analyses), after = vectors_count(copy, analyses);
+    unsigned before = vectors_count(context->body, context->analyses), after = vectors_count(copy, analyses);
     return after > before ? after - before : 0;
 }
 
@@ -616,12 +616,11 @@ static bool is_candidate(const Body *body, const Block *block)
 
 bool pass_addresses(PassContext *context)
 {
-    bool changed = false;
-    unsigned tried = 0;
-    for (size_t b = 0; b < context->body->blocks.count && tried < MOST_TRIED && !changed; b++)
-        if (is_candidate(context->body, context->body->blocks.data[b])) {
+    unsigned tried = 0, changed = 0;
+    for (size_t b = 0; b < context->body->blocks.count && tried < MOST_TRIED && changed < MOST_CHANGED; b++)
+        if (!context->body->blocks.data[b]->is_cold && is_candidate(context->body, context->body->blocks.data[b])) {
             tried++;
-            changed = try_block(context, b);
+            changed += try_block(context, b);
         }
-    return changed;
+    return changed > 0;
 }

@@ -300,7 +300,8 @@ unsigned vectors_count(Body *body, Analyses *analyses)
     vectorizer.locations =
         locations_compute(scratch, body, analyses_memory(analyses), analyses_values(analyses), LOCATION_STORES);
     for (size_t b = 0; b < body->blocks.count && vectorizer.locations; b++)
-        saved += vectors_find(&vectorizer, body->blocks.data[b], false);
+        if (!body->blocks.data[b]->is_cold)
+            saved += vectors_find(&vectorizer, body->blocks.data[b], false);
     arena_free(scratch);
     return saved;
 }

@@ -5,7 +5,7 @@
 #include "analysis/analysis.h"
 #include "opt/common/vector_list.h"
 
-/* How many accesses vectors could save in the body, in SSA form, whatever their alignment takes. */
+/* How many accesses vectors could save in the body, in SSA form, whatever their alignment takes; not on slow sides. */
 unsigned vectors_count(Body *body, Analyses *analyses);
 
 /* Joins neighbouring accesses of each block, in SSA form. Everywhere: also those that coarsened code is not given

@@ -332,8 +332,12 @@ static void test_addresses(void **state)
                           "\tadd.s32 %r8, %r8, %r18;\n\tadd.s32 %r13, %r13, %r19;\n"
                           "\tst.global.u32 [%b], %r8;\n\tst.global.u32 [%b+4], %r13;\n";
     assert_int_equal(run(offsets, passes, 2).loads, 12 + 8);
-    /* A version for each side of the test needs code that threads may execute apart. */
+    /* Two such parts of a kernel: each has two versions. */
     Buf text = {0};
+    buf_printf(&text, "\tsetp.eq.s32 %%p1, %%n, 0;\n\t@%%p1 bra J;\n%sJ:\n%s", rows, rows);
+    assert_int_equal(run(buf_text(&text), passes, 2).loads, 2 * (5 + 3));
+    buf_free(&text);
+    /* A version for each side of the test needs code that threads may execute apart. */
     buf_printf(&text, "%s\tbar.sync 0;\n", rows);
     assert_int_equal(run(buf_text(&text), passes, 2).loads, 5);
     buf_free(&text);
