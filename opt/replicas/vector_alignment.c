@@ -194,6 +194,29 @@ static bool phi_expand(Vectorizer *vectorizer, Worklist *work, const Loop *loop,
     return work_add(vectorizer, work, &step, coefficient * rounds) && work_add(vectorizer, work, &rest, coefficient);
 }
 
+/* The same for a product with a factor that all threads share and whose sum has a constant, as "width + size - 1": sums
+ * of products take such factors apart, so that the register itself is to be tested. */
+static bool product_expand(Vectorizer *vectorizer, Worklist *work, const AffineTerm *term)
+{
+    const Affine *affine = analyses_affine(vectorizer->analyses);
+    const Inst *inst = value_inst(analyses_values(vectorizer->analyses), term->reg);
+    Computation c;
+    if (!inst || !computation_of(vectorizer->body, inst, &c) || (c.op != COMPUTE_MUL && c.op != COMPUTE_MAD))
+        return false;
+    const RegId addend = c.op == COMPUTE_MAD ? c.sources[2].reg : REG_NONE;
+    if (c.op == COMPUTE_MAD && (addend == REG_NONE || !affine->forms[addend].bits))
+        return false;
+    for (unsigned i = 0; i < 2; i++) {
+        const RegId reg = c.sources[i].reg;
+        const AffineTerm factor = {.base = AFFINE_VALUE, .reg = reg, .coefficient = term->coefficient};
+        if (reg != REG_NONE && affine->forms[reg].bits && affine->forms[reg].constant &&
+            sum_is_uniform(vectorizer, &affine->forms[reg]))
+            return term_add(vectorizer, &factor) &&
+                   (addend == REG_NONE || work_add(vectorizer, work, &affine->forms[addend], term->coefficient));
+    }
+    return false;
+}
+
 /* A term that differs between threads: a product is a multiple if a factor is that all threads share, as the width of
  * a row. */
 static bool variant_expand(Vectorizer *vectorizer, Worklist *work, const AffineTerm *term)
@@ -202,6 +225,8 @@ static bool variant_expand(Vectorizer *vectorizer, Worklist *work, const AffineT
     if (term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED)
         return false;
     const AffineFactors *factors = affine->factors[term->reg];
+    if (factors && product_expand(vectorizer, work, term))
+        return true;
     for (unsigned i = 0; factors && i < 2; i++)
         if (sum_is_uniform(vectorizer, &factors->forms[i]))
             return work_add(vectorizer, work, &factors->forms[i], term->coefficient) &&

@@ -458,6 +458,11 @@ static void test_vectorize_pointers(void **state)
     /* a row of a width from the launch; the start of another loop's pointer */
     check_pointer("\tmul.lo.s32 %r2, %t, %w;\n\tmul.wide.s32 %d4, %r2, 4;\n\tadd.s64 %d3, %d4, 8;\n", 16, 1, 6);
     check_pointer("\tmul.lo.s32 %r2, %t, %w;\n\tmul.wide.s32 %d4, %r2, 4;\n\tadd.s64 %d3, %d4, 4;\n", 16, 0, 5);
+    /* a width that is a sum with a constant */
+    check_pointer("\tadd.s32 %r3, %w, %n;\n\tadd.s32 %r3, %r3, -1;\n\tmul.lo.s32 %r2, %t, %r3;\n"
+                  "\tmul.wide.s32 %d4, %r2, 4;\n\tadd.s64 %d3, %d4, 8;\n", 16, 1, 6);
+    check_pointer("\tadd.s32 %r3, %w, %n;\n\tadd.s32 %r3, %r3, -1;\n\tmul.lo.s32 %r2, %t, %r3;\n"
+                  "\tmul.wide.s32 %d4, %r2, 4;\n\tadd.s64 %d3, %d4, 4;\n", 16, 0, 5);
     check_pointer("\tmov.u32 %r3, 0;\n\tmov.u64 %d3, 8;\nM:\n\tadd.s64 %d3, %d3, 16;\n\tadd.s32 %r3, %r3, 1;\n"
                   "\tsetp.lt.s32 %p2, %r3, %w;\n\t@%p2 bra M;\n", 16, 1, 6);
     check_pointer("\tmov.u32 %r3, 0;\n\tmov.u64 %d3, 8;\nM:\n\tadd.s64 %d3, %d3, 12;\n\tadd.s32 %r3, %r3, 1;\n"
