@@ -17,9 +17,7 @@
 #include <string.h>
 
 enum {
-    MOST_FACTOR = 64,         /* of the common value in a difference */
     MOST_SCALE = 4096,        /* bytes of an element */
-    MOST_CONSTANT = 1 << 20,
     MOST_MEMBERS = 256,
     MOST_GROUPS = 6,          /* of one block: each costs a test */
     MOST_COPIED = 4000,       /* instructions that are made twice */
@@ -75,34 +73,6 @@ static RegId extended_index(const Body *body, const Inst *inst, int64_t *scale, 
     return *scale ? c.sources[0].reg : REG_NONE;
 }
 
-/* The terms of a - b, which are 32-bit sums. */
-static unsigned difference_find(const AffineForm *a, const AffineForm *b, AffineTerm *terms, int64_t *constant)
-{
-    unsigned count = 0;
-    for (unsigned i = 0; i < a->term_count + b->term_count; i++) {
-        bool from_b = i >= a->term_count;
-        AffineTerm term = from_b ? b->terms[i - a->term_count] : a->terms[i];
-        if (from_b)
-            term.coefficient = (int32_t)-(uint32_t)term.coefficient;
-        unsigned k = 0;
-        while (k < count && !affine_base_equal(&terms[k], &term))
-            k++;
-        if (k == count)
-            terms[count++] = term;
-        else
-            terms[k].coefficient = (int32_t)((uint32_t)terms[k].coefficient + (uint32_t)term.coefficient);
-        if (k < count && !terms[k].coefficient)
-            terms[k] = terms[--count];
-    }
-    *constant = (int32_t)((uint32_t)a->constant - (uint32_t)b->constant);
-    return count;
-}
-
-static bool is_near(int64_t value, int64_t most)
-{
-    return value >= -most && value <= most;
-}
-
 static void add_bounds(Group *group, const Member *member)
 {
     if (member->factor < group->factors[0])
@@ -118,10 +88,10 @@ static void add_bounds(Group *group, const Member *member)
 static bool group_join(Widener *widener, Group *group, const AffineForm *form, Member member)
 {
     AffineTerm terms[2 * AFFINE_TERMS];
-    unsigned count = difference_find(form, &group->form, terms, &member.constant);
-    if (count > 1 || !is_near(member.constant, MOST_CONSTANT) || group->members.count >= MOST_MEMBERS)
+    unsigned count = row_difference(form, &group->form, terms, &member.constant);
+    if (count > 1 || !row_is_near(member.constant, ROW_CONSTANT_MOST) || group->members.count >= MOST_MEMBERS)
         return false;
-    if (count && (!is_near(terms[0].coefficient, MOST_FACTOR) ||
+    if (count && (!row_is_near(terms[0].coefficient, ROW_FACTOR_MOST) ||
                   (group->has_step && !affine_base_equal(&terms[0], &group->term))))
         return false;
     if (count) {
@@ -145,8 +115,9 @@ static void count_from_zero(Widener *widener, Group *group)
 {
     const AffineForm *form = &group->form;
     bool is_known = false;
-    if (form->term_count != 1 || !is_near(form->terms[0].coefficient, MOST_FACTOR) ||
-        !is_near((int32_t)form->constant, MOST_CONSTANT) || (group->has_step && !is_step_of(group, &form->terms[0])))
+    if (form->term_count != 1 || !row_is_near(form->terms[0].coefficient, ROW_FACTOR_MOST) ||
+        !row_is_near((int32_t)form->constant, ROW_CONSTANT_MOST) ||
+        (group->has_step && !is_step_of(group, &form->terms[0])))
         return;
     for (size_t g = 0; g < widener->groups.count; g++)
         is_known |= is_step_of(&widener->groups.data[g], &form->terms[0]);
@@ -527,7 +498,8 @@ static bool widen_block(Widener *widener, Block *block)
     return true;
 }
 
-/* Accesses that vectors could save in the copy and not before. */
+/* Accesses that vectors could save in the copy and not before. Vectors that were possible before are so in both
+ * versions. */
 static unsigned wider_count(PassContext *context, Body *copy, Analyses *analyses)
 {
     if (!pass_is_enabled(context->options, PASS_VECTORIZE))
@@ -552,6 +524,7 @@ static Trial trial_make(PassContext *context, size_t block, uint32_t left_out)
     Trial trial = {.scratch = arena_new(), .body = body_clone(context->body)};
     Analyses *analyses = analyses_new(trial.body);
     Widener widener = {.scratch = trial.scratch, .body = trial.body, .analyses = analyses, .left_out = left_out};
+    join_row_phis(trial.body, analyses, trial.body->blocks.data[block]);
     if (widen_block(&widener, trial.body->blocks.data[block])) {
         merge_equal_values(trial.body, analyses);
         analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);

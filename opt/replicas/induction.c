@@ -2,7 +2,8 @@
  *
  * Two phis of a loop's header that start a constant apart and grow by the same sum stay that far apart: the second is
  * the first plus the constant, which an access takes as an immediate. Nothing wraps differently, since both are
- * integers modulo one power of two. */
+ * integers modulo one power of two. Rows of replicas are a multiple of a width apart, for which one multiply-add does
+ * (join_row_phis). */
 #include "opt/common/cleanup.h"
 #include "opt/common/trips.h"
 #include "opt/passes.h"
@@ -82,6 +83,116 @@ unsigned join_inductions(Body *body, Analyses *analyses)
             analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);
         joined += here;
     }
+    return joined;
+}
+
+unsigned row_difference(const AffineForm *a, const AffineForm *b, AffineTerm *terms, int64_t *constant)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < a->term_count + b->term_count; i++) {
+        bool from_b = i >= a->term_count;
+        AffineTerm term = from_b ? b->terms[i - a->term_count] : a->terms[i];
+        if (from_b)
+            term.coefficient = (int32_t)-(uint32_t)term.coefficient;
+        unsigned k = 0;
+        while (k < count && !affine_base_equal(&terms[k], &term))
+            k++;
+        if (k == count)
+            terms[count++] = term;
+        else
+            terms[k].coefficient = (int32_t)((uint32_t)terms[k].coefficient + (uint32_t)term.coefficient);
+        if (k < count && !terms[k].coefficient)
+            terms[k] = terms[--count];
+    }
+    *constant = (int32_t)((uint32_t)a->constant - (uint32_t)b->constant);
+    return count;
+}
+
+bool row_is_near(int64_t value, int64_t most)
+{
+    return value >= -most && value <= most;
+}
+
+/* A phi that others are rows away from. */
+typedef struct Row {
+    Induction induction;
+    bool has_step;
+    AffineTerm step; /* that they are multiples of away */
+} Row;
+
+/* Whether the second phi is a multiple of one value, and a constant, further on than the first, in all rounds. */
+static bool rows_apart(const Row *first, const Induction *second, int64_t *constant, AffineTerm *step)
+{
+    AffineTerm terms[2 * AFFINE_TERMS];
+    if (first->induction.start.bits != 32 || second->start.bits != 32 ||
+        !inductions_step_alike(&first->induction, second) ||
+        row_difference(&second->start, &first->induction.start, terms, constant) != 1)
+        return false;
+    *step = terms[0];
+    return row_is_near(step->coefficient, ROW_FACTOR_MOST) && row_is_near(*constant, ROW_CONSTANT_MOST) &&
+           (!first->has_step || affine_base_equal(&first->step, step));
+}
+
+/* A 32-bit register with the base of the term that is there before the loop; REG_NONE: there is none. */
+static RegId base_before(Analyses *analyses, const Loop *loop, const AffineTerm *term)
+{
+    const Affine *affine = analyses_affine(analyses);
+    const Values *values = analyses_values(analyses);
+    for (RegId reg = 0; reg < affine->reg_count; reg++) {
+        const AffineForm *form = &affine->forms[reg];
+        const Block *block = values->defs[reg].block;
+        if (form->bits == 32 && form->term_count == 1 && !form->constant && form->terms[0].coefficient == 1 &&
+            affine_base_equal(&form->terms[0], term) && block &&
+            dominance_has(analyses_dominance(analyses), block, loop->preheader))
+            return reg;
+    }
+    return REG_NONE;
+}
+
+/* Makes the phi the first row's plus factor * step + constant, at the top of the block. */
+static void row_build(Body *body, Block *block, const Values *values, RegId phi, RegId first, RegId step,
+                      int64_t factor, int64_t constant)
+{
+    RegId sum = body_clone_reg(body, phi), row = constant ? body_clone_reg(body, phi) : sum;
+    Inst *top = block->first;
+    value_replace_uses(values, phi, sum);
+    inst_insert_before(top, inst_build(body, "mad.lo.s32", "drir", row, step, factor, first));
+    if (constant)
+        inst_insert_before(top, inst_build(body, "add.s32", "dri", sum, row, constant));
+}
+
+unsigned join_row_phis(Body *body, Analyses *analyses, Block *block)
+{
+    const Loop *loop = loop_headed(analyses_loops(analyses), block);
+    const Affine *affine = analyses_affine(analyses);
+    Arena *scratch = arena_new();
+    Row *rows = ARENA_ARRAY(scratch, Row, MOST_PHIS);
+    unsigned count = 0, joined = 0;
+    for (size_t p = 0; p < block->phis.count && loop && loop->preheader && block->first && count < MOST_PHIS; p++) {
+        Row *own = &rows[count];
+        int64_t constant;
+        AffineTerm term;
+        unsigned first = 0;
+        if (!induction_find(loop, &block->phis.data[p], affine, &own->induction))
+            continue;
+        own->induction.step.terms = own->induction.terms;
+        own->has_step = false;
+        while (first < count && !rows_apart(&rows[first], &own->induction, &constant, &term))
+            first++;
+        const RegId step = first < count ? base_before(analyses, loop, &term) : REG_NONE;
+        if (step == REG_NONE) {
+            count++;
+            continue;
+        }
+        rows[first].has_step = true;
+        rows[first].step = term;
+        row_build(body, block, analyses_values(analyses), own->induction.reg, rows[first].induction.reg, step,
+                  term.coefficient, constant);
+        joined++;
+    }
+    if (joined)
+        analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);
+    arena_free(scratch);
     return joined;
 }
 

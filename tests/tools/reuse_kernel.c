@@ -173,6 +173,54 @@ static void make_wrapping(Maker *m)
     buf_printf(m->to.out, "N%u:\n", label);
 }
 
+/* A loop down a column, as a compiler leaves it: the index of each row is a 32-bit sum that grows by some rows in each
+ * round, and is extended there. Rows that are not in the image are not loaded; the extended indices are part of the
+ * result. */
+static void make_column(Maker *m)
+{
+    unsigned label = m->to.labels++, count = 2 + below(&m->to, 3), first = m->to.temporaries, all = first + count;
+    unsigned rows = 1 + below(&m->to, 2);
+    const char *extension = chance(&m->to, 70) ? "mul.wide.s32" : "mul.wide.u32";
+    m->to.temporaries += count + 1;
+    for (unsigned t = first; t < all; t++) {
+        line(&m->to, "add.s32 %%t%u, %%y, %d;", t, (int)(t - first) - (int)below(&m->to, 2));
+        line(&m->to, "mad.lo.s32 %%s%u, %%t%u, %%w, %%x;", t, t);
+        if (chance(&m->to, 20))
+            line(&m->to, "add.s32 %%s%u, %%s%u, %u;", t, t, below(&m->to, 3));
+    }
+    line(&m->to, "mul.lo.s32 %%k%u, %%w, %u;", all, rows);
+    line(&m->to, "mov.u32 %%j%u, 0;", all);
+    buf_printf(m->to.out, "L%u:\n", label);
+    line(&m->to, "setp.eq.u32 %%p%u, %%w, %%w;", all);
+    for (unsigned t = first; t < all; t++) {
+        line(&m->to, "%s %%a%u, %%s%u, 4;", extension, t, t);
+        line(&m->to, "add.s64 %%b%u, %%image, %%a%u;", t, t);
+        line(&m->to, "sub.s64 %%e%u, %%b%u, %%lowest;", t, t);
+        line(&m->to, "setp.lt.and.u64 %%p%u, %%e%u, %u, %%p%u;", all, t, 4 * IMAGE - 16, all);
+        line(&m->to, "shr.u64 %%e%u, %%e%u, 5;", t, t);
+        line(&m->to, "cvt.u32.u64 %%q%u, %%e%u;", t, t);
+        line(&m->to, "mad.lo.u32 %%v%u, %%v%u, 3, %%q%u;", t % VALUES, below(&m->to, VALUES), t);
+        line(&m->to, "add.s32 %%s%u, %%s%u, %%k%u;", t, t, all);
+    }
+    line(&m->to, "@!%%p%u bra N%u;", all, label);
+    line(&m->to, "mul.wide.s32 %%c%u, %%w, 4;", all);
+    for (unsigned t = first; t < all; t++) {
+        line(&m->to, "ld.global.u32 %%t%u, [%%b%u];", t, t);
+        line(&m->to, "mad.lo.u32 %%v%u, %%v%u, 5, %%t%u;", below(&m->to, VALUES), below(&m->to, VALUES), t);
+    }
+    /* The row below some of them, which is another's: not with a width so large that it may not be in the image. */
+    line(&m->to, "@!%%small bra N%u;", label);
+    for (unsigned t = first; t + 1 < all; t++) {
+        line(&m->to, "add.s64 %%e%u, %%b%u, %%c%u;", t, t, all);
+        line(&m->to, "ld.global.u32 %%t%u, [%%e%u];", t, t);
+        line(&m->to, "mad.lo.u32 %%v%u, %%v%u, 7, %%t%u;", below(&m->to, VALUES), below(&m->to, VALUES), t);
+    }
+    buf_printf(m->to.out, "N%u:\n", label);
+    line(&m->to, "add.s32 %%j%u, %%j%u, 1;", all, all);
+    line(&m->to, "setp.lt.s32 %%p%u, %%j%u, %%n;", all, all);
+    line(&m->to, "@%%p%u bra L%u;", all, label);
+}
+
 /* A load or store of the thread's own words. */
 static void make_own(Maker *m)
 {
@@ -426,10 +474,11 @@ static void make_bound(Maker *m, unsigned predicate)
 static void make_statements(Maker *m, unsigned depth, unsigned count)
 {
     for (unsigned i = 0; i < count && m->budget; i++, m->budget--) {
-        static const unsigned kinds[SUBJECT_COUNT] = {[EDGES] = 2, [BOUNDS] = 14};
+        const unsigned kinds[SUBJECT_COUNT] = {[EDGES] = 2 + chance(&m->to, 30), [BOUNDS] = 14};
         switch (m->subject == ALL || depth ? below(&m->to, 15) : kinds[m->subject]) {
         case 0: case 1: make_neighbour(m); break;
-        case 2: case 3: (chance(&m->to, m->wraps ? 90 : 30) ? make_wrapping : make_stencil)(m); break;
+        case 2: (chance(&m->to, m->wraps ? 90 : 30) ? make_wrapping : make_stencil)(m); break;
+        case 3: make_column(m); break;
         case 4: case 5: case 6: make_own(m); break;
         case 7: make_order(m); break;
         case 8: case 9: make_loop(m); break;

@@ -343,6 +343,43 @@ static void test_addresses(void **state)
     buf_free(&text);
 }
 
+/* A loop that reads three rows of two threads' pixels in each round; 'second' computes the second thread's index, to
+ * which 'step' is added in each round. */
+static void check_column(const char *second, const char *step, unsigned loads)
+{
+    static const PassId passes[] = {PASS_LOAD_REUSE, PASS_ADDRESSES};
+    Buf code = {0};
+    buf_printf(&code, "\tmad.lo.s32 %%r4, %%t, %%w, %%r0;\n%s\tmov.u32 %%r6, 0;\n\tmul.wide.s32 %%d3, %%w, 4;\n"
+                      "\tmov.f32 %%f5, 0f00000000;\nL:\n\tmul.wide.s32 %%d1, %%r4, 4;\n\tmul.wide.s32 %%d2, %%r5, 4;\n"
+                      "\tadd.s64 %%d4, %%a, %%d1;\n\tadd.s64 %%d5, %%a, %%d2;\n"
+                      "\tadd.s64 %%d6, %%d4, %%d3;\n\tadd.s64 %%d7, %%d5, %%d3;\n"
+                      "\tadd.s64 %%d8, %%d6, %%d3;\n\tadd.s64 %%d9, %%d7, %%d3;\n"
+                      "\tld.global.f32 %%f1, [%%d4];\n\tld.global.f32 %%f2, [%%d6];\n\tld.global.f32 %%f6, [%%d8];\n"
+                      "\tld.global.f32 %%f3, [%%d5];\n\tld.global.f32 %%f4, [%%d7];\n\tld.global.f32 %%f7, [%%d9];\n"
+                      "\tfma.rn.f32 %%f5, %%f1, %%f2, %%f5;\n\tfma.rn.f32 %%f5, %%f3, %%f4, %%f5;\n"
+                      "\tfma.rn.f32 %%f5, %%f6, %%f7, %%f5;\n"
+                      "\tadd.s32 %%r4, %%r4, %%w;\n\tadd.s32 %%r5, %%r5, %s;\n"
+                      "\tadd.s32 %%r6, %%r6, 1;\n\tsetp.lt.s32 %%p1, %%r6, %%n;\n\t@%%p1 bra L;\n"
+                      "\tst.global.f32 [%%b], %%f5;\n", second, step);
+    Count count = run(buf_text(&code), passes, COUNT_OF(passes));
+    if (count.loads != loads)
+        fail_msg("%u loads remain, not %u:\n%s", count.loads, loads, buf_text(&code));
+    buf_free(&code);
+}
+
+/* Rows of a loop whose indices are phis of 32 bits: two of the second thread's three are the first one's. */
+static void test_columns(void **state)
+{
+    (void)state;
+    check_column("\tadd.s32 %r3, %t, 1;\n\tmad.lo.s32 %r5, %r3, %w, %r0;\n", "%w", 4 + 6);
+    check_column("\tadd.s32 %r5, %r4, %w;\n", "%w", 4 + 6);
+    /* rows that do not grow alike, or are apart by something else */
+    check_column("\tadd.s32 %r5, %r4, %w;\n", "%n", 6);
+    check_column("\tadd.s32 %r5, %r4, %n;\n", "%w", 6);
+    check_column("\tmad.lo.s32 %r5, %w, 100, %r4;\n", "%w", 6);
+    check_column("\tmul.lo.s32 %r5, %t, %n;\n", "%w", 6);
+}
+
 /* Accesses of vectors and others. */
 static void check_vectors(const char *code, unsigned vectors, unsigned scalars)
 {
@@ -612,6 +649,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_between), cmocka_unit_test(test_ways_of_loading), cmocka_unit_test(test_paths),
         cmocka_unit_test(test_wrap),    cmocka_unit_test(test_forward),         cmocka_unit_test(test_accumulator),
+        cmocka_unit_test(test_columns),
         cmocka_unit_test(test_addresses), cmocka_unit_test(test_decide),        cmocka_unit_test(test_vectorize),
         cmocka_unit_test(test_vectorize_pointers), cmocka_unit_test(test_vectorize_rounds),
         cmocka_unit_test(test_rows),
