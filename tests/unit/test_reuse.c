@@ -332,10 +332,22 @@ static void test_addresses(void **state)
                           "\tadd.s32 %r8, %r8, %r18;\n\tadd.s32 %r13, %r13, %r19;\n"
                           "\tst.global.u32 [%b], %r8;\n\tst.global.u32 [%b+4], %r13;\n";
     assert_int_equal(run(offsets, passes, 2).loads, 12 + 8);
-    /* Two such parts of a kernel: each has two versions. */
+    /* A second part of a kernel has two versions if that saves enough: neighbours, but not the rows again. */
+    const char *pixels = "\tadd.s32 %r8, %t, 1;\n\tmul.wide.s32 %d9, %t, 4;\n\tmul.wide.s32 %d10, %r8, 4;\n"
+                         "\tadd.s64 %d11, %a, %d9;\n\tadd.s64 %d12, %a, %d10;\n"
+                         "\tld.global.f32 %f1, [%d11];\n\tld.global.f32 %f2, [%d11+4];\n"
+                         "\tld.global.f32 %f3, [%d11+8];\n\tld.global.f32 %f4, [%d11+12];\n"
+                         "\tld.global.f32 %f8, [%d12];\n\tld.global.f32 %f9, [%d12+4];\n"
+                         "\tld.global.f32 %f10, [%d12+8];\n\tld.global.f32 %f11, [%d12+12];\n"
+                         "\tst.global.v4.f32 [%b], {%f1, %f2, %f3, %f4};\n"
+                         "\tst.global.v4.f32 [%b+16], {%f8, %f9, %f10, %f11};\n";
+    static const char two[] = "\tsetp.eq.s32 %%p1, %%n, 0;\n\t@%%p1 bra J;\n%sJ:\n%s";
     Buf text = {0};
-    buf_printf(&text, "\tsetp.eq.s32 %%p1, %%n, 0;\n\t@%%p1 bra J;\n%sJ:\n%s", rows, rows);
-    assert_int_equal(run(buf_text(&text), passes, 2).loads, 2 * (5 + 3));
+    buf_printf(&text, two, rows, pixels);
+    assert_int_equal(run(buf_text(&text), passes, 2).loads, 5 + 3 + 8 + 5);
+    buf_free(&text);
+    buf_printf(&text, two, rows, rows);
+    assert_int_equal(run(buf_text(&text), passes, 2).loads, 5 + 3 + 5);
     buf_free(&text);
     /* A version for each side of the test needs code that threads may execute apart. */
     buf_printf(&text, "%s\tbar.sync 0;\n", rows);
