@@ -72,7 +72,7 @@ static bool transform(const Check *check, Arena *arena, Function *kernel, const 
     memcpy(request.block, launch->block, sizeof request.block);
     const bool is_other = !random_below(random, 8);
     const unsigned form = (unsigned)random_below(random, 4);
-    request.block[0] += is_other;
+    request.block[random_below(random, 3)] += is_other;
     if (form == 0 && !is_other) {
         const unsigned neighbours = 2U << random_below(random, 3);
         request.coarsen = true;
