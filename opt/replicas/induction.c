@@ -113,24 +113,15 @@ bool row_is_near(int64_t value, int64_t most)
     return value >= -most && value <= most;
 }
 
-/* A phi that others are rows away from. */
-typedef struct Row {
-    Induction induction;
-    bool has_step;
-    AffineTerm step; /* that they are multiples of away */
-} Row;
-
 /* Whether the second phi is a multiple of one value, and a constant, further on than the first, in all rounds. */
-static bool rows_apart(const Row *first, const Induction *second, int64_t *constant, AffineTerm *step)
+static bool rows_apart(const Induction *first, const Induction *second, int64_t *constant, AffineTerm *step)
 {
     AffineTerm terms[2 * AFFINE_TERMS];
-    if (first->induction.start.bits != 32 || second->start.bits != 32 ||
-        !inductions_step_alike(&first->induction, second) ||
-        row_difference(&second->start, &first->induction.start, terms, constant) != 1)
+    if (first->start.bits != 32 || second->start.bits != 32 || !inductions_step_alike(first, second) ||
+        row_difference(&second->start, &first->start, terms, constant) != 1)
         return false;
     *step = terms[0];
-    return row_is_near(step->coefficient, ROW_FACTOR_MOST) && row_is_near(*constant, ROW_CONSTANT_MOST) &&
-           (!first->has_step || affine_base_equal(&first->step, step));
+    return row_is_near(step->coefficient, ROW_FACTOR_MOST) && row_is_near(*constant, ROW_CONSTANT_MOST);
 }
 
 /* A 32-bit register with the base of the term that is there before the loop; REG_NONE: there is none. */
@@ -166,28 +157,24 @@ unsigned join_row_phis(Body *body, Analyses *analyses, Block *block)
     const Loop *loop = loop_headed(analyses_loops(analyses), block);
     const Affine *affine = analyses_affine(analyses);
     Arena *scratch = arena_new();
-    Row *rows = ARENA_ARRAY(scratch, Row, MOST_PHIS);
+    Induction *found = ARENA_ARRAY(scratch, Induction, MOST_PHIS);
     unsigned count = 0, joined = 0;
     for (size_t p = 0; p < block->phis.count && loop && loop->preheader && block->first && count < MOST_PHIS; p++) {
-        Row *own = &rows[count];
+        Induction *own = &found[count];
         int64_t constant;
         AffineTerm term;
         unsigned first = 0;
-        if (!induction_find(loop, &block->phis.data[p], affine, &own->induction))
+        if (!induction_find(loop, &block->phis.data[p], affine, own))
             continue;
-        own->induction.step.terms = own->induction.terms;
-        own->has_step = false;
-        while (first < count && !rows_apart(&rows[first], &own->induction, &constant, &term))
+        own->step.terms = own->terms;
+        while (first < count && !rows_apart(&found[first], own, &constant, &term))
             first++;
         const RegId step = first < count ? base_before(analyses, loop, &term) : REG_NONE;
         if (step == REG_NONE) {
             count++;
             continue;
         }
-        rows[first].has_step = true;
-        rows[first].step = term;
-        row_build(body, block, analyses_values(analyses), own->induction.reg, rows[first].induction.reg, step,
-                  term.coefficient, constant);
+        row_build(body, block, analyses_values(analyses), own->reg, found[first].reg, step, term.coefficient, constant);
         joined++;
     }
     if (joined)
