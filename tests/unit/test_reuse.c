@@ -512,6 +512,11 @@ static void test_vectorize_pointers(void **state)
                   "\tmul.wide.s32 %d4, %r2, 4;\n\tadd.s64 %d3, %d4, 8;\n", 16, 1, 6);
     check_pointer("\tadd.s32 %r3, %w, %n;\n\tadd.s32 %r3, %r3, -1;\n\tmul.lo.s32 %r2, %t, %r3;\n"
                   "\tmul.wide.s32 %d4, %r2, 4;\n\tadd.s64 %d3, %d4, 4;\n", 16, 0, 5);
+    /* and a column, of four elements each or not */
+    check_pointer("\tadd.s32 %r3, %w, -1;\n\tmul.lo.s32 %r4, %t, 4;\n\tmad.lo.s32 %r2, %t, %r3, %r4;\n"
+                  "\tmul.wide.s32 %d4, %r2, 4;\n\tadd.s64 %d3, %d4, 8;\n", 16, 1, 6);
+    check_pointer("\tadd.s32 %r3, %w, -1;\n\tmad.lo.s32 %r2, %t, %r3, %t;\n"
+                  "\tmul.wide.s32 %d4, %r2, 4;\n\tadd.s64 %d3, %d4, 8;\n", 16, 0, 5);
     check_pointer("\tmov.u32 %r3, 0;\n\tmov.u64 %d3, 8;\nM:\n\tadd.s64 %d3, %d3, 16;\n\tadd.s32 %r3, %r3, 1;\n"
                   "\tsetp.lt.s32 %p2, %r3, %w;\n\t@%p2 bra M;\n", 16, 1, 6);
     check_pointer("\tmov.u32 %r3, 0;\n\tmov.u64 %d3, 8;\nM:\n\tadd.s64 %d3, %d3, 12;\n\tadd.s32 %r3, %r3, 1;\n"
