@@ -57,6 +57,20 @@ static bool comparison_of(const Estimate *estimate, RegId reg, Computation *c)
            c->combination == COMBINE_NOTHING && c->bits == 1;
 }
 
+/* A comparison of two integers that is combined with another predicate: the comparison alone, and the predicate. */
+static bool combined_of(const Estimate *estimate, RegId reg, Computation *c, Combination *combination, RegId *other)
+{
+    const Inst *inst = maker_of(estimate, reg);
+    if (!inst || !computation_of(estimate->body, inst, c) || c->op != COMPUTE_COMPARE || c->bits != 1 ||
+        c->combination == COMBINE_NOTHING || c->source_count != 3 || c->sources[2].is_inverted ||
+        c->sources[2].reg == REG_NONE)
+        return false;
+    *combination = c->combination;
+    *other = c->sources[2].reg;
+    c->combination = COMBINE_NOTHING;
+    c->source_count = 2;
+    return true;
+}
 
 /* Shares of single conditions. */
 
@@ -109,9 +123,25 @@ static bool is_decided(const Estimate *estimate, const Computation *c, bool *hol
     return bounds_is_point(&bounds);
 }
 
+/* True if the comparison is one of addresses, or of their low bits, as tests before the fast side of two versions make:
+ * programs seldom ask whether 64-bit integers are equal. */
+static bool compares_addresses(const Computation *c, unsigned sources)
+{
+    return c->sources[0].bits == 64 && !(sources & SOURCE_MEMORY);
+}
+
+/* True if the comparison asks whether an address is a constant, as NULL is, and not whether its low bits are. */
+static bool asks_for_null(const Estimate *estimate, const Computation *c)
+{
+    return (c->sources[0].is_constant || c->sources[1].is_constant) &&
+           fmax(possible_values(estimate, &c->sources[0]), possible_values(estimate, &c->sources[1])) > UINT32_MAX;
+}
+
 /* The share of the threads for which a comparison without a known form holds. */
 static Share share_of_comparison(const Estimate *estimate, const Computation *c, unsigned sources)
 {
+    if (is_equality(c->relation) && compares_addresses(c, sources))
+        return of_threads((c->relation == RELATION_EQUAL) != asks_for_null(estimate, c) ? inside : 1 - inside);
     if (is_equality(c->relation) && !(sources & SOURCE_MEMORY) && sources & SOURCE_THREAD) {
         const Share one = share_of_equal(estimate, c);
         return c->relation == RELATION_EQUAL ? one : of_threads(1 - one.threads);
@@ -225,6 +255,39 @@ static double joined_share(Estimate *estimate, Junction junction, const RegId so
     }
 }
 
+static unsigned sources_of(const Estimate *estimate, const Computation *c)
+{
+    unsigned sources = 0;
+    for (unsigned i = 0; i < c->source_count; i++)
+        if (c->sources[i].reg != REG_NONE)
+            sources |= value_sources(estimate, c->sources[i].reg);
+    return sources;
+}
+
+/* True if one of the two comparisons of addresses holds unless ranges overlap: one ends before the other begins. */
+static bool asks_for_overlap(const Estimate *estimate, const Computation *c, RegId other)
+{
+    Computation second;
+    return comparison_of(estimate, other, &second) && !is_equality(c->relation) && !is_equality(second.relation) &&
+           compares_addresses(c, sources_of(estimate, c)) &&
+           compares_addresses(&second, sources_of(estimate, &second));
+}
+
+static double combined_share(Estimate *estimate, const Computation *c, Combination combination, RegId other,
+                             unsigned depth)
+{
+    bool holds;
+    const double own = is_decided(estimate, c, &holds)
+                           ? holds
+                           : share_of_comparison(estimate, c, sources_of(estimate, c)).threads;
+    const double rest = share_anywhere(estimate, other, depth + 1);
+    switch (combination) {
+    case COMBINE_AND: return fmin(own, rest);
+    case COMBINE_OR: return asks_for_overlap(estimate, c, other) ? fmax(inside, rest) : fmax(own, rest);
+    default: return own + rest - 2 * own * rest;
+    }
+}
+
 /* The share of a phi at which paths meet: as many as come with a predicate that holds. */
 static double phi_share(Estimate *estimate, const ValueDef *def, unsigned depth)
 {
@@ -249,10 +312,15 @@ static double share_computed(Estimate *estimate, RegId predicate, unsigned depth
     const Share counted = estimate_count_threads(estimate, predicate, true, def->block);
     if (counted.threads >= 0)
         return counted.threads;
-    if (junction == JUNCTION_NONE)
+    Computation c;
+    Combination combination;
+    RegId other;
+    const bool is_combined = combined_of(estimate, predicate, &c, &combination, &other);
+    if (junction == JUNCTION_NONE && !is_combined)
         return share_of_leaf(estimate, predicate).threads;
     const double learned = learned_share(estimate, predicate);
-    const double joined = joined_share(estimate, junction, sources, depth);
+    const double joined = is_combined ? combined_share(estimate, &c, combination, other, depth)
+                                      : joined_share(estimate, junction, sources, depth);
     return learned >= 0 && joined > 0 && joined < 1 ? learned : joined;
 }
 

@@ -17,7 +17,7 @@
     ".version 8.3\n.target sm_90\n.address_size 64\n"                                                                  \
     ".visible .entry k(.param .u64 data, .param .u32 n)\n{\n"                                                          \
     ".reg .pred %p<9>, %q<9>, %all, %any, %differ;\n.reg .b32 %t, %b, %w, %g, %h, %n, %i, %j, %r<9>;\n"                \
-    ".reg .b64 %d;\n.reg .f32 %f;\n"                                                                                   \
+    ".reg .b64 %d, %e;\n.reg .f32 %f;\n"                                                                               \
     "ld.param.u64 %d, [data];\nld.param.u32 %n, [n];\nmov.u32 %t, %tid.x;\nmov.u32 %b, %ctaid.x;\n"                    \
     "mov.u32 %w, %ntid.x;\nmad.lo.u32 %g, %b, %w, %t;\nadd.u32 %h, %g, 64;\n"
 #define MARK "st.global.u32 [%d], %t;\n"
@@ -83,6 +83,15 @@ static void indices_are_evaluated(void **state)
           0.25);
 }
 
+/* The share that goes to the first of two sides, where %p2 holds; %e is another address. */
+static void check_sides(const char *condition, double share)
+{
+    char text[512];
+    snprintf(text, sizeof text, "mad.wide.s32 %%e, %%n, 4, %%d;\n%s@!%%p2 bra SLOW;\n%sbra L;\n"
+                                "SLOW: ld.global.u32 %%r1, [%%d];\nL:", condition, MARK);
+    check(text, share, share);
+}
+
 /* True if guards of one kind have one share, in whatever form: a branch, its other outcome, or a predicate. */
 static void guards_are_passed(void **state)
 {
@@ -106,6 +115,12 @@ static void guards_are_passed(void **state)
     check("ld.global.f32 %f, [%d];\nsetp.lt.f32 %p1, %f, 0f42C80000;\n@%p1 bra L;\n" MARK "L:", 0.5, 0.9);
     check("setp.lt.s32 %p1, %g, %n;\n@%p1 bra L;\ntrap;\nL:\n" MARK, 1, 1);
     check("and.b32 %r1, %n, 3;\nsetp.gt.u32 %p1, %r1, 7;\n@%p1 bra L;\n" MARK "L:", 1, 1); /* by its bounds */
+    /* Addresses are as the tests before two versions expect them, one after the other, and ranges seldom overlap. */
+    check_sides("setp.eq.s64 %p2, %d, %e;\n", 0.97);
+    check_sides("setp.eq.s64 %p1, %d, %e;\nsetp.lt.and.s32 %p2, %g, %n, %p1;\n", 0.97);
+    check_sides("setp.le.u64 %p1, %d, %e;\nsetp.le.or.u64 %p2, %e, %d, %p1;\n", 0.97);
+    check_sides("setp.le.u64 %p2, %d, %e;\n", 0.5);
+    check_sides("setp.le.u64 %p1, %d, %e;\nsetp.eq.and.s64 %p2, %d, %e, %p1;\n", 0.5);
 }
 
 /* True if copies for several replicas execute together what one condition for each would: two replicas are two. */
