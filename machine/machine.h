@@ -24,7 +24,8 @@ typedef struct CheckRequest {
     unsigned inputs;      /* to try, at least 1; one if there is a launch */
     uint64_t seed;
     const Launch *launch; /* NULL: random ones */
-    SassMap *known;       /* of another kernel of the module by the same assembler and level; NULL: none */
+    const SassMap *known; /* of another kernel of the module by the same assembler and level; NULL: none. Only its
+                           * cubins and its listing are used */
 } CheckRequest;
 
 /* A byte of memory that differs after a run; or an access of the machine code that must not be. */

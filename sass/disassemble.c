@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LIVE_MARK "// |"
+
 /* The line's instruction; NULL if it has none, or one of another section. */
 static SassInstruction *line_instruction(SassCode *code, const SassFunction *function, const char *line,
                                             const char **text)
@@ -45,9 +47,9 @@ static SassInstruction *take_line(Arena *arena, SassCode *code, const SassFuncti
     for (char *end = (char *)instruction->text + strlen(instruction->text);
          end > instruction->text && end[-1] == ' ';)
         *--end = 0;
-    const char *live = strstr(text, "// |");
+    const char *live = memmem(text, strcspn(text, "\n"), LIVE_MARK, sizeof LIVE_MARK - 1);
     if (live)
-        instruction->live = (uint16_t)strtoul(live + 4, NULL, 10);
+        instruction->live = (uint16_t)strtoul(live + sizeof LIVE_MARK - 1, NULL, 10);
     if (strcmp(instruction->mnemonic, "?") == 0)
         name_unknown(code, instruction);
     return instruction;

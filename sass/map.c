@@ -68,7 +68,9 @@ static const char *make_cubins(Arena *arena, const SassRequest *request, SassMap
         texts[PLAIN].ptx = request->module->source->text;
         texts[PLAIN].size = request->module->source->size;
     }
-    if (module_is_debug(request->module))
+    if (request->omits_lines)
+        map->unmapped = "PTX instructions were not asked for";
+    else if (module_is_debug(request->module))
         map->unmapped = "PTX that is made for debugging has lines of its own";
     else if (!texts[NUMBERED].cubin)
         texts[NUMBERED].ptx = ptx_numbered(arena, request->module, &map->lines, &texts[NUMBERED].size);

@@ -203,6 +203,7 @@ typedef struct SassRequest {
     const Disassembler *disassembler; /* adds text, if it works; NULL: none */
     const char *listing;              /* what it printed for the same cubin and 'life'; NULL: it is run here */
     SassLife life;                    /* needs a disassembler */
+    bool omits_lines; /* no PTX instructions are wanted: the numbered copy is neither made nor read */
 } SassRequest;
 
 typedef struct SassMap {

@@ -61,12 +61,30 @@ static bool is_wanted(const Checking *checking, const Function *kernel)
     return kernel->is_entry && (!options->kernel || kernel_name_matches(options->kernel, kernel->name));
 }
 
-static void check_one(Checking *checking, CheckRequest *request, const Function *kernel)
+/* Copies of what all kernels of the module have in common. */
+static void remember(Arena *arena, SassMap *known, const SassMap *map)
+{
+    if (!known->cubin) {
+        known->cubin_size = map->cubin_size;
+        known->cubin = memcpy(arena_alloc(arena, map->cubin_size), map->cubin, map->cubin_size);
+    }
+    if (!known->numbered && map->numbered) {
+        known->numbered_size = map->numbered_size;
+        known->numbered = memcpy(arena_alloc(arena, map->numbered_size), map->numbered, map->numbered_size);
+    }
+    if (!known->listing && map->listing)
+        known->listing = arena_strndup(arena, map->listing, strlen(map->listing));
+}
+
+/* The result is in the scratch arena. */
+static void check_one(Checking *checking, Arena *scratch, CheckRequest *request, SassMap *known, const Function *kernel)
 {
     request->kernel = kernel->name;
-    const CheckResult *result = check_kernel(checking->arena, request);
+    request->known = known;
+    const CheckResult *result = check_kernel(scratch, request);
     checking->verdicts[result->verdict]++;
-    request->known = result->map;
+    if (result->map)
+        remember(checking->arena, known, result->map);
     if (!checking->options->quiet || result->verdict != CHECK_EQUAL)
         check_print(request, result, checking->options->input, &checking->out);
 }
@@ -80,10 +98,15 @@ static void check_level(Checking *checking, Assembler *assembler, int level)
                             .inputs = (unsigned)checking->options->inputs,
                             .seed = checking->options->seed,
                             .launch = checking->launch};
+    SassMap known = {0};
+    Arena *scratch = arena_new();
     for (size_t i = 0; i < checking->run.module->items.count; i++)
         if (checking->run.module->items.data[i].kind == ITEM_FUNCTION &&
-            is_wanted(checking, checking->run.module->items.data[i].function))
-            check_one(checking, &request, checking->run.module->items.data[i].function);
+            is_wanted(checking, checking->run.module->items.data[i].function)) {
+            check_one(checking, scratch, &request, &known, checking->run.module->items.data[i].function);
+            arena_clear(scratch);
+        }
+    arena_free(scratch);
 }
 
 static bool set_controls(const Checking *checking, Assembler *assembler, const char **error)
