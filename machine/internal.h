@@ -153,6 +153,9 @@ struct Warp {
     uint32_t live;   /* the lanes that have not exited */
     uint32_t uniform[256];
     bool uniform_predicates[8];
+    const char *mixed[256]; /* by uniform register: how threads have moved different values to it; NULL: they did not */
+    uint32_t mixed_at[256]; /* the instruction that did */
+    bool has_mixed;         /* one of them may be mixed */
     Group groups[WARP_THREADS];
     unsigned group_count;
 };

@@ -109,6 +109,30 @@ static Step execute_alone(Warp *warp, uint32_t active, const Decoded *it, uint32
     return STEP_ON;
 }
 
+/* The uniform register with different values of several threads that an operand reads; ZERO_REGISTER: none. */
+static unsigned mixed_of(const Warp *warp, const Place *place)
+{
+    const bool is_address = place->kind == PLACE_MEMORY || place->kind == PLACE_BANK;
+    if ((place->kind == PLACE_UNIFORM || (is_address && place->index_is_uniform)) && warp->mixed[place->index])
+        return place->index;
+    return place->kind == PLACE_MEMORY && warp->mixed[place->base] ? place->base : ZERO_REGISTER;
+}
+
+/* Stops if the instruction reads a uniform register that threads have moved different values to. */
+static Step read_mixed(Warp *warp, uint32_t active, const Decoded *it)
+{
+    const unsigned result = it->is_uniform ? skip_predicates(it, 0) : MOST_OPERANDS;
+    for (unsigned i = 0; i < it->operand_count; i++) {
+        const unsigned index = i == result ? ZERO_REGISTER : mixed_of(warp, &it->operands[i]);
+        if (index == ZERO_REGISTER)
+            continue;
+        stop(lanes_first(warp, active), MACHINE_WRONG, "%s", warp->mixed[index]);
+        warp->block->end->instruction = warp->mixed_at[index];
+        return STEP_STOPPED;
+    }
+    return STEP_ON;
+}
+
 static Step execute(Warp *warp, Group *group, const Decoded *it)
 {
     const uint32_t active = lanes_with_guard(warp, group, it), first = active & -active;
@@ -117,6 +141,8 @@ static Step execute(Warp *warp, Group *group, const Decoded *it)
     MachineEnd *end = warp->block->end;
     if (active && it->problem)
         return stop(lanes_first(warp, active), MACHINE_UNDECIDED, "%s", it->problem);
+    if (active && warp->has_mixed && read_mixed(warp, active, it) == STEP_STOPPED)
+        return STEP_STOPPED;
     if (active && it->is_uniform && group->lanes != warp->live && end->forked == MACHINE_NONE)
         end->forked = lanes_first(warp, active)->at;
     /* For branches that ask whether threads are together, the guard is a part of the question. */

@@ -90,20 +90,27 @@ static uint32_t *registers_of(Thread *thread, const Place *place)
     return place->kind == PLACE_UNIFORM ? thread->warp->uniform : thread->registers;
 }
 
+/* Also forgets that a uniform register had several values. */
+static void set_register(Thread *thread, const Place *place, unsigned index, uint32_t value)
+{
+    registers_of(thread, place)[index] = value;
+    if (place->kind == PLACE_UNIFORM)
+        thread->warp->mixed[index] = NULL;
+}
+
 void set32(Thread *thread, const Place *place, uint32_t value)
 {
     if (place->index != ZERO_REGISTER)
-        registers_of(thread, place)[place->index] = value;
+        set_register(thread, place, place->index, value);
 }
 
 void set64(Thread *thread, const Place *place, uint64_t value)
 {
     if (place->index == ZERO_REGISTER)
         return;
-    uint32_t *registers = registers_of(thread, place);
-    registers[place->index] = (uint32_t)value;
+    set_register(thread, place, place->index, (uint32_t)value);
     if (place->index + 1 < ZERO_REGISTER)
-        registers[place->index + 1] = (uint32_t)(value >> 32);
+        set_register(thread, place, place->index + 1u, (uint32_t)(value >> 32));
 }
 
 void set_predicate(Thread *thread, const Place *place, bool value)

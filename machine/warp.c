@@ -207,7 +207,8 @@ static unsigned find_other(const Warp *warp, uint32_t active, const Place *place
     return WARP_THREADS;
 }
 
-/* R2UR [p,] u, a: only one value gets into the register. p is whether there are different ones. */
+/* R2UR [p,] u, a: only one value gets into the register, which is wrong if something reads it: ptxas moves a register
+ * that has no value yet to one that is written before it is read. p is whether there are different ones. */
 Step execute_move_to_uniform(Warp *warp, Group *group, uint32_t active, const Decoded *it)
 {
     const unsigned to = skip_predicates(it, 0);
@@ -220,12 +221,17 @@ Step execute_move_to_uniform(Warp *warp, Group *group, uint32_t active, const De
     const bool matters = it->operands[to].index != ZERO_REGISTER;
     if (other < WARP_THREADS && matters && to)
         return stop(first, MACHINE_UNDECIDED, "a move of different values to a uniform register");
-    if (other < WARP_THREADS && matters)
-        return stop(first, MACHINE_WRONG,
-                    "moves 0x%08x from thread %u of the block and 0x%08x from thread %u of the same warp, which "
-                    "execute this together, to one uniform register",
-                    raw32(first, from), first->index, raw32(&warp->threads[other], from), warp->threads[other].index);
     set32(first, &it->operands[to], raw32(first, from));
+    if (other < WARP_THREADS && matters) {
+        const uint8_t index = it->operands[to].index;
+        warp->has_mixed = true;
+        warp->mixed_at[index] = first->at;
+        warp->mixed[index] = arena_printf(
+            warp->block->arena,
+            "moves 0x%08x from thread %u of the block and 0x%08x from thread %u of the same warp, which execute this "
+            "together, to one uniform register",
+            raw32(first, from), first->index, raw32(&warp->threads[other], from), warp->threads[other].index);
+    }
     if (to)
         set_all_predicates(warp, active, &it->operands[0], other < WARP_THREADS);
     return STEP_ON;

@@ -161,6 +161,11 @@ static const Case cases[] = {
 
     {"different values in a uniform register", {"R2UR UR4, R0",
             "MOV R6, UR4"}, 32, .message = "moves 0x00000000 from thread 0 of the block and 0x00000001 from thread 1"},
+    {"different values, in an address", {"R2UR UR4, R0", "LDS R6, [UR4]"}, 32,
+     .message = "moves 0x00000000 from thread 0 of the block and 0x00000001 from thread 1"},
+    {"different values that nothing reads", {"R2UR UR4, R0", "UMOV UR4, 0x1", "MOV R6, UR4"}, 32, .result = one},
+    {"different values, then a sum", {"MOV R4, 0x1", "R2UR UR4, R0", "REDUX.OR UR4, R4", "MOV R6, UR4"}, 32,
+     .result = one},
     {"different values, in nothing", {"R2UR P1, URZ, R0", "SEL R6, 0x1, RZ, P1"}, 32, .result = one},
     {"the same value", {"MOV R4, 0x1", "R2UR P1, UR4, R4", "MOV R6, UR4", "@P1 MOV R6, RZ"}, 32, .result = one},
     {"different special values", {"S2UR UR4, SR_LANEID",
