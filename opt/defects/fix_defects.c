@@ -8,6 +8,7 @@
  *     (int)(short)abs(h)      becomes    (int)(short)max(h, ~h + 1)
  *     slct(a, b, INT_MIN)     becomes    slct(a, b, -1)                 also constants that are NaNs as floats
  *     bfe(a, 40, 5)           becomes    bfe(a, 31, 5)                  signed, any position from 32 to 255
+ *     prmt(a, b, 9) & 255     becomes    prmt(prmt(a, b, 9), 0, 0x4440) & 255    also other ways to keep the low bytes
  *
  * ptxas, which sees through many spellings of -z, does not see through this one. Guarded instructions are left alone,
  * as ptxas leaves them, unless they use a narrow negative, select or extract. */
@@ -290,6 +291,47 @@ static void find_field(Finding *finding, Inst *inst)
         replace_with_constant(finding, inst, &c.sources[1], c.result, 31);
 }
 
+/* The number of lowest bytes that the instruction keeps of *source, as an integer without a sign; 0: it does not. */
+static unsigned kept_bytes(const Body *body, const Inst *inst, ComputeSource *source)
+{
+    Computation c;
+    const bool reversed = computation_matches(body, inst, COMPUTE_AND, 32, "ir", &c);
+    if (reversed || computation_matches(body, inst, COMPUTE_AND, 32, "ri", &c)) {
+        const uint64_t mask = c.sources[!reversed].constant & UINT32_MAX;
+        *source = c.sources[reversed];
+        return mask == 0xff ? 1 : mask == 0xffff ? 2 : mask == 0xffffff ? 3 : 0;
+    }
+    if (!computation_of(body, inst, &c) || c.op != COMPUTE_CONVERT || c.saturates || c.bits <= 16)
+        return 0;
+    *source = c.sources[0];
+    return source->reg != REG_NONE && !source->is_signed && source->bits <= 16 ? source->bits / 8u : 0;
+}
+
+/* A permutation of bytes by a constant, of which only the lowest are kept, among them a sign of its first source (PTX
+ * ISA, prmt: a selector of 8 to 11). ptxas makes one permutation of the two, whose second source is the old first one,
+ * and gives all selectors their new numbers but these. */
+static void find_sign_byte(Finding *finding, Inst *inst)
+{
+    Body *body = finding->context->body;
+    Computation permutes;
+    ComputeSource keeps;
+    uint64_t selector;
+    bool has_sign = false;
+    const unsigned kept = kept_bytes(body, inst, &keeps);
+    const Inst *permutation = kept ? origin(finding, keeps.reg) : NULL;
+    if (!permutation || !computation_of(body, permutation, &permutes) || permutes.op != COMPUTE_PERMUTE ||
+        !is_constant_source(finding, &permutes.sources[2], &selector))
+        return;
+    for (unsigned i = 0; i < kept; i++)
+        has_sign |= (selector >> 4 * i & 0xc) == 8;
+    if (!has_sign || !note(finding, DEFECT_SIGN_BYTE, inst))
+        return;
+    static const int64_t low_bytes[] = {0x4440, 0x4410, 0x4210};
+    const RegId reg = body_clone_reg(body, keeps.reg);
+    inst_insert_before(inst, inst_build(body, "prmt.b32", "drii", reg, keeps.reg, (int64_t)0, low_bytes[kept - 1]));
+    inst_replace_operand(body, inst, (unsigned)(keeps.operand - inst->operands), reg);
+}
+
 bool pass_fix_defects(PassContext *context)
 {
     const DefectRequest *request = context->defect_request;
@@ -298,7 +340,8 @@ bool pass_fix_defects(PassContext *context)
     const bool loses_signs = request && defect_applies(DEFECT_NARROW_NEGATION, request);
     const bool mistakes_signs = request && defect_applies(DEFECT_CONSTANT_SELECTOR, request);
     const bool fills_fields = request && defect_applies(DEFECT_FIELD_AFTER_END, request);
-    if (!loses_negations && !rotates && !loses_signs && !mistakes_signs && !fills_fields)
+    const bool loses_sign_bytes = request && defect_applies(DEFECT_SIGN_BYTE, request);
+    if (!loses_negations && !rotates && !loses_signs && !mistakes_signs && !fills_fields && !loses_sign_bytes)
         return false;
     Finding finding = {.context = context, .values = analyses_values(context->analyses)};
     for (size_t b = 0; b < context->body->blocks.count; b++)
@@ -314,6 +357,8 @@ bool pass_fix_defects(PassContext *context)
                 find_selection(&finding, inst);
             if (fills_fields)
                 find_field(&finding, inst);
+            if (loses_sign_bytes)
+                find_sign_byte(&finding, inst);
             if (rotates)
                 find_rotation(&finding, inst);
         }

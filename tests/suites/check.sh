@@ -98,8 +98,17 @@ kernel 'neg.s32 %s1, %a; cvt.sat.s8.s32 %r, %s1;' >"$work/least-negated.ptx"
 kernel 'neg.s32 %s1, %a; slct.s32.s32 %r, %b, %c, %s1;' >"$work/least-chooses.ptx"
 kernel 'cvt.sat.u32.s64 %s1, %x; mov.b32 %f1, %s1; cvt.sat.f32.f32 %f2, %f1; mov.b32 %r, %f2;' >"$work/saturated.ptx"
 kernel 'mov.b32 %f1, %a; cvt.rzi.s64.f32 %e1, %f1; cvt.sat.s32.s64 %r, %e1;' >"$work/no-number.ptx"
+kernel 'cnot.b32 %s1, %a; cvt.sat.u16.u32 %r, %s1;' >"$work/no-value.ptx"
+kernel 'set.gt.s32.s32 %s1, %a, -128; neg.f32 %r, %s1; not.b32 %s2, %s1; cvt.u64.u32 %d, %s2;' >"$work/nan-negated.ptx"
+kernel 'ld.global.u16 %h1, [%p+44]; ld.global.u16 %h2, [%p+46]; cvt.u32.u16 %s1, %h1; mul.rn.f16x2 %r, %b, %s1;
+st.global.u16 [%p+50], %h2;' >"$work/not-extended.ptx"
+kernel 'prmt.b32 %s1, %a, %b, 9; and.b32 %r, %s1, 255;' >"$work/sign-byte.ptx"
+if [ "$version" -ge 120 ] && [ "$version" -lt 134 ]; then
+    says "a byte that is a sign" 5 'different' -arch sm_75 -opt-level 0,3 "$work/sign-byte.ptx"
+    says "a byte that is a sign, -O0 is right" 5 'O0\): equal' -arch sm_90 -opt-level 0,3 "$work/sign-byte.ptx"
+fi
 if [ "$version" -ge 120 ] && [ "$version" -le 135 ]; then
-    for name in least-negated least-chooses saturated no-number; do
+    for name in least-negated least-chooses saturated no-number no-value nan-negated not-extended; do
         says "$name" 5 'different' -arch sm_90 -inputs 40 "$work/$name.ptx"
         says "$name, -O0 is right" 0 'equal for 40' -arch sm_90 -opt-level 0 -inputs 40 "$work/$name.ptx"
     done
@@ -114,6 +123,8 @@ fi
 "$PTXOPT" -q -fix-defects -assembler none -o "$work/fixed.ptx" "$work/shifts.ptx"
 says "rewritten by -fix-defects" 0 'equal for 16 inputs' -arch sm_90 "$work/fixed.ptx"
 "$PTXOPT" -q -fix-defects -assembler none -o "$work/fixed.ptx" "$work/extract.ptx"
+"$PTXOPT" -q -fix-defects -assembler none -o "$work/signs.ptx" "$work/sign-byte.ptx"
+says "a byte rewritten by -fix-defects" 0 'equal for 16 inputs' -arch sm_75,sm_90 "$work/signs.ptx"
 says "a field rewritten by -fix-defects" 0 'equal for 40 inputs' -arch sm_75,sm_90 -inputs 40 "$work/fixed.ptx"
 
 kernel 'mul.lo.s32 %r, %a, %b; mad.lo.u64 %d, %x, %y, %x; shr.s32 %s1, %c, 3; xor.b32 %r, %r, %s1;' >"$work/int.ptx"

@@ -61,6 +61,10 @@ is_wrong_selection() {
 is_wrong_field() {
     ! grep -qE 'SHF|SGXT|SEL|BFE'
 }
+# A byte that is the sign of a byte of zero.
+is_wrong_sign() {
+    grep -qE ', RZ, 0x[89ab],'
+}
 
 # $1: name; $2: the test of the code; $3: the code itself; $4: architectures.
 try() {
@@ -112,6 +116,13 @@ try field-computed is_wrong_field "mov.b32 %s1, 5; shl.b32 %s1, %s1, 3; ${field/
 # These are right.
 try field-last is_wrong_field "${field/40/31}" sm_90
 try field-open is_wrong_field "${field/5/%b}" sm_90
+
+sign='prmt.b32 %s1, %a, %b, 9; and.b32 %r, %s1, 255;'
+try sign is_wrong_sign "$sign" "$all"
+try sign-extended is_wrong_sign "${sign/and.b32 %r, %s1, 255/cvt.u32.u8 %r, %s1}" "sm_75 sm_90"
+try sign-wide is_wrong_sign "${sign/and.b32 %r, %s1, 255/cvt.u64.u8 %d, %s1}" sm_90
+# The sign of the other source.
+try sign-second is_wrong_sign "${sign/9/13}" sm_90
 
 # In functions, too. Those without such code stay as they are.
 cat >"$work/functions.ptx" <<'END'

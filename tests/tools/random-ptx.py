@@ -13,7 +13,7 @@ import sys
 # #R, #D, #H, #P: a new register of 32, 64 or 16 bits, or a predicate; #R': its name again. #T, #U: a new temporary one
 # of 32 or 64 bits; #t, #u: its name again. #r, #d, #h, #p: an earlier one. #k, #l: an earlier one of 32 or 64 bits, or
 # a number; #f: an earlier one, or a float. #s: a divisor; #S: an amount; #b, #g: a number of bits; #x: a table of LOP3;
-# #m: a selector of bytes; #c, #v: a comparison. #o: the predicate before it again. #N: a new label; #n: its name
+# #m: a selector of bytes, #y: one without signs; #c, #v: a comparison. #o: the predicate before it again. #N: a new label; #n: its name
 # again.
 # #w: segments of a shuffle. #E, #e: labels too.
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
@@ -44,7 +44,7 @@ TEMPLATES = {
         "shr.s64 #D, #d, #S;", "and.b32 #T, #r, 127; shl.b64 #D, #d, #t;", "and.b32 #T, #r, 127; shr.u64 #D, #d, #t;",
         "and.b32 #T, #r, 127; shr.s64 #D, #d, #t;", "shf.l.wrap.b32 #R, #r, #r, #r;",
         "shf.r.wrap.b32 #R, #r, #r, #S;", "shf.l.clamp.b32 #R, #r, #r, #r;", "shf.r.clamp.b32 #R, #r, #r, #S;",
-        "prmt.b32 #R, #r, #r, #m;", "prmt.b32 #R, #r, #r, #r;", "bfe.u32 #R, #r, #b, #b;", "bfe.s32 #R, #r, #g, #b;",
+        "prmt.b32 #R, #r, #r, #y;", "prmt.b32 #R, #r, #r, #r;", "bfe.u32 #R, #r, #b, #b;", "bfe.s32 #R, #r, #g, #b;",
         "bfi.b32 #R, #r, #r, #b, #g;", "bfe.u32 #R, #r, #r, #r;", "bfe.s32 #R, #r, #r, #r;",
         "bfi.b32 #R, #r, #r, #r, #r;", "bfe.s64 #D, #d, #b, #b;", "bfe.u64 #D, #d, #b, #b;",
         "bfi.b64 #D, #d, #d, #b, #g;", "popc.b32 #R, #r;", "clz.b32 #R, #r;", "brev.b32 #R, #r;", "bfind.u32 #R, #r;",
@@ -57,21 +57,19 @@ TEMPLATES = {
         "selp.b32 #R, #r, #k, #p;", "selp.b32 #R, #k, #r, #p;", "selp.b64 #D, #d, #l, #p;", "and.pred #P, #p, #p;",
         "or.pred #P, #p, #p;", "xor.pred #P, #p, #p;", "not.pred #P, #p;", "setp.#c.and.s32 #P, #r, #k, #p;",
         "setp.#c.or.u32 #P, #r, #r, #p;", "setp.#c.xor.s64 #P, #d, #d, #p;", "set.#c.s32.s32 #R, #r, #k;",
-        "slct.s32.s32 #R, #r, #r, #r;", "mov.b32 #R, #r; @#p add.s32 #R', #r, #k;",
+        "mov.b32 #R, #r; @#p add.s32 #R', #r, #k;",
         "mov.b32 #R, #r; @!#p xor.b32 #R', #r, #k;", "mov.b64 #D, #d; @#p sub.s64 #D', #d, #l;",
     ],
     "convert": [
         "cvt.s64.s32 #D, #r;", "cvt.u64.u32 #D, #r;", "cvt.u32.u64 #R, #d;", "cvt.s32.s8 #R, #r;",
         "cvt.u32.u8 #R, #r;", "cvt.s32.s16 #R, #r;", "cvt.u32.u16 #R, #r;", "cvt.s64.s8 #D, #d;",
-        "cvt.sat.s8.s32 #R, #r;", "cvt.sat.u8.s32 #R, #r;", "cvt.sat.s16.s32 #R, #r;", "cvt.sat.u16.u32 #R, #r;",
-        "cvt.sat.s32.s64 #R, #d;", "cvt.sat.u32.s64 #R, #d;", "cvt.sat.u32.s32 #R, #r;",
     ],
     "float": [
         "add.rn.f32 #R, #r, #r;", "sub.rn.f32 #R, #r, #f;", "mul.rn.f32 #R, #r, #f;", "fma.rn.f32 #R, #r, #r, #r;",
         "add.rz.f32 #R, #r, #r;", "mul.rp.f32 #R, #r, #r;", "fma.rm.f32 #R, #r, #r, #r;",
         "add.rn.ftz.f32 #R, #r, #r;", "mul.rn.ftz.f32 #R, #r, #r;", "fma.rn.ftz.f32 #R, #r, #r, #f;",
         "add.rn.sat.f32 #R, #r, #r;", "mul.rn.sat.f32 #R, #r, #r;", "add.f32 #R, #r, #r;", "mul.f32 #R, #r, #f;",
-        "neg.f32 #R, #r;", "abs.f32 #R, #r;", "add.rn.f32 #T, #r, #r; min.f32 #R, #r, #t;",
+        "abs.f32 #R, #r;", "add.rn.f32 #T, #r, #r; min.f32 #R, #r, #t;",
         "add.rn.f32 #T, #r, #r; max.f32 #R, #t, #r;", "add.rn.f32 #T, #r, #r; min.ftz.f32 #R, #r, #t;",
         "div.rn.f32 #R, #r, #r;", "rcp.rn.f32 #R, #r;", "sqrt.rn.f32 #R, #r;", "setp.#v.f32 #P, #r, #r;",
         "setp.#v.ftz.f32 #P, #r, #f;", "selp.f32 #R, #r, #r, #p;", "copysign.f32 #R, #r, #r;",
@@ -87,7 +85,9 @@ TEMPLATES = {
     # ptxas 13.0 is known to get these wrong (docs/defects.md).
     "known": [
         "neg.s16 #H, #h;", "bfi.b32 #R, #r, #r, #b, 32;", "shr.u64 #D, #d, #r;", "shl.b64 #D, #d, #r;",
-        "bfe.s32 #R, #r, 32, #b;",
+        "bfe.s32 #R, #r, 32, #b;", "prmt.b32 #R, #r, #r, #m;", "slct.s32.s32 #R, #r, #r, #r;", "neg.f32 #R, #r;",
+        "cvt.sat.s8.s32 #R, #r;", "cvt.sat.u8.s32 #R, #r;", "cvt.sat.s16.s32 #R, #r;", "cvt.sat.u16.u32 #R, #r;",
+        "cvt.sat.s32.s64 #R, #d;", "cvt.sat.u32.s64 #R, #d;", "cvt.sat.u32.s32 #R, #r;",
     ],
     # PTX leaves the bits of a NaN open, and these do not give the canonical one everywhere: not mixed with integers.
     # Above, a minimum has an operand that is never another NaN, because ptxas takes the minimum of x and x for x.
@@ -236,6 +236,7 @@ class Kernel:
                     "g": lambda: draw.choice((0, 1, 4, 7, 8, 13, 16, 24, 31)),
                     "w": lambda: draw.choice((0x1F, 0x101F, 0x181F, 0x1C1F, 0x1E1F, 0x180F, 0x7)),
                     "x": lambda: draw.randrange(256), "m": lambda: draw.randrange(1 << 16),
+                    "y": lambda: draw.randrange(1 << 16) & 0x7777,
                     "c": lambda: draw.choice(COMPARISONS), "v": lambda: draw.choice(UNORDERED)}[letter]())
 
     def statement(self, template):

@@ -249,6 +249,36 @@ static void fields_after_the_end(void **state)
     expect_each(right, COUNT_OF(right), 0, DEFECT_FIELD_AFTER_END);
 }
 
+static void bytes_that_are_signs(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "prmt.b32 %s1, %a, %b, 9; and.b32 %r, %s1, 255;",
+        "prmt.b32 %s1, %a, %b, 9; and.b32 %r, 255, %s1;",
+        "prmt.b32 %s1, %a, %b, 0x7608; cvt.u32.u8 %r, %s1;",
+        "prmt.b32 %s1, %a, %b, 0x98; and.b32 %r, %s1, 65535;",
+        "prmt.b32 %s1, %a, %a, 0xb5; cvt.u32.u16 %r, %s1;",
+        "prmt.b32 %s1, %a, %b, 0xd9; and.b32 %r, %s1, 0xffff;",
+        "prmt.b32 %s1, %a, %b, 0x3d98; and.b32 %r, %s1, 0xffffff;",
+        "prmt.b32 %s1, %a, %b, 0x1b; cvt.u64.u8 %d, %s1;",
+        "mov.b32 %s2, 9; prmt.b32 %s1, %a, %b, %s2; mov.b32 %s3, %s1; and.b32 %r, %s3, 255;",
+    };
+    static const char *const right[] = {
+        "prmt.b32 %s1, %a, %b, 0xd; and.b32 %r, %s1, 255;",    /* of the second source */
+        "prmt.b32 %s1, %a, %b, 0x9991; and.b32 %r, %s1, 255;", /* not kept */
+        "prmt.b32 %s1, %a, %b, 0x7531; and.b32 %r, %s1, 65535;",
+        "prmt.b32 %s1, %a, %b, 9; and.b32 %r, %s1, 254;",
+        "prmt.b32 %s1, %a, %b, 9; and.b32 %r, %s1, %c;",
+        "prmt.b32 %s1, %a, %b, 9; cvt.s32.s8 %r, %s1;",
+        "prmt.b32 %s1, %a, %b, 9; shr.u32 %r, %s1, 24;",
+        "prmt.b32 %s1, %a, %b, %c; and.b32 %r, %s1, 255;",
+        "prmt.b32.rc8 %s1, %a, %b, 9; and.b32 %r, %s1, 255;",
+        "prmt.b32 %s1, %a, %b, 9; prmt.b32 %r, %s1, 0, 0x4440;",
+    };
+    expect_each(wrong, COUNT_OF(wrong), 1, DEFECT_SIGN_BYTE);
+    expect_each(right, COUNT_OF(right), 0, DEFECT_SIGN_BYTE);
+}
+
 static unsigned found(const char *code, unsigned version, unsigned arch)
 {
     Module *module = kernel_of(code);
@@ -268,17 +298,20 @@ static void versions_and_targets(void **state)
     const char *sum = "shl.b64 %e1, %x, 8; shr.u64 %e2, %x, 56; sub.s64 %d, %e1, %e2;";
     const char *selection = "slct.s32.s32 %r, %a, %b, 2147483647;";
     const char *field = "bfe.s32 %r, %a, 40, 5;";
-    static const struct { unsigned version, arch, bounds, sums, selections, fields; } cases[] = {
-        {1205, 90, 0, 1, 1, 1},  {1206, 90, 1, 1, 1, 1},  {1302, 90, 1, 1, 1, 1}, {1303, 90, 1, 0, 1, 1},
-        {1304, 90, 0, 0, 0, 1},  {1305, 90, 0, 0, 0, 0},  {1300, 80, 0, 1, 1, 1}, {1300, 75, 0, 1, 1, 1},
-        {1300, 100, 1, 1, 1, 1}, {1300, 103, 1, 1, 1, 1}, {1300, 120, 0, 1, 1, 1}, {0, 90, 1, 1, 1, 1},
-        {0, 80, 0, 1, 1, 1},     {1300, 0, 0, 0, 0, 0},   {1101, 90, 0, 0, 0, 0},
+    const char *sign = "prmt.b32 %s1, %a, %b, 9; and.b32 %r, %s1, 255;";
+    static const struct { unsigned version, arch, bounds, sums, selections, fields, signs; } cases[] = {
+        {1205, 90, 0, 1, 1, 1, 1}, {1206, 90, 1, 1, 1, 1, 1}, {1302, 90, 1, 1, 1, 1, 1},
+        {1303, 90, 1, 0, 1, 1, 1}, {1304, 90, 0, 0, 0, 1, 0}, {1305, 90, 0, 0, 0, 0, 0},
+        {1300, 80, 0, 1, 1, 1, 1}, {1300, 75, 0, 1, 1, 1, 1}, {1300, 100, 1, 1, 1, 1, 1},
+        {1300, 103, 1, 1, 1, 1, 1}, {1300, 120, 0, 1, 1, 1, 1}, {0, 90, 1, 1, 1, 1, 1},
+        {0, 80, 0, 1, 1, 1, 1}, {1300, 0, 0, 0, 0, 0, 0}, {1101, 90, 0, 0, 0, 0, 0},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         assert_int_equal(found(bound, cases[i].version, cases[i].arch), cases[i].bounds);
         assert_int_equal(found(sum, cases[i].version, cases[i].arch), cases[i].sums);
         assert_int_equal(found(selection, cases[i].version, cases[i].arch), cases[i].selections);
         assert_int_equal(found(field, cases[i].version, cases[i].arch), cases[i].fields);
+        assert_int_equal(found(sign, cases[i].version, cases[i].arch), cases[i].signs);
     }
 }
 
@@ -314,6 +347,7 @@ int main(void)
         cmocka_unit_test(narrow_negations),
         cmocka_unit_test(selections_by_a_constant),
         cmocka_unit_test(fields_after_the_end),
+        cmocka_unit_test(bytes_that_are_signs),
         cmocka_unit_test(versions_and_targets),
         cmocka_unit_test(newer_targets),
         cmocka_unit_test(versions_are_read),
