@@ -226,6 +226,15 @@ const char *assembler_set_options(Assembler *assembler, const char *const *optio
     return error;
 }
 
+const char *assembler_try_controls(Assembler *assembler, const char *path, const char **absolute)
+{
+    const char *error, *controls;
+    const char *const words[] = {arena_printf(assembler->arena, "--apply-controls=%s", path), NULL};
+    controls_resolve(assembler->arena, words, &controls, &error);
+    *absolute = error ? NULL : strchr(controls, '=') + 1;
+    return error ? error : try_controls(assembler, controls);
+}
+
 void assembler_waits(const Assembler *assembler, bool done)
 {
     if (assembler->waiting)

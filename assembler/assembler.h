@@ -83,6 +83,9 @@ const char *assembler_fetch(Arena *arena, const char *folder);
  * "Tuning NVIDIA Compilers"). Returns NULL, or a message in the arena of assembler_open() if such a file cannot be
  * read, if the assembler is too old for it, or does not accept it; no options are set then. */
 const char *assembler_set_options(Assembler *assembler, const char *const *options);
+/* Has an empty kernel assembled with a file of compiler controls. NULL, and its *absolute name; or a message, as from
+ * assembler_set_options(). Both are in the arena of assembler_open(). */
+const char *assembler_try_controls(Assembler *assembler, const char *path, const char **absolute);
 /* A hash of a word for ptxas that goes on from 'hash', and of the contents of the controls that it names. */
 uint64_t assembler_option_hash(const char *word, uint64_t hash);
 

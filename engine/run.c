@@ -6,7 +6,7 @@
 static ExitStatus finish(Run *run, Products *products)
 {
     print_module(run, products);
-    products->knobs = knobs_text(run->arena, output_knobs(run));
+    products->knobs = knobs_text(run->arena, output_knobs(run), output_controls(run));
     ExitStatus status = assemble_output(run, products);
     if (status != EXIT_DONE)
         return status;

@@ -168,6 +168,7 @@ static void set_request(const Run *run, KernelReport *report)
                                                 .price = registers->price,
                                                 .spill = run->options->spill,
                                                 .knobs = run->knobs,
+                                                .controls = run->controls,
                                                 .target = registers->target};
     }
 }
@@ -367,8 +368,10 @@ static unsigned find_knobs(Run *run)
         return 0;
     if (count_kernels(run) > 1)
         obstacle = "the module has several kernels, and such options apply to all of them";
-    else if (!open)
+    else if (!open && !run->options->knob_files.count)
         obstacle = "-Xptxas sets them";
+    else
+        find_controls(run);
     if (obstacle)
         diag_report_plain(&run->diag, SEVERITY_WARNING, "-knobs tries no option of the assembler: %s", obstacle);
     return obstacle ? 0 : open;

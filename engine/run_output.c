@@ -100,7 +100,7 @@ static bool note_assembly(Run *run, const Assembly *assembly)
     return assembly->failure == ASSEMBLY_DONE;
 }
 
-/* Only the only kernel of a module can have knobs. */
+/* Only the only kernel of a module can have knobs and controls. */
 unsigned output_knobs(const Run *run)
 {
     unsigned knobs = 0;
@@ -109,11 +109,19 @@ unsigned output_knobs(const Run *run)
     return knobs;
 }
 
+const char *output_controls(const Run *run)
+{
+    const char *controls = NULL;
+    for (size_t i = 0; i < run->report.kernel_count && !controls; i++)
+        controls = controls_of(run->report.kernels[i].result.kernel);
+    return controls;
+}
+
 /* All cores are used if the result matters only in whether it assembles. */
 static AssemblyRequest output_request(const Run *run, const Products *products)
 {
     AssemblyRequest request = assembly_request(products->ptx, products->ptx_length);
-    request.options = knobs_words(run->arena, output_knobs(run));
+    request.options = knobs_words(run->arena, output_knobs(run), output_controls(run));
     request.want_cubin = run->options->cubin != NULL || spills_need_counting(request.ptx, request.size);
     request.many_cores = !run->options->cubin && !options_want_figures(run->options);
     return request;
@@ -440,7 +448,8 @@ void note_launches(Run *run)
 void note_knobs(Run *run)
 {
     const unsigned knobs = output_knobs(run);
-    if (knobs && run->options->output && !run->options->knobs_out)
+    const char *controls = output_controls(run);
+    if ((knobs || controls) && run->options->output && !run->options->knobs_out)
         diag_report_plain(&run->diag, SEVERITY_NOTE, "assemble with: %s (options of ptxas, which PTX cannot say; "
-                          "-knobs-out writes a file for its --options-file)", knobs_text(run->arena, knobs));
+                          "-knobs-out writes a file for its --options-file)", knobs_text(run->arena, knobs, controls));
 }

@@ -28,6 +28,7 @@ typedef struct Run {
     struct LearnedRows *learned; /* -tune-from; NULL: not given */
     Report report;
     unsigned knobs;     /* options of the assembler that searches may try: opt/registers/moves/knobs.h */
+    const char *const *controls; /* files of compiler controls that they may try; NULL ends them, and is none */
     bool skips;         /* an interrupt ended the searches before this kernel's */
     unsigned skipped;   /* the number of kernels for which that is so */
     bool changed;       /* some kernel differs from the input */
@@ -124,8 +125,12 @@ void complete_figures(Run *run, const Products *products);
 void make_report(Run *run, Products *products);
 void print_summary(const Run *run);
 void note_launches(Run *run);
+/* run_controls.c: sets 'controls', after warnings about files that are skipped. */
+void find_controls(Run *run);
+
 /* The assembler options that the output is for, as in opt/registers/moves/knobs.h. */
 unsigned output_knobs(const Run *run);
+const char *output_controls(const Run *run);
 void note_knobs(Run *run);
 
 #endif

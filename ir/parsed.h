@@ -40,6 +40,7 @@ typedef VEC(Reg) RegVec;
 
 /* Performance-tuning directives of an entry; 0 or count 0: not given. */
 typedef struct Tuning {
+    const char *controls; /* a file of compiler controls that this form is meant for, which outlives it; NULL: none */
     unsigned knobs; /* assembler options, which no directive can express, that this form is meant for: bits of
                      * opt/registers/moves/knobs.h */
     unsigned maxnreg;

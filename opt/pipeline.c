@@ -253,7 +253,7 @@ static unsigned effort_of(const PipelineOptions *options)
 
 static unsigned search_effort(const KernelRequest *request, const PipelineOptions *options)
 {
-    unsigned effort = effort_of(options);
+    unsigned effort = effort_of(options) + KNOB_EFFORT * controls_count(request->registers.controls);
     for (unsigned knobs = request->registers.knobs; knobs; knobs &= knobs - 1)
         effort += KNOB_EFFORT;
     return effort;

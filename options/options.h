@@ -132,6 +132,7 @@ typedef struct Options {
     VEC(OrderOption) block_orders;
     bool spill;      /* -target-regs N may cost spills */
     bool knobs;      /* -target-regs may try options of the assembler */
+    PathList knob_files; /* and these files of compiler controls, or those in these folders */
     bool does_what_pays; /* -auto: options_check turns it into the options that it stands for */
     unsigned ptx_version; /* times 10, that the output may have at most; 0: that of the input */
     bool fixes_defects;  /* code that the assembler gets wrong is rewritten (opt/defects/) */

@@ -62,6 +62,17 @@ void options_read_number(Reader *reader, OptionId id, const char *text, unsigned
         options_fail(reader, "-%s %s: expected a number from %u to %u", options_table()[id].name, text, least, most);
 }
 
+void options_read_knobs(Reader *reader, const char *text)
+{
+    reader->options->knobs = true;
+    for (const char *at = text; at; at = *at ? at + 1 : NULL) {
+        const size_t length = strcspn(at, ",");
+        const char *name = arena_strndup(reader->arena, at, length);
+        VEC_PUSH(reader->arena, reader->options->knob_files, options_read_file(reader, OPTION_KNOBS, name));
+        at += length;
+    }
+}
+
 void options_read_arch(Reader *reader, const char *text)
 {
     Arch arch;

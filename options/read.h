@@ -23,6 +23,7 @@ void options_read_number(Reader *reader, OptionId id, const char *text, unsigned
 
 /* Each reads the value of one option into reader->options, or fails. */
 void options_read_arch(Reader *reader, const char *text);
+void options_read_knobs(Reader *reader, const char *text);
 void options_read_report_format(Reader *reader, const char *text);
 void options_read_risk(Reader *reader, const char *text);
 void options_read_split(Reader *reader, const char *text);

@@ -39,18 +39,16 @@ static uint64_t hash_setting(const AssemblerJudge *judge)
     return hash;
 }
 
-TextKey text_key_of(AssemblerJudge *judge, const char *text, size_t length, const char *kernel, unsigned knobs)
+TextKey text_key_of(AssemblerJudge *judge, const char *text, size_t length, const char *kernel, const Tuning *tuning)
 {
     if (!judge->setting)
         judge->setting = hash_setting(judge) | 1;
     TextKey key = {length, hash_fnv(text, length, judge->setting), hash_words(text, length)};
     key.first = hash_fnv(kernel, strlen(kernel), key.first);
-    if (knobs) {
-        Arena *scratch = arena_new();
-        const char *words = knobs_text(scratch, knobs);
-        key.first = hash_fnv(words, strlen(words) + 1, key.first);
-        arena_free(scratch);
-    }
+    Arena *scratch = arena_new();
+    for (const char *const *word = knobs_words(scratch, tuning->knobs, tuning->controls); word && *word; word++)
+        key.first = assembler_option_hash(*word, key.first);
+    arena_free(scratch);
     return key;
 }
 
@@ -103,7 +101,7 @@ void judge_entry_keep_cubin(AssemblerJudge *judge, JudgeEntry *entry, const Asse
 
 JudgeCubin assembler_judge_cubin(AssemblerJudge *judge, const Source *text, const Function *kernel)
 {
-    const TextKey key = text_key_of(judge, text->text, text->size, kernel->name, kernel->tuning.knobs);
+    const TextKey key = text_key_of(judge, text->text, text->size, kernel->name, &kernel->tuning);
     const JudgeEntry *entry = judge_entry_find(judge, &key);
     if (!entry || !entry->cubin)
         return (JudgeCubin){0};

@@ -18,7 +18,7 @@ typedef struct JudgeEntry {
 
 /* The key includes the kernel's name, since one text can hold several kernels, and the assembler options that its form
  * is for. */
-TextKey text_key_of(AssemblerJudge *judge, const char *text, size_t length, const char *kernel, unsigned knobs);
+TextKey text_key_of(AssemblerJudge *judge, const char *text, size_t length, const char *kernel, const Tuning *tuning);
 /* NULL: the text has not been measured. */
 JudgeEntry *judge_entry_find(const AssemblerJudge *judge, const TextKey *key);
 /* Adds an entry, in the judge's arena, for a text that has none. */

@@ -38,7 +38,7 @@ typedef struct Order {
     Buf text;
     TextKey key;
     const char *kernel;
-    unsigned knobs;
+    Tuning tuning; /* of the form: its knobs and controls */
 } Order;
 
 /* If times are predicted, lines are numbered, so that a prediction does not have to assemble again; the numbers do not
@@ -46,7 +46,7 @@ typedef struct Order {
 static AssemblyRequest order_request(const AssemblerJudge *judge, Arena *arena, const Order *order)
 {
     AssemblyRequest request = assembly_request(buf_text(&order->text), order->text.length);
-    request.options = knobs_words(arena, order->knobs);
+    request.options = knobs_words(arena, order->tuning.knobs, order->tuning.controls);
     request.arch = judge->arch;
     request.opt_level = judge->opt_level;
     request.timeout_ms = judge->timeout_ms;
@@ -188,9 +188,9 @@ static void run_start(AssemblerJudge *judge, JudgeRun *run)
 
 static Order order_of(AssemblerJudge *judge, const FunctionForm *form)
 {
-    Order order = {.kernel = form->function->name, .knobs = form_tuning(form)->knobs};
+    Order order = {.kernel = form->function->name, .tuning = *form_tuning(form)};
     judge_print_form(form, &order.text);
-    order.key = text_key_of(judge, buf_text(&order.text), order.text.length, order.kernel, order.knobs);
+    order.key = text_key_of(judge, buf_text(&order.text), order.text.length, order.kernel, &order.tuning);
     return order;
 }
 

@@ -32,8 +32,10 @@ Function *form_place(Arena *arena, const FunctionForm *form)
     Module *module = judge_parse_text(arena, form->function->name, &text);
     buf_free(&text);
     Function *placed = module ? module_find_function(module, form->function->name) : NULL;
-    if (placed)
-        placed->tuning.knobs = form_tuning(form)->knobs; /* which the text does not contain */
+    if (placed) { /* which the text does not contain */
+        placed->tuning.knobs = form_tuning(form)->knobs;
+        placed->tuning.controls = form_tuning(form)->controls;
+    }
     return placed;
 }
 
@@ -152,7 +154,7 @@ static SassMap *map_form(AssemblerJudge *judge, Arena *arena, const Function *pl
                            .numbered_size = made.is_numbered ? made.size : 0,
                            .disassembler = disassembler,
                            .life = disassembler ? LIFE_COUNTS : LIFE_NONE};
-    request.assembly.options = knobs_words(arena, placed->tuning.knobs);
+    request.assembly.options = knobs_words(arena, placed->tuning.knobs, placed->tuning.controls);
     request.assembly.arch = judge->arch;
     request.assembly.opt_level = judge->opt_level;
     request.assembly.timeout_ms = judge->timeout_ms;
@@ -218,7 +220,7 @@ static FormCost placed_cost(AssemblerJudge *judge, const CostBasis *basis, const
     if (!basis->launch)
         return form_cost(basis, &form, figures, change);
     CountedForm wanted = {.launch = basis->launch};
-    wanted.key = text_key_of(judge, text->text, text->size, placed->name, placed->tuning.knobs);
+    wanted.key = text_key_of(judge, text->text, text->size, placed->name, &placed->tuning);
     if (change)
         wanted.change = *change;
     const CountedForm *found = counted_find(judge, &wanted);

@@ -14,7 +14,7 @@ static const char *sink_text(MoveKind kind)
 static void knobs_print(const Move *move, Buf *out)
 {
     Arena *scratch = arena_new();
-    buf_printf(out, "%s%s%s", knobs_text(scratch, move->knobs), move->of_input ? " for the input" : "",
+    buf_printf(out, "%s%s%s", knobs_text(scratch, move->knobs, move->controls), move->of_input ? " for the input" : "",
                move->is_slower ? ", predicted to be slower" : "");
     arena_free(scratch);
 }

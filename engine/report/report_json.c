@@ -282,11 +282,11 @@ static json_t *jams_json(const Report *report, const KernelReport *kernel)
     return value;
 }
 
-static json_t *knobs_json(unsigned knobs)
+static json_t *knobs_json(unsigned knobs, const char *controls)
 {
     json_t *words = json_array();
     Arena *arena = arena_new();
-    for (const char *const *word = knobs_words(arena, knobs); word && *word; word++)
+    for (const char *const *word = knobs_words(arena, knobs, controls); word && *word; word++)
         json_array_append_new(words, json_string(*word));
     arena_free(arena);
     return words;
@@ -345,7 +345,7 @@ static json_t *registers_json(const Report *report, const KernelReport *kernel)
     json_object_set_new(value, "before", figures_json(&reduction->before));
     json_object_set_new(value, "capped", figures_json(&reduction->capped));
     json_object_set_new(value, "after", figures_json(&reduction->after));
-    json_object_set_new(value, "assembler_options", knobs_json(knobs_of(result->kernel)));
+    json_object_set_new(value, "assembler_options", knobs_json(knobs_of(result->kernel), controls_of(result->kernel)));
     json_t *boundaries = json_array();
     for (unsigned i = 0; i < reduction->boundary_count; i++)
         json_array_append_new(boundaries, boundary_json(&reduction->boundaries[i], &reduction->before));

@@ -357,9 +357,10 @@ static void print_registers(Buf *out, const Report *report, const KernelReport *
     }
     register_steps_print(reduction, report, out);
     const unsigned knobs = knobs_of(result->kernel);
-    if (knobs) {
+    const char *controls = controls_of(result->kernel);
+    if (knobs || controls) {
         Arena *arena = arena_new();
-        buf_printf(out, "    assemble with: %s\n", knobs_text(arena, knobs));
+        buf_printf(out, "    assemble with: %s\n", knobs_text(arena, knobs, controls));
         arena_free(arena);
     }
     note_module(out, kernel);

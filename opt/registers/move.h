@@ -31,7 +31,7 @@ typedef enum MoveKind {
     MOVE_REMATERIALIZE,  /* values */
     MOVE_OPAQUE,         /* values, from opaque copies of their operands */
     MOVE_NOUNROLL,       /* loops that the assembler must not unroll */
-    MOVE_KNOBS,          /* a set of options of the assembler, .knobs */
+    MOVE_KNOBS,          /* a set of options of the assembler, .knobs and .controls */
     MOVE_SPILLS,         /* the assembler's own spills in shared memory */
     MOVE_DEMOTE,         /* values in .slots of shared memory */
 } MoveKind;
@@ -41,6 +41,7 @@ typedef struct Move {
     unsigned count;
     unsigned words, worth, lowered, proved, knobs, slots, released; /* 0, except where the kind says */
     const char *rule;  /* its name in the table of rules */
+    const char *controls; /* MOVE_KNOBS: as in Tuning */
     bool of_input;     /* MOVE_KNOBS: of the input, not of the best form */
     bool is_slower;    /* MOVE_KNOBS: predicted to be */
     bool is_objected;  /* the form is not worth its price */

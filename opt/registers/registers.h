@@ -25,6 +25,7 @@ typedef struct RegistersRequest {
     bool spill;      /* whether reaching a fixed target may add spills; if not, the lowest count that adds none is
                       * used */
     unsigned knobs;  /* options of the assembler that may be tried: opt/registers/moves/knobs.h */
+    const char *const *controls; /* files of compiler controls that may be tried; NULL ends them, and is none */
     /* The pipeline sets these itself. */
     LaunchChange change; /* of the original's launch, by coarsening */
     uint64_t dynamic_shared; /* bytes of each block at launch */

@@ -55,7 +55,7 @@ def optimize(
     tune_from: Optional[_Path] = None,
     target_regs: Optional[_ByKernel[Union[int, str]]] = None,
     spill: bool = False,
-    knobs: bool = False,
+    knobs: Union[bool, str, Sequence[str]] = False,
     entry: Union[str, Sequence[str], None] = None,
     block: Optional[_ByKernel[_Block]] = None,
     dynamic_shared: Optional[_ByKernel[int]] = None,
@@ -125,7 +125,8 @@ def optimize(
     target_regs     at most this many registers per thread; "auto": the count at which one more block fits that makes the
                     kernel fastest; "fewest", "fewest:P": the fewest for P percent of its time at most; by kernel
     spill           True: the number may cost spills
-    knobs           True: options of ptxas are tried, too; result.assembler_options has those that must be given
+    knobs           True: options of ptxas are tried, too; result.assembler_options has those that must be given; or files of
+                    compiler controls, or folders of such, that are tried as well
 
     Kernels and their launches
     entry           change only these kernels
@@ -167,7 +168,7 @@ def optimize(
         ("keep-original", keep_original), ("tune", tune if isinstance(tune, bool) else _one(tune)),
         ("tune-from", _several(tune_from)),
         ("target-regs", _by_kernel("target_regs", target_regs, several=True)),
-        ("spill", spill), ("knobs", knobs), ("entry", _joined(entry)), ("block", _by_kernel("block", block)),
+        ("spill", spill), ("knobs", knobs if isinstance(knobs, bool) else _joined(knobs)), ("entry", _joined(entry)), ("block", _by_kernel("block", block)),
         ("dynamic-shared", _by_kernel("dynamic_shared", dynamic_shared)), ("ptx-version", _one(ptx_version)),
         ("arch", _one(arch)),
         ("assembler", _one(assembler)), ("Xptxas", _several(Xptxas)),

@@ -142,6 +142,41 @@ FAKE_VERSION=13.2.86 says "an assembler that is too old" 1 \
     'error: ptxas 13.2.86 is too old for -apply-controls, which needs ptxas 13.3 or newer' "$PTXOPT" \
     -apply-controls "$few" -o "$work/k.ptx" "$kernel"
 
+# Files that -knobs tries. Nothing but an option of ptxas helps this kernel, which the user has set, and one file.
+loop=tests/cases/registers/knobs.ptx tried="$work/tried"
+mkdir -p "$tried"
+echo 'controls: --opt-level=1' >"$tried/help.acf"
+cp "$plain" "$bad" "$tried"
+echo 'not tried' >"$tried/README"
+search=(-target-regs 24 -p -schedule,-rematerialize,-sink,-hoist,-offsets,-nounroll -Xptxas -O3 -o "$work/k.ptx")
+helps="--apply-controls=$(realpath "$tried")/help.acf"
+for value in "$tried" "$bad,$tried/plain.acf,$tried/help.acf"; do
+    says "-knobs=${value//$work\//}" 0 "kept   $helps: 24 registers, 0 bytes spilled" "$PTXOPT" "${search[@]}" \
+        -knobs="$value" -knobs-out "$work/options" -cubin "$work/k.cubin" -report "$loop"
+    result "-knobs=${value//$work\//}: the options" "$(grep -vFx -- "$helps" "$work/options")"
+    result "-knobs=${value//$work\//}: each is tried" "$(for name in plain help; do
+        grep -q "/tried/$name.acf" "$CALLS" || echo "$name is not"
+    done)"
+    result "-knobs=${value//$work\//}: others are named" \
+        "$(grep -q 'skips compiler controls: .*bad.acf: Invalid' "$errors" || cat "$errors")"
+    result "-knobs=${value//$work\//}: others are not tried" "$(grep README "$errors" "$CALLS")"
+done
+says "-knobs: the cubin is made with it" 0 '^ +24 .* 0 ' "$PTXOPT" stats "$work/k.cubin"
+says "-knobs: no such file" 0 'warning: -knobs skips compiler controls: .*nosuch.acf: No such file' "$PTXOPT" \
+    "${search[@]}" -knobs="$work/nosuch.acf" "$loop"
+says "-knobs: a folder without any" 0 'warning: -knobs skips compiler controls: .*fake has no file whose name ends in' \
+    "$PTXOPT" "${search[@]}" -knobs="$work/fake" "$loop"
+says "-knobs: beside a file for all" 0 'warning: -knobs skips compiler controls: the command line has a file' \
+    "$PTXOPT" "${search[@]}" -knobs="$tried" -apply-controls "$plain" "$loop"
+mkdir -p "$work/a space"
+cp "$plain" "$work/a space"
+says "-knobs: a name that is not one word" 0 'skips compiler controls: .*there is a space' "$PTXOPT" "${search[@]}" \
+    -knobs="$work/a space" "$loop"
+FAKE_VERSION=13.2.86 says "-knobs: an assembler that is too old" 0 \
+    'warning: -knobs skips compiler controls: ptxas 13.2.86 is too old' "$PTXOPT" "${search[@]}" -knobs="$tried" "$loop"
+result "-knobs: an assembler that is too old: one warning" \
+    "$([ "$(grep -c 'skips compiler controls' "$errors")" -eq 1 ] || cat "$errors")"
+
 # The wrappers, for which it is an option of ptxas.
 export PTXOPT_REAL_PTXAS="$PTXOPT_PTXAS"
 shim="$PWD/ptxopt-ptxas"
@@ -165,6 +200,12 @@ done
 (cd "$work" && PTXOPT_FLAGS="-apply-controls few.acf" "$shim" -arch=sm_90 two.ptx -o w.cubin) >"$work/out" 2>"$errors"
 result "ptxopt-ptxas, among the options of ptxopt" \
     "$(grep -q "is an option of ptxas: give it on the assembler's command line" "$errors" || echo "accepted")"
+PTXOPT_FLAGS="-target-regs 24 -spill -knobs=$tried ${search[*]:2:2}" says "ptxopt-ptxas with -knobs=" 0 \
+    'Used 24 registers' "$shim" -arch=sm_90 -v -O3 "$loop" -o "$work/w.cubin"
+result "ptxopt-ptxas with -knobs=: the file reaches ptxas" \
+    "$(tail -n 1 "$CALLS" | grep -vFx -- "$(realpath "$tried")/help.acf")"
+result "ptxopt-ptxas with -knobs=: nothing is spilled" "$(grep -q ' 0 bytes spill stores' "$errors" "$work/out" ||
+    cat "$errors")"
 unset PTXOPT_REAL_PTXAS
 
 newest="$(for path in "$PWD"/third_party/cuda-13.*/bin/ptxas "$ptxas"; do

@@ -119,8 +119,8 @@ static void test_outputs(void **state)
 static void test_knobs(void **state)
 {
     (void)state;
-    Line line = line_read("-target-regs 32 -knobs -knobs-out a.options in.ptx");
-    assert_true(line.options.knobs);
+    Line line = line_read("-target-regs 32 -knobs=a.acf,folder -knobs-out a.options in.ptx");
+    assert_true(line.options.knobs && line.options.knob_files.count == 2);
     assert_string_equal(line.options.knobs_out, "a.options");
     assert_int_equal(line.options.assembler, ASSEMBLER_PTXAS);
     line_free(&line);
@@ -134,7 +134,7 @@ static void test_knobs(void **state)
     check_wrong("-target-regs 32 -knobs-out a in.ptx", "-knobs is not given");
     check_wrong("-target-regs 32 -knobs -knobs-out= in.ptx", "-knobs-out: the file name is empty");
     check_wrong("-target-regs 32 -knobs -knobs-out a -o a in.ptx", "-o and -knobs-out would both be written to a");
-    check_wrong("-target-regs 32 -knobs=3 in.ptx", "option '-knobs' takes no value");
+    check_wrong("-target-regs 32 -knobs=a,,b in.ptx", "-knobs: the file name is empty");
     check_wrong("-target-regs 32 -knobs -assembler none in.ptx", "-assembler says not to use it");
     check_wrong("-target-regs 32 -knobs -assembler driver in.ptx", "-assembler says not to use it");
 }

@@ -102,6 +102,46 @@ static void what_does_not_help_is_dropped(void **state)
     case_end(&test);
 }
 
+/* A model of an assembler under which the second file of controls helps, more than the option does. */
+static const char *const controls_given[] = {"first.acf", "second.acf", "third.acf", NULL};
+static unsigned controls_seen;
+
+static bool controls_measure(void *context, const FunctionForm *form, Figures *out)
+{
+    const char *controls = form->body->tuning.controls;
+    if (!knobs_measure(context, form, out))
+        return false;
+    for (unsigned i = 0; controls_given[i]; i++)
+        controls_seen |= (unsigned)(controls == controls_given[i]) << i;
+    for (unsigned k = 0; controls == controls_given[1] && k < 2 * SAVED && out->spill_stores; k++) {
+        out->spill_stores -= 4;
+        out->spill_loads -= 4;
+    }
+    return true;
+}
+
+static void controls_are_combined_with_options(void **state)
+{
+    (void)state;
+    static const unsigned allowed[] = {0, KNOBS_ALL};
+    for (size_t i = 0; i < COUNT_OF(allowed); i++) {
+        Case test;
+        bool says_so = false;
+        knobs_case(&test, 1u << KNOB_LEVEL_1, allowed[i]);
+        test.request.controls = controls_given;
+        test.judge.judge.measure = controls_measure;
+        controls_seen = 0;
+        case_run(&test);
+        assert_int_equal(controls_seen, 7);
+        assert_ptr_equal(test.body->tuning.controls, controls_given[1]);
+        assert_int_equal(test.body->tuning.knobs, allowed[i] & 1u << KNOB_LEVEL_1);
+        for (unsigned step = 0; step < test.result.step_count; step++)
+            says_so |= strstr(step_text(&test, step), "--apply-controls=second.acf") != NULL;
+        assert_true(says_so);
+        case_end(&test);
+    }
+}
+
 /* At -O1 the kernel is slower, so the other option is taken alone. */
 static Prediction slow_level(void *context, const FunctionForm *form, const Figures *figures,
                              const LaunchChange *change)
@@ -150,10 +190,12 @@ static void options_have_words(void **state)
 {
     (void)state;
     Arena *arena = arena_new();
-    assert_null(knobs_words(arena, 0));
-    assert_string_equal(knobs_text(arena, 0), "");
-    assert_string_equal(knobs_text(arena, 1u << KNOB_FAST_COMPILE | 1u << KNOB_USAGE_HIGH),
+    assert_null(knobs_words(arena, 0, NULL));
+    assert_string_equal(knobs_text(arena, 0, NULL), "");
+    assert_string_equal(knobs_text(arena, 1u << KNOB_FAST_COMPILE | 1u << KNOB_USAGE_HIGH, NULL),
                         "--Ofast-compile=min --register-usage-level=10");
+    assert_string_equal(knobs_text(arena, 1u << KNOB_LEVEL_1, "/c/a.acf"), "--opt-level=1 --apply-controls=/c/a.acf");
+    assert_string_equal(knobs_text(arena, 0, "/c/a.acf"), "--apply-controls=/c/a.acf");
     arena_free(arena);
 }
 
@@ -184,7 +226,12 @@ static void options_of_the_user_are_recognized(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const char *const words[] = {"-v", cases[i].word, NULL};
         assert_int_equal(knobs_open(words), KNOBS_ALL & ~cases[i].taken);
+        assert_int_equal(knobs_set_controls(words), cases[i].taken == KNOBS_ALL);
     }
+    static const char *const controls[] = {"--apply-controls", "a.acf", NULL};
+    assert_true(knobs_set_controls(controls));
+    assert_int_equal(knobs_open(controls), KNOBS_ALL);
+    assert_false(knobs_set_controls(NULL));
 }
 
 int main(void)
@@ -195,6 +242,7 @@ int main(void)
         cmocka_unit_test(those_that_the_user_has_set_are_not_tried),
         cmocka_unit_test(a_kernel_that_fits_needs_none),
         cmocka_unit_test(what_does_not_help_is_dropped),
+        cmocka_unit_test(controls_are_combined_with_options),
         cmocka_unit_test(slower_forms_are_not_taken),
         cmocka_unit_test(effort_limits_options),
         cmocka_unit_test(options_have_words),

@@ -1,9 +1,10 @@
 /* The knobs pass: options of the assembler under which a form takes fewer registers or spills less.
  *
- * Proposes forms of the search's best one, and of the input under the same cap, that differ only in
- * Tuning.knobs. PTX cannot say these: whoever assembles the result must give the options, too, so the pass runs only
- * where the user asks for it. In each round every knob that is left is measured, and the best one is kept, if the form
- * under it is not predicted to be slower; the next round adds to it.
+ * Proposes forms of the search's best one, and of the input under the same cap, that differ only in Tuning.knobs and in
+ * Tuning.controls, a file of compiler controls, of which a form has at most one. PTX cannot say these: whoever
+ * assembles the result must give the options, too, so the pass runs only where the user asks for it. In each round
+ * every knob and file that is left is measured, and the best one is kept, if the form under it is not predicted to be
+ * slower; the next round adds to it.
  *
  * The table has what changes figures (bench/knobs measures all that ptxas documents): --register-usage-level has the
  * same effect from 0 to 3 and from 6 to 10, and at --opt-level 1 and with --Ofast-compile the assembler unrolls and
@@ -27,23 +28,25 @@ static const Knob knob_table[KNOB_COUNT] = {
     [KNOB_USAGE_HIGH] = {"register-usage-level", "regUsageLevel", "10"},
 };
 
-const char *const *knobs_words(Arena *arena, unsigned knobs)
+const char *const *knobs_words(Arena *arena, unsigned knobs, const char *controls)
 {
-    if (!knobs)
+    if (!knobs && !controls)
         return NULL;
-    const char **words = ARENA_ARRAY(arena, const char *, KNOB_COUNT + 1);
+    const char **words = ARENA_ARRAY(arena, const char *, KNOB_COUNT + 2);
     size_t count = 0;
     for (unsigned i = 0; i < KNOB_COUNT; i++)
         if (knobs >> i & 1)
             words[count++] = arena_printf(arena, "--%s=%s", knob_table[i].name, knob_table[i].value);
+    if (controls)
+        words[count++] = arena_printf(arena, "--apply-controls=%s", controls);
     words[count] = NULL;
     return words;
 }
 
-const char *knobs_text(Arena *arena, unsigned knobs)
+const char *knobs_text(Arena *arena, unsigned knobs, const char *controls)
 {
     const char *text = "";
-    for (const char *const *word = knobs_words(arena, knobs); word && *word; word++)
+    for (const char *const *word = knobs_words(arena, knobs, controls); word && *word; word++)
         text = arena_printf(arena, "%s%s%s", text, *text ? " " : "", *word);
     return text;
 }
@@ -51,6 +54,19 @@ const char *knobs_text(Arena *arena, unsigned knobs)
 unsigned knobs_of(const Function *kernel)
 {
     return form_tuning(&(FunctionForm){.function = kernel, .body = kernel->body})->knobs;
+}
+
+const char *controls_of(const Function *kernel)
+{
+    return form_tuning(&(FunctionForm){.function = kernel, .body = kernel->body})->controls;
+}
+
+unsigned controls_count(const char *const *controls)
+{
+    unsigned count = 0;
+    while (controls && controls[count])
+        count++;
+    return count;
 }
 
 /* True if the word is "-NAME", "--NAME" or one of these with a value after '='. */
@@ -83,6 +99,15 @@ unsigned knobs_open(const char *const *words)
     return open;
 }
 
+bool knobs_set_controls(const char *const *words)
+{
+    for (; words && *words; words++)
+        if (names_option(*words, "options-file") || names_option(*words, "optf") ||
+            names_option(*words, "apply-controls"))
+            return true;
+    return false;
+}
+
 /* The set with one knob more, in the place of another value of its option. */
 static unsigned knobs_with(unsigned knobs, KnobId added)
 {
@@ -96,6 +121,7 @@ static unsigned knobs_with(unsigned knobs, KnobId added)
 typedef struct Trial {
     const Body *base; /* not owned */
     unsigned knobs;
+    const char *controls;
     Figures figures;
     bool measured, slower; /* predicted */
 } Trial;
@@ -104,6 +130,7 @@ static Body *trial_body(const Trial *trial)
 {
     Body *body = body_clone(trial->base);
     body->tuning.knobs = trial->knobs;
+    body->tuning.controls = trial->controls;
     return body;
 }
 
@@ -168,8 +195,8 @@ static bool trials_run(Search *search, Trial *trials, unsigned count)
         found = NULL;
     }
     for (unsigned i = 0; i < count && trials[i].measured; i++) {
-        const Move move = {MOVE_KNOBS, .knobs = trials[i].knobs, .of_input = trials[i].base != search->best.body,
-                           .is_slower = trials[i].slower};
+        const Move move = {MOVE_KNOBS, .knobs = trials[i].knobs, .controls = trials[i].controls,
+                           .of_input = trials[i].base != search->best.body, .is_slower = trials[i].slower};
         bool kept = found && best == &trials[i];
         Body *body = kept ? found : NULL;
         search_record(search, PASS_KNOBS, move, body, &trials[i].figures, kept);
@@ -181,7 +208,7 @@ static bool trials_run(Search *search, Trial *trials, unsigned count)
 
 unsigned knobs_effort(const Search *search)
 {
-    unsigned allowed = search->request->knobs, count = 0;
+    unsigned allowed = search->request->knobs, count = controls_count(search->request->controls);
     for (unsigned i = 0; i < KNOB_COUNT; i++)
         count += allowed >> i & 1;
     if (!pass_is_enabled(search->passes.options, PASS_KNOBS))
@@ -189,25 +216,39 @@ unsigned knobs_effort(const Search *search)
     return KNOB_EFFORT * count;
 }
 
+/* The forms of 'base' with one knob, or file of controls, more; returns how many there are. */
+static unsigned trials_of(const Search *search, const Body *base, Trial *trials)
+{
+    const Tuning *tuning = &base->tuning;
+    unsigned count = 0;
+    for (unsigned knob = 0; knob < KNOB_COUNT; knob++)
+        if (search->request->knobs >> knob & 1 && !(tuning->knobs >> knob & 1))
+            trials[count++] = (Trial){.base = base, .knobs = knobs_with(tuning->knobs, (KnobId)knob),
+                                      .controls = tuning->controls};
+    for (const char *const *file = search->request->controls; file && *file; file++)
+        if (*file != tuning->controls)
+            trials[count++] = (Trial){.base = base, .knobs = tuning->knobs, .controls = *file};
+    return count;
+}
+
 bool pass_knobs(PassContext *context)
 {
     Search *search = context->search;
-    if (!search || !search->request->knobs)
+    if (!search || (!search->request->knobs && !controls_count(search->request->controls)))
         return false;
+    const unsigned most = KNOB_COUNT + controls_count(search->request->controls);
+    Arena *scratch = arena_new();
+    Trial *trials = ARENA_ARRAY(scratch, Trial, 2 * most);
     Body *input = body_clone(search->input);
     input->tuning.maxnreg = search->best.body->tuning.maxnreg;
     unsigned kept = search->record.kept[PASS_KNOBS];
     for (bool is_first = true, better = true; better && !search_should_stop(search); is_first = false) {
-        Trial trials[2 * KNOB_COUNT];
-        unsigned count = 0;
-        for (unsigned i = 0; i < 2 * KNOB_COUNT; i++) {
-            const Body *base = i < KNOB_COUNT ? search->best.body : input;
-            const KnobId knob = (KnobId)(i % KNOB_COUNT);
-            if (search->request->knobs >> knob & 1 && !(base->tuning.knobs >> knob & 1) && (is_first || base != input))
-                trials[count++] = (Trial){.base = base, .knobs = knobs_with(base->tuning.knobs, knob)};
-        }
+        unsigned count = trials_of(search, search->best.body, trials);
+        if (is_first)
+            count += trials_of(search, input, trials + count);
         better = trials_run(search, trials, count);
     }
     body_free(input);
+    arena_free(scratch);
     return search->record.kept[PASS_KNOBS] > kept;
 }
