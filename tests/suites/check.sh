@@ -102,13 +102,15 @@ kernel 'cnot.b32 %s1, %a; cvt.sat.u16.u32 %r, %s1;' >"$work/no-value.ptx"
 kernel 'set.gt.s32.s32 %s1, %a, -128; neg.f32 %r, %s1; not.b32 %s2, %s1; cvt.u64.u32 %d, %s2;' >"$work/nan-negated.ptx"
 kernel 'ld.global.u16 %h1, [%p+44]; ld.global.u16 %h2, [%p+46]; cvt.u32.u16 %s1, %h1; mul.rn.f16x2 %r, %b, %s1;
 st.global.u16 [%p+50], %h2;' >"$work/not-extended.ptx"
+kernel 'mov.b32 %f1, %a; abs.f32 %f2, %f1; slct.s32.f32 %r, %b, %c, %f2;' >"$work/nan-chooses.ptx"
 kernel 'prmt.b32 %s1, %a, %b, 9; and.b32 %r, %s1, 255;' >"$work/sign-byte.ptx"
 if [ "$version" -ge 120 ] && [ "$version" -lt 134 ]; then
     says "a byte that is a sign" 5 'different' -arch sm_75 -opt-level 0,3 "$work/sign-byte.ptx"
     says "a byte that is a sign, -O0 is right" 5 'O0\): equal' -arch sm_90 -opt-level 0,3 "$work/sign-byte.ptx"
 fi
 if [ "$version" -ge 120 ] && [ "$version" -le 135 ]; then
-    for name in least-negated least-chooses saturated no-number no-value nan-negated not-extended; do
+    for name in least-negated least-chooses saturated no-number no-value nan-negated nan-chooses \
+        not-extended; do
         says "$name" 5 'different' -arch sm_90 -inputs 40 "$work/$name.ptx"
         says "$name, -O0 is right" 0 'equal for 40' -arch sm_90 -opt-level 0 -inputs 40 "$work/$name.ptx"
     done
