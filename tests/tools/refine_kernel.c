@@ -51,11 +51,24 @@ static void make_stream(Maker *m, Stream *s)
     *s = (Stream){.bytes = chance(&m->to, 75) ? WORD : 1, .buffer = below(&m->to, 2), .stores = chance(&m->to, 30)};
     s->reads_table = !s->stores && chance(&m->to, 40);
     s->is_column = s->reads_table && s->bytes == WORD && chance(&m->to, 30);
-    s->slope = m->unrolled * s->bytes * (chance(&m->to, 85) ? 1 : 2);
+    s->slope = m->unrolled * s->bytes * (chance(&m->to, 70) ? 1 : 2);
     s->offset = chance(&m->to, 60) ? 0 : s->bytes * below(&m->to, 40);
     if (s->is_column)
         s->slope = m->unrolled * WORD * m->block[0];
     while (!s->is_column && m->rounds * s->slope + s->offset > PITCH - 16)
+        m->rounds--;
+}
+
+/* Lets the stream walk beside another one: in the gap that it leaves, or where it is a round later or earlier. */
+static void relate_stream(Maker *m, Stream *s, const Stream *to)
+{
+    if (s->reads_table || to->reads_table || s->is_column || to->is_column || !chance(&m->to, 30))
+        return;
+    s->bytes = to->bytes;
+    s->buffer = to->buffer;
+    s->slope = to->slope;
+    s->offset = to->offset + to->bytes * below(&m->to, 2 + to->slope / to->bytes);
+    while (m->rounds * s->slope + s->offset > PITCH - 16)
         m->rounds--;
 }
 
@@ -219,8 +232,11 @@ static void choose(Maker *m)
     m->sum_count = 1 + below(&m->to, SUMS);
     for (unsigned i = 0; i < m->sum_count; i++)
         m->sums[i] = below(&m->to, chance(&m->to, 3) ? COUNT_OF(sums) : COUNT_OF(sums) - 2);
-    for (unsigned i = 0; i < m->count; i++)
+    for (unsigned i = 0; i < m->count; i++) {
         make_stream(m, &m->streams[i]);
+        if (i)
+            relate_stream(m, &m->streams[i], &m->streams[below(&m->to, i)]);
+    }
 }
 
 void refine_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)

@@ -6,7 +6,7 @@
 
 #include "kernel_writer.h"
 
-enum { BLOCKS = 2, STREAMS = 5, REACH = 512, BUFFERS = 2 };
+enum { BLOCKS = 2, STREAMS = 5, REACH = 512, BUFFERS = 2, WORD = 4, TILE_ROUNDS = 32 };
 
 typedef struct Stream {
     unsigned bytes, count; /* of an element; count: elements of a vector */
@@ -69,6 +69,19 @@ static void relate_stream(Maker *m, Stream *s, unsigned number)
 static const char *data_name(const Stream *s)
 {
     return s->bytes == 8 ? "w" : "v";
+}
+
+/* Lets the second stream store, from the first round on, what the first one loads in its last round, in as many rounds
+ * as a tile has: only the last element of a range tells that they meet. */
+static void make_last_meet(Maker *m)
+{
+    Stream *first = &m->streams[0], *second = &m->streams[1];
+    *first = (Stream){.bytes = WORD, .count = 1};
+    *second = (Stream){.bytes = WORD, .count = 1, .pointer = 1, .stores = true};
+    m->unrolled = 1;
+    m->rounds = TILE_ROUNDS;
+    second->offset = (m->rounds - 1) * WORD;
+    m->count = 2;
 }
 
 /* The operand for the stream's data: a register or a list of them, from number t on. */
@@ -194,8 +207,12 @@ void store_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     const unsigned bytes = 1U << below(&m.to, 4);
     for (unsigned i = 0; i < m.count; i++)
         make_stream(&m, &m.streams[i], chance(&m.to, 75) ? bytes : 1U << below(&m.to, 4));
+    if (m.rounds > 1 && chance(&m.to, 60)) /* one tile may have all rounds */
+        m.rounds = 1U << (31 - __builtin_clz(m.rounds));
     for (unsigned i = 0; i < m.count; i++)
         relate_stream(&m, &m.streams[i], i);
+    if (m.count > 1 && chance(&m.to, 8))
+        make_last_meet(&m);
     for (unsigned i = 0; i < m.count; i++) {
         const unsigned end = m.streams[i].offset + m.rounds * stream_step(&m, &m.streams[i]) + 64;
         m.pitch = end > m.pitch ? end : m.pitch;
