@@ -23,8 +23,9 @@ enum {
     MOST_COPIED = 4000,       /* instructions that are made twice */
     MOST_TRIED = 6,           /* blocks, each on a copy of the body */
     MOST_CHANGED = 3,         /* of them: each has a slow side */
-    MOST_GROWTH = 8,          /* instructions made for each access saved: of later blocks, and where vectors alone save,
-                               * which may need a test that cannot be made. conv loses with 9, depthwise gains with 7 */
+    MOST_GROWTH = 8,          /* instructions made for each access saved: of later blocks, and where rows are joined
+                               * and vectors alone save, which may need a test that cannot be made. conv loses with
+                               * 9, depthwise gains with 7 */
     LEAST_SAVED = 2,          /* accesses for each test: fewer do not pay for it */
 };
 
@@ -500,16 +501,6 @@ static bool widen_block(Widener *widener, Block *block)
     return true;
 }
 
-/* Accesses that vectors could save in the copy and not before. Vectors that were possible before are so in both
- * versions. */
-static unsigned wider_count(PassContext *context, Body *copy, Analyses *analyses)
-{
-    if (!pass_is_enabled(context->options, PASS_VECTORIZE))
-        return 0;
-    unsigned before = vectors_count(context->body, context->analyses), after = vectors_count(copy, analyses);
-    return after > before ? after - before : 0;
-}
-
 /* A version of the body, and what it saves. */
 typedef struct Trial {
     Arena *scratch;
@@ -517,8 +508,20 @@ typedef struct Trial {
     uint32_t groups;    /* that it needs, by number */
     unsigned group_count;
     unsigned saved;     /* accesses */
+    unsigned lost;      /* accesses that vectors saved before, and do not on the slow side */
+    bool joins_rows;    /* phis have become others' sums, which each round makes */
     ReuseList reuse;
 } Trial;
+
+/* Counts the accesses that vectors could save in the copy and not before. */
+static void count_vectors(PassContext *context, Trial *trial, Analyses *analyses)
+{
+    const unsigned before = vectors_count(context->body, context->analyses, false);
+    const unsigned after = vectors_count(trial->body, analyses, false);
+    const unsigned slow = vectors_count(trial->body, analyses, true);
+    trial->saved += after > before ? after - before : 0;
+    trial->lost = before > slow ? before - slow : 0;
+}
 
 /* Tries the block on a copy of the body, without the groups that are left out. */
 static Trial trial_make(PassContext *context, size_t block, uint32_t left_out)
@@ -526,14 +529,15 @@ static Trial trial_make(PassContext *context, size_t block, uint32_t left_out)
     Trial trial = {.scratch = arena_new(), .body = body_clone(context->body)};
     Analyses *analyses = analyses_new(trial.body);
     Widener widener = {.scratch = trial.scratch, .body = trial.body, .analyses = analyses, .left_out = left_out};
-    join_row_phis(trial.body, analyses, trial.body->blocks.data[block]);
+    trial.joins_rows = join_row_phis(trial.body, analyses, trial.body->blocks.data[block]) > 0;
     if (widen_block(&widener, trial.body->blocks.data[block])) {
         merge_equal_values(trial.body, analyses);
         analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);
         join_inductions(trial.body, analyses);
         trial.saved = reuse_values(trial.scratch, trial.body, analyses, LOCATION_LOADS, &trial.reuse);
         analyses_invalidate(analyses, ANALYSES_INSTRUCTIONS);
-        trial.saved += wider_count(context, trial.body, analyses);
+        if (pass_is_enabled(context->options, PASS_VECTORIZE))
+            count_vectors(context, &trial, analyses);
         trial.group_count = (unsigned)widener.groups.count;
         for (size_t g = 0; g < widener.groups.count; g++)
             trial.groups |= UINT32_C(1) << widener.groups.data[g].number;
@@ -577,7 +581,7 @@ static bool trial_pays(const PassContext *context, const Trial *trial, bool is_f
 {
     if (!trial->saved || trial->saved < LEAST_SAVED * trial->group_count)
         return false;
-    return (is_first && trial->reuse.items.count) ||
+    return (is_first && (trial->reuse.items.count || (!trial->joins_rows && trial->saved > trial->lost))) ||
            count_insts(trial->body) <= count_insts(context->body) + MOST_GROWTH * trial->saved;
 }
 

@@ -292,7 +292,7 @@ static bool block_vectorize(Vectorizer *vectorizer, Block *block, unsigned *vers
     return changed;
 }
 
-unsigned vectors_count(Body *body, Analyses *analyses)
+unsigned vectors_count(Body *body, Analyses *analyses, bool on_slow_sides)
 {
     Arena *scratch = arena_new();
     Vectorizer vectorizer = {.scratch = scratch, .body = body, .analyses = analyses};
@@ -300,7 +300,7 @@ unsigned vectors_count(Body *body, Analyses *analyses)
     vectorizer.locations =
         locations_compute(scratch, body, analyses_memory(analyses), analyses_values(analyses), LOCATION_STORES);
     for (size_t b = 0; b < body->blocks.count && vectorizer.locations; b++)
-        if (!body->blocks.data[b]->is_cold)
+        if (body->blocks.data[b]->is_cold == on_slow_sides)
             saved += vectors_find(&vectorizer, body->blocks.data[b], false);
     arena_free(scratch);
     return saved;

@@ -5,8 +5,9 @@
 #include "analysis/analysis.h"
 #include "opt/common/vector_list.h"
 
-/* How many accesses vectors could save in the body, in SSA form, whatever their alignment takes; not on slow sides. */
-unsigned vectors_count(Body *body, Analyses *analyses);
+/* How many accesses vectors could save in the body, in SSA form, whatever their alignment takes: on slow sides, or
+ * elsewhere. */
+unsigned vectors_count(Body *body, Analyses *analyses, bool on_slow_sides);
 
 /* Joins neighbouring accesses of each block, in SSA form. Everywhere: also those that coarsened code is not given
  * (vectorize.c); else it changes blocks and edges only to test alignments of coarsened code. Adds
