@@ -99,8 +99,10 @@ WRAPPERS := $(addprefix $(dir $(PROGRAM)),ptxopt-ptxas ptxopt-nvcc)
 WRAPPER_MAINS := $(OUT)/wrappers/main_ptxas.o $(OUT)/wrappers/main_nvcc.o
 LIBRARY_OBJECTS := $(filter-out $(MAIN_OBJECT) $(WRAPPER_MAINS),$(SOURCE_OBJECTS) $(GENERATED_OBJECTS))
 
-.PHONY: all public help deps check test asan demo corpus corpus-report install uninstall clean format inputs FORCE
+.PHONY: all headers public help deps check test asan demo corpus corpus-report install \
+    uninstall clean format inputs FORCE
 all: $(PROGRAM) $(WRAPPERS) public
+headers: $(GENERATED_HEADERS)
 
 help:
 	@sed -n 's/^## \{0,1\}//p' $(firstword $(MAKEFILE_LIST))

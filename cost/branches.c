@@ -14,7 +14,9 @@
 #include <math.h>
 
 enum { DEEPEST = 12, WIDEST_HALO = 32 };
-static const double inside = 0.97, at_edge = 0.5, both_sides = 0.9, either_side = 0.5, extreme = 0.001, rare = 0.002;
+static const double inside = 0.97, at_edge = 0.5, both_sides = 0.9, either_side = 0.5;
+static const double extreme = 0.001; /* of the threads, whose numbers are huge or tiny */
+static const double rare = 0.002;    /* the most threads whose warps need not go to both sides */
 
 /* The share of the threads that are within the bounds of the data. */
 static double in_bounds(const Estimate *estimate)

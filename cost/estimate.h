@@ -144,6 +144,8 @@ Divided estimate_divided(const Estimate *estimate, const Loop *loop);
 /* trips.c: the iterations of the loop, and of the loops that it continues in its own steps, if they follow from
  * constants; else 0. */
 double estimate_known_iterations(const Estimate *estimate, const Loop *loop);
+/* True if one side of the branch at the end of the loop's block leaves the loop, and the other does not. */
+bool estimate_may_leave(const Estimate *estimate, const Loop *loop, const Block *block);
 /* True if the loop can be left at its header before it has done the work of an iteration: then the header is executed
  * once more than the rest. */
 bool estimate_tests_first(const Estimate *estimate, const Loop *loop);

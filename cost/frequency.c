@@ -55,14 +55,11 @@ static double leaving_at_header(const Estimate *estimate, const Loop *loop)
 /* True if all leave the loop at its header at once. */
 static bool is_skipped(Estimate *estimate, const Loop *loop)
 {
-    const Inst *last = block_two_way_branch(loop->header);
-    if (!last)
+    if (!estimate_may_leave(estimate, loop, loop->header))
         return false;
-    const LoopForest *loops = analyses_loops(estimate->analyses);
-    const Block *taken = last->targets[0], *fall = loop->header->fall;
-    const bool leaves = !loop_contains(loops, loop, taken), falls = !loop_contains(loops, loop, fall);
-    return leaves != falls &&
-           estimate_side(estimate, loop->header, leaves ? taken : fall, leaves ? fall : taken).threads >= 1;
+    const Block *taken = loop->header->last->targets[0], *fall = loop->header->fall;
+    const bool falls = loop_contains(analyses_loops(estimate->analyses), loop, taken);
+    return estimate_side(estimate, loop->header, falls ? fall : taken, falls ? taken : fall).threads >= 1;
 }
 
 /* The iterations that are left when the loop begins. Paths around the first loop bring all of theirs. */

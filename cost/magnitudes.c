@@ -24,18 +24,8 @@ static double constant_value(const Operand *operand)
     return value;
 }
 
-static bool has_one_of(const Inst *inst, const ModId mods[4])
-{
-    for (unsigned i = 0; i < 4; i++)
-        if (inst_has(inst, mods[i]))
-            return true;
-    return false;
-}
-
 bool estimate_is_extreme(const Estimate *estimate, RegId predicate, bool *holds)
 {
-    static const ModId less[] = {MOD_LT, MOD_LE, MOD_LTU, MOD_LEU}, greater[] = {MOD_GT, MOD_GE, MOD_GTU, MOD_GEU};
-    static const ModId equal[] = {MOD_EQ, MOD_EQU, MOD_EQ, MOD_EQU}, other[] = {MOD_NE, MOD_NEU, MOD_NE, MOD_NEU};
     const Inst *inst = value_inst(analyses_values(estimate->analyses), predicate);
     if (!inst || inst_op(inst) != OP_SETP || inst->operand_count != 3)
         return false;
@@ -44,9 +34,13 @@ bool estimate_is_extreme(const Estimate *estimate, RegId predicate, bool *holds)
     const bool is_huge = fabs(bound) >= huge, is_tiny = bound > 0 && bound <= tiny; /* of magnitudes, as is assumed */
     if (!is_huge && !is_tiny)
         return false;
-    const bool is_less = has_one_of(inst, less), is_greater = has_one_of(inst, greater);
-    if (has_one_of(inst, equal) || has_one_of(inst, other))
-        *holds = has_one_of(inst, other);
+    const bool is_less = inst_has(inst, MOD_LT) || inst_has(inst, MOD_LE) || inst_has(inst, MOD_LTU) ||
+                         inst_has(inst, MOD_LEU);
+    const bool is_greater = inst_has(inst, MOD_GT) || inst_has(inst, MOD_GE) || inst_has(inst, MOD_GTU) ||
+                            inst_has(inst, MOD_GEU);
+    const bool is_unequal = inst_has(inst, MOD_NE) || inst_has(inst, MOD_NEU);
+    if (is_unequal || inst_has(inst, MOD_EQ) || inst_has(inst, MOD_EQU))
+        *holds = is_unequal;
     else if (is_less || is_greater)
         *holds = is_less == (left == 0) ? is_huge : is_tiny;
     else

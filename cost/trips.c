@@ -80,8 +80,7 @@ static bool loop_variable(const Estimate *estimate, const Loop *loop, RegId reg,
     return true;
 }
 
-/* True if one side of the block's branch leaves the loop. */
-static bool may_leave(const Estimate *estimate, const Loop *loop, const Block *block)
+bool estimate_may_leave(const Estimate *estimate, const Loop *loop, const Block *block)
 {
     const LoopForest *loops = analyses_loops(estimate->analyses);
     const Inst *last = block_two_way_branch(block);
@@ -101,7 +100,8 @@ static double comparisons(const Estimate *estimate, const Loop *loop, const Bloc
 {
     int64_t start = 0, step = 0, bound = 0;
     const Inst *compare = estimate_condition(estimate, block);
-    if (!compare || inst_op(compare) != OP_SETP || compare->operand_count < 3 || !may_leave(estimate, loop, block))
+    if (!compare || inst_op(compare) != OP_SETP || compare->operand_count < 3 ||
+        !estimate_may_leave(estimate, loop, block))
         return 0;
     RegId left = inst_reg(compare, 1), right = inst_reg(compare, 2);
     uint64_t constant;

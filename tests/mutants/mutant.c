@@ -1,4 +1,4 @@
-/* The mutant of this process, and which of them it comes to. */
+/* The mutant of this process, and which of the MUTANTS, as tests/mutants/run defines, it comes to. */
 #include "mutant.h"
 
 #include <fcntl.h>

@@ -1,6 +1,5 @@
-/* What planted mistakes ask (plant.py): is number n the one of this process, as PTXOPT_MUTANT says? Not part of the
- * program: tests/mutants/run copies it into the tree that it plants mistakes in.
- */
+/* Called wherever plant.py plants a mistake: is it the one of this process, whose number PTXOPT_MUTANT has? Not part of
+ * the program: tests/mutants/run copies it into the tree that it plants mistakes in. */
 #ifndef PTXOPT_MUTANT_H
 #define PTXOPT_MUTANT_H
 

@@ -94,12 +94,12 @@ class Finder:
 
     def visit(self, cursor, parent, function):
         kind = cursor.kind
-        if kind in (CursorKind.CASE_STMT,):
+        if kind == CursorKind.CASE_STMT:
             children = list(cursor.get_children())[1:]
         elif kind == CursorKind.VAR_DECL and (cursor.storage_class == cindex.StorageClass.STATIC or
                                               cursor.type.kind in (TypeKind.CONSTANTARRAY, TypeKind.VARIABLEARRAY)):
             children = []
-        elif kind in (CursorKind.CXX_UNARY_EXPR,):  # sizeof
+        elif kind == CursorKind.CXX_UNARY_EXPR:  # sizeof
             children = []
         else:
             children = list(cursor.get_children())
