@@ -57,7 +57,7 @@ typedef struct InstProfile {
     /* Counts over all warps of the launch. */
     double warps, threads;
     double sectors, lines, wavefronts, bank_conflicts;
-    double fresh; /* of the sectors, those that a block loads here for the first time; 0 in estimates */
+    double fresh; /* of the sectors, those that a block loads here for the first time */
 } InstProfile;
 
 /* Instructions that always execute one after the other: a basic block, or a part of one between calls. */
@@ -134,7 +134,7 @@ typedef struct Profile {
     double own_reuse[REUSE_DISTANCES], shared_reuse[REUSE_DISTANCES]; /* as in EmulatorCounters, */
     double own_rewrites[REUSE_DISTANCES];                             /* as well */
     double shared_unknown; /* in estimates: loads of what other warps of the block have loaded */
-    double load_lines, store_lines; /* of 128 bytes; 0 in estimates */
+    double load_lines, store_lines; /* of 128 bytes */
     double most_updates; /* as in EmulatorCounters; 0 in estimates */
     double stores, store_sectors, store_wavefronts, block_store_sectors, store_footprint;
     /* The longest warp of each block over the mean warp of the launch; NULL: all are 1. */
@@ -263,7 +263,7 @@ const char *change_kind_name(ChangeKind kind);
 typedef struct Interval {
     ChangeKind kind;
     double low, high; /* nine of ten measured speedups are between them */
-    double cautious;  /* most are above this: all but an eighth by counts, all but a fifth by estimates */
+    double cautious;  /* most are above this: all but an eighth */
 } Interval;
 
 /* A form's work and the time that is predicted for it. */

@@ -31,9 +31,12 @@ static void estimate_inst(Estimate *estimate, const Inst *inst, InstProfile *pro
     double in_blocks = shape.distinct * share.warps * blocks;
     double in_grid = shape.distinct * share.warps * (shape.differs_by_block ? blocks : 1);
     if (profile->unit.is_store) {
+        totals->store_lines += profile->lines;
         totals->block_store_sectors += in_blocks;
         totals->store_footprint += in_grid;
     } else {
+        profile->fresh = fmin(in_blocks, profile->sectors);
+        totals->load_lines += profile->lines;
         totals->block_load_sectors += in_blocks;
         totals->hot_load_sectors += shape.differs_by_block ? 0 : in_blocks;
         totals->load_footprint += in_grid;
@@ -89,6 +92,8 @@ static Profile *estimate_body(Arena *arena, Estimate *estimate)
     Profile *profile = profile_finish(&all);
     profile->uneven = estimate_is_uneven(estimate);
     profile->assumes_trips = estimate->assumes_trips;
+    profile->load_lines = totals.load_lines;
+    profile->store_lines = totals.store_lines;
     profile->block_load_sectors = totals.block_load_sectors;
     profile->hot_load_sectors = totals.hot_load_sectors;
     profile->block_store_sectors = totals.block_store_sectors;

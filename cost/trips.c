@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { MOST_COMBINED = 4, MOST_CHAINED = 4, MOST_REPLICAS = 16 };
+enum { MOST_COMBINED = 4, MOST_CHAINED = 4, MOST_REPLICAS = 16, MOST_COMPUTED = 4 };
 
 /* The constant that a register holds. */
 static bool constant_of(const Estimate *estimate, RegId reg, int64_t *value)
@@ -172,6 +172,21 @@ static bool compares_induction(const Estimate *estimate, const Loop *loop, const
     return false;
 }
 
+/* True if all threads that compute the value compute the same, although control may decide which of them do. */
+static bool is_computed_alike(const Estimate *estimate, const Variance *variance, RegId reg, unsigned depth)
+{
+    if (!variance_reg(variance, reg))
+        return true;
+    const VarianceCause cause = variance_reason(variance, reg).cause;
+    const Inst *inst = value_inst(analyses_values(estimate->analyses), reg);
+    if (!inst || depth >= MOST_COMPUTED || (cause != VARIANCE_CONTROL && cause != VARIANCE_OPERAND))
+        return false;
+    for (unsigned i = 0; i < inst->ref_count; i++)
+        if (ref_reads(&inst->refs[i]) && !is_computed_alike(estimate, variance, inst->refs[i].reg, depth + 1))
+            return false;
+    return true;
+}
+
 /* True if it does so with a bound that all threads share. */
 static bool compares_shared(const Estimate *estimate, const Loop *loop, const Inst *compare)
 {
@@ -182,8 +197,8 @@ static bool compares_shared(const Estimate *estimate, const Loop *loop, const In
             continue;
         AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), compare->refs[i].reg);
         for (unsigned t = 0; is_shared && t < form.term_count; t++)
-            is_shared = form.terms[t].base == AFFINE_SREG || !variance_reg(variance, form.terms[t].reg) ||
-                        advances(estimate, loop, form.terms[t].reg);
+            is_shared = form.terms[t].base == AFFINE_SREG || advances(estimate, loop, form.terms[t].reg) ||
+                        is_computed_alike(estimate, variance, form.terms[t].reg, 0);
     }
     return is_shared;
 }

@@ -81,7 +81,7 @@ static FreshLoad *fresh_loads(Arena *scratch, const Profile *profile, size_t *co
 {
     FreshLoad *loads = ARENA_ARRAY(scratch, FreshLoad, profile->instruction_count + 1);
     *count = 0;
-    for (size_t i = 0; i < profile->instruction_count && profile->counted; i++) {
+    for (size_t i = 0; i < profile->instruction_count; i++) {
         const InstProfile *inst = &profile->instructions[i];
         if (inst->unit.pipe != PIPE_GLOBAL || inst->unit.is_store || !(inst->sectors > 0) || !(inst->warps > 0))
             continue;

@@ -166,6 +166,14 @@ static void estimated_shapes(void **state)
         /* Groups of eight neighbours, each at its place in a row of 128 bytes. */
         {"rem.u32 %r6, %r1, 8;\ndiv.u32 %r7, %r1, 8;\nshl.b32 %r7, %r7, 5;\nadd.u32 %r6, %r6, %r7;\n"
          "mul.wide.u32 %rd4, %r6, 4;\nadd.s64 %rd4, %rd1, %rd4;\nld.global.u32 %r8, [%rd4];", 128, 1, 4},
+        /* A neighbour's word: a row begins in one sector and ends in another one. */
+        {"ld.global.u32 %r5, [%rd3+4];", 128, 1, 5},
+        {"ld.global.u32 %r5, [%rd3+-4];", 16, 1, 3 * 2},
+        /* A path that all lanes of most warps take has an index that is further on. */
+        {"mov.u32 %r5, %r1;\nsetp.lt.u32 %p1, %r4, 1000;\n@%p1 bra JOIN;\nadd.u32 %r5, %r1, 128;\n"
+         "JOIN: mul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd4, %rd1, %rd4;\nld.global.u32 %r8, [%rd4];", 128, 1, 4},
+        {"mov.u32 %r5, %r1;\nsetp.lt.u32 %p1, %r4, 1000;\n@%p1 bra JOIN;\nshl.b32 %r5, %r1, 1;\n"
+         "JOIN: mul.wide.u32 %rd4, %r5, 4;\nadd.s64 %rd4, %rd1, %rd4;\nld.global.u32 %r8, [%rd4];", 128, 1, 24},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         Test test = test_new(cases[i].code);
@@ -198,6 +206,40 @@ static void replicas_share_rows(void **state)
         const double sectors = profile->load_footprint / (4 * 4 * 16);
         if (fabs(sectors - cases[i / 2].sectors) > 1e-6)
             fail_msg("case %zu: %g times the sectors", i, sectors);
+        arena_free(test.arena);
+    }
+}
+
+/* The rows of an unknown pitch above and below are those of neighbours, except if they are as far away as the block, or
+ * merged blocks, have rows. */
+static void neighbours_share_rows(void **state)
+{
+    (void)state;
+    static const char row[] = "ld.param.u32 %r5, [data];\nmov.u32 %r6, %tid.y;\nmov.u32 %r7, %ctaid.y;\n";
+    static const char load[] = "mad.lo.u32 %r9, %r8, %r5, %r1;\nmul.wide.u32 %rd4, %r9, 4;\nadd.s64 %rd5, %rd1, %rd4;\n"
+                               "ld.global.u32 %r10, [%rd5];\n";
+    static const char again[] = "mad.lo.u32 %r12, %r11, %r5, %r1;\nmul.wide.u32 %rd6, %r12, 4;\n"
+                                "add.s64 %rd7, %rd1, %rd6;\nld.global.u32 %r13, [%rd7];\n";
+    static const struct {
+        const char *index, *other; /* %r8 and %r11 */
+        double rows;               /* different ones, for each thread */
+    } cases[] = {
+        {"mad.lo.u32 %r8, %r7, 8, %r6;\n", "add.u32 %r11, %r8, 1;\n", 1},
+        {"mad.lo.u32 %r8, %r7, 8, %r6;\n", "add.u32 %r11, %r8, -1;\n", 1},
+        {"mad.lo.u32 %r8, %r7, 8, %r6;\n", "add.u32 %r11, %r8, 8;\n", 1},
+        {"mad.lo.u32 %r8, %r7, 16, %r6;\n", "add.u32 %r11, %r8, 8;\n", 2},
+        {"mad.lo.u32 %r8, %r7, 16, %r6;\n", "add.u32 %r11, %r8, 16;\n", 1},
+        {"shl.b32 %r8, %r6, 1;\nmad.lo.u32 %r8, %r7, 16, %r8;\n", "add.u32 %r11, %r8, 1;\n", 2},
+        {"shl.b32 %r8, %r6, 1;\nmad.lo.u32 %r8, %r7, 16, %r8;\n", "add.u32 %r11, %r8, 2;\n", 1},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char text[1024];
+        snprintf(text, sizeof text, "%s%s%s%s%s", row, cases[i].index, load, cases[i].other, again);
+        Test test = test_new(text);
+        const Profile *profile = estimate(&test, 1, 32, 8);
+        const double rows = profile->load_footprint / (8 * 4);
+        if (rows != cases[i].rows || profile->load_lines != 2 * 8)
+            fail_msg("case %zu: %g rows, %g lines", i, rows, profile->load_lines);
         arena_free(test.arena);
     }
 }
@@ -588,11 +630,12 @@ static void forms_keep_data(void **state)
 static void rests_are_short(void **state)
 {
     (void)state;
-    static const char first[] = "mov.u32 %r5, %r1;\n"
-                                "FIRST: ld.global.f32 %f1, [%rd3]; add.u32 %r5, %r5, %r3;\n"
+    static const char first[] = "mov.u32 %r5, %r1;\nsetp.ge.u32 %p2, %r4, %r6;\n@%p2 bra DONE;\n"
+                                "mov.u32 %r7, %nctaid.x;\nmul.lo.u32 %r7, %r7, %r6;\n"
+                                "FIRST: ld.global.f32 %f1, [%rd3]; add.u32 %r5, %r5, %r7;\n"
                                 "setp.lt.u32 %p1, %r5, %r6; @%p1 bra FIRST;\n";
-    static const char second[] = "SECOND: ld.global.f32 %f2, [%rd3+4]; add.u32 %r5, %r5, %r3;\n"
-                                 "setp.lt.u32 %p1, %r5, %r6; @%p1 bra SECOND;\n";
+    static const char second[] = "SECOND: ld.global.f32 %f2, [%rd3+4]; add.u32 %r5, %r5, %r7;\n"
+                                 "setp.lt.u32 %p1, %r5, %r6; @%p1 bra SECOND;\nDONE:";
     for (unsigned anew = 0; anew < 2; anew++) {
         Arena *text = arena_new();
         Test test = test_new(arena_printf(text, "ld.param.u32 %%r6, [data];\n%s%s%s", first,
@@ -601,7 +644,7 @@ static void rests_are_short(void **state)
         double loads = 0;
         for (size_t i = 0; i < profile->instruction_count; i++)
             loads += profile->instructions[i].unit.pipe == PIPE_GLOBAL ? profile->instructions[i].warps : 0;
-        assert_float_equal(loads / 2, anew ? 2 * ESTIMATED_TRIPS : ESTIMATED_TRIPS, 0.01);
+        assert_float_equal(loads / 2, 0.97 * (anew ? 2 : 1) * ESTIMATED_TRIPS, 0.01);
         arena_free(test.arena);
         arena_free(text);
     }
@@ -642,6 +685,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(units),     cmocka_unit_test(known_figures), cmocka_unit_test(estimated_shapes),
         cmocka_unit_test(copies_are_seen_through), cmocka_unit_test(replicas_share_rows),
+        cmocka_unit_test(neighbours_share_rows),
         cmocka_unit_test(estimated_lanes), cmocka_unit_test(estimated_branches), cmocka_unit_test(estimated_lengths),
         cmocka_unit_test(makespans), cmocka_unit_test(paths), cmocka_unit_test(sass_paths),
         cmocka_unit_test(caches_of_lines),
