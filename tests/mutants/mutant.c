@@ -1,4 +1,4 @@
-/* The mutant of this process, and which of the MUTANTS, as tests/mutants/run defines, it comes to. */
+/* The mutants of this process, and which of the MUTANTS, as tests/mutants/run defines, it comes to. */
 #include "mutant.h"
 
 #include <fcntl.h>
@@ -8,13 +8,21 @@
 
 static unsigned char unshared[MUTANTS];
 unsigned char *mutants_reached = unshared;
-int mutant_chosen = -1;
+unsigned char mutants_on[MUTANTS];
 
 /* Before other constructors and main. Without the file, or if it cannot be mapped, nothing is recorded. */
-__attribute__((constructor(101))) static void choose_mutant(void) {
+__attribute__((constructor(101))) static void choose_mutants(void)
+{
     const char *chosen = getenv("PTXOPT_MUTANT"), *path = getenv("PTXOPT_MUTANTS_REACHED");
-    if (chosen)
-        mutant_chosen = atoi(chosen);
+    while (chosen && *chosen) {
+        char *end;
+        unsigned long n = strtoul(chosen, &end, 10);
+        if (end == chosen)
+            break;
+        if (n < MUTANTS)
+            mutants_on[n] = 1;
+        chosen = end + (*end == ',');
+    }
     int file = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
     if (file < 0)
         return;

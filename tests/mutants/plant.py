@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 """Plants mistakes in C files, each switched on by its number at run time ("mutant schemata").
 
+The planted code also notes whether the mistake would make a difference to the value (mutant.h): a job for whose values
+< and <= are the same need not be asked about that.
+
     tests/mutants/plant.py [-n COUNT] [-s SEED] TREE FILE...
 
 TREE is a copy of the project, which is changed: COUNT mistakes (300) are picked by chance among those that the files
@@ -20,6 +23,7 @@ The kinds:
   jump       a break or continue is left out
 """
 import argparse
+import concurrent.futures
 import os
 import random
 import re
@@ -140,16 +144,17 @@ class Finder:
         if operator == "<" and parent.kind == CursorKind.FOR_STMT:
             return  # one round too many reads beyond an array, which only sanitizers see
         if operator in COMPARE:
-            self.either("compare", cursor, f"({left}) {COMPARE[operator]} ({right})", function)
-        elif operator in ARITHMETIC and integer:
-            self.either("arithmetic", cursor, f"({left}) {ARITHMETIC[operator]} ({right})", function)
+            self.either("compare", cursor, left, operator, COMPARE[operator], right, function)
+        elif operator in ARITHMETIC and integer and not any(self.is_pointer(part) for part in found[::2]):
+            self.either("arithmetic", cursor, left, operator, ARITHMETIC[operator], right, function)
             if operator == "-":
-                self.either("swap", cursor, f"({right}) - ({left})", function)
+                self.add("swap", cursor, f"MUTANT_EXCHANGED({{n}}, ({left}), ({right}))", f"({right}) - ({left})",
+                         function)
         elif operator in ("&&", "||"):
             for part in (found[0], found[2]):
                 source = self.source(part)
-                form = f"(mutant({{n}}) || ({source}))" if operator == "&&" else f"(!mutant({{n}}) && ({source}))"
-                self.add("operand", part, form, "true" if operator == "&&" else "false", function)
+                word = "true" if operator == "&&" else "false"
+                self.add("operand", part, f"mutant_{word}({{n}}, !!({source}))", word, function)
         elif operator == "=" and self.is_statement(parent):
             self.leave_out("assign", cursor, function)
 
@@ -173,8 +178,13 @@ class Finder:
     def is_statement(parent):
         return parent is not None and parent.kind == CursorKind.COMPOUND_STMT
 
-    def either(self, kind, cursor, changed, function):
-        self.add(kind, cursor, f"(mutant({{n}}) ? {changed} : ({self.source(cursor)}))", changed, function)
+    @staticmethod
+    def is_pointer(cursor):
+        return cursor.type.get_canonical().kind not in INTEGERS | {TypeKind.BOOL, TypeKind.ENUM}
+
+    def either(self, kind, cursor, left, operator, other, right, function):
+        self.add(kind, cursor, f"MUTANT_EITHER({{n}}, ({left}), ({right}), {operator}, {other})",
+                 f"({left}) {other} ({right})", function)
 
     def negate(self, cursor, function):
         source = self.source(cursor)
@@ -223,7 +233,9 @@ def main():
     parser.add_argument("tree")
     parser.add_argument("files", nargs="+")
     options = parser.parse_args()
-    found = {file: find(options.tree, file) for file in options.files}
+    with concurrent.futures.ProcessPoolExecutor() as pool:
+        trees = [options.tree] * len(options.files)
+        found = dict(zip(options.files, pool.map(find, trees, options.files, chunksize=4)))
     picked = pick(found, options.count, random.Random(options.seed))
     changed = {}
     with open(os.path.join(options.tree, "mutants.tsv"), "w", encoding="utf-8") as table:
