@@ -3,6 +3,8 @@
 ## make check        the quick tests, to run before each commit (two minutes)
 ## make test         install what is missing and run every test; ONLY=GLOB selects jobs by name (ONLY='unit/*')
 ## make asan         the same under the address and undefined-behaviour sanitizers, built in build/asan
+## make coverage     count the lines and branches that the tests come to, built in build/coverage; ONLY=GLOB as above
+##                   (docs/mutants.md)
 ## make fuzz         run the fuzzers; TIME=SECONDS in all, FUZZ="HARNESS...", JOBS=N at once (docs/fuzzing.md)
 ## make attack       change random programs in random ways and compare what they compute; TIME=SECONDS, JOBS=N
 ##                   (docs/attack.md)
@@ -56,6 +58,11 @@ ifeq ($(VARIANT),asan)
 OUT := build/asan
 PROGRAM := $(OUT)/ptxopt
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+else ifeq ($(VARIANT),coverage)
+OUT := build/coverage
+PROGRAM := $(OUT)/ptxopt
+SANITIZE := --coverage
+CFLAGS := -O1 -g
 else ifeq ($(VARIANT),fuzz)
 # clang with libFuzzer if it is installed, else $(CC) and tests/fuzz/driver.c.
 OUT := build/fuzz
@@ -432,6 +439,13 @@ test check: deps
 
 asan:
 	@$(MAKE) --no-print-directory VARIANT=asan test
+
+# Tests that fail do not matter here: lines were counted all the same.
+.PHONY: coverage
+coverage: deps
+	$(call build,VARIANT=coverage tests)
+	-@find build/coverage -name '*.gcda' -delete && $(MAKE) --no-print-directory VARIANT=coverage run-tests
+	@tests/coverage build/coverage
 
 demo: deps
 	$(call build,$(PROGRAM))
