@@ -2,7 +2,7 @@
  *
  * In the order of their calls, each file calling only those before it: values.c; the files that execute instructions:
  * integer.c, shift.c, logic.c, float.c, half.c, convert.c, memory.c, access.c, control.c, call.c, warp.c, converge.c,
- * barrier.c; decode.c; pointers.c; image.c; run.c; input.c; check.c. */
+ * barrier.c; decode.c; pointers.c; image.c; nans.c; run.c; input.c; check.c. */
 #ifndef PTXOPT_MACHINE_INTERNAL_H
 #define PTXOPT_MACHINE_INTERNAL_H
 
@@ -243,6 +243,10 @@ enum { SHARED_WINDOW = 0x7f10, LOCAL_WINDOW = 0x7f20, UNKNOWN_WINDOW = 0x7f30, C
        DRIVER_WINDOW = 0x7f50, CONSTANT_WINDOW = 0x7f60 };
 /* Local memory of a thread, in bytes, and the offset at which static shared memory starts. */
 enum { LOCAL_BYTES = 1 << 14, SHARED_RESERVED = 0x400 };
+
+/* nans.c: the module in which neg and abs of floats change the sign of a NaN and nothing else, which PTX leaves open;
+ * 'lines' are its instructions. It and its source are in the arena. NULL: it has no such instruction. */
+const Module *module_with_kept_nans(Arena *arena, const Module *module, const PtxLines *lines);
 
 /* Instructions, by the functions that machine/opcodes.def names. */
 #define MACHINE(name, function, suffixes) Execute execute_##function;

@@ -103,6 +103,11 @@ kernel 'set.gt.s32.s32 %s1, %a, -128; neg.f32 %r, %s1; not.b32 %s2, %s1; cvt.u64
 kernel 'ld.global.u16 %h1, [%p+44]; ld.global.u16 %h2, [%p+46]; cvt.u32.u16 %s1, %h1; mul.rn.f16x2 %r, %b, %s1;
 st.global.u16 [%p+50], %h2;' >"$work/not-extended.ptx"
 kernel 'mov.b32 %f1, %a; abs.f32 %f2, %f1; slct.s32.f32 %r, %b, %c, %f2;' >"$work/nan-chooses.ptx"
+kernel 'cvt.u16.u32 %h1, %a; cvt.f32.f16 %s1, %h1; cvt.u16.u32 %h2, %s1; cvt.rzi.s32.f16 %r, %h2;' >"$work/low-half.ptx"
+kernel 'lop3.b32 %s1, %a, %a, %b, 0xc0; and.b32 %r, %s1, %b;' >"$work/repeated.ptx"
+kernel 'shfl.sync.bfly.b32 %s3, %a, %a, 7711, -1; shfl.sync.bfly.b32 %s3|%q1, %a, 1, 7199, -1; mov.u32 %s1, %laneid;
+and.b32 %s1, %s1, 24; shl.b32 %s1, 255, %s1; redux.sync.min.u32 %s2, %a, %s1; match.any.sync.b32 %s0, %a, -1;
+match.any.sync.b32 %s2, %a, -1; selp.b32 %r, %s0, %a, %q1;' | sed 's/sm_75/sm_80/' >"$work/parted.ptx"
 kernel 'prmt.b32 %s1, %a, %b, 9; and.b32 %r, %s1, 255;' >"$work/sign-byte.ptx"
 if [ "$version" -ge 120 ] && [ "$version" -lt 134 ]; then
     says "a byte that is a sign" 5 'different' -arch sm_75 -opt-level 0,3 "$work/sign-byte.ptx"
@@ -110,13 +115,21 @@ if [ "$version" -ge 120 ] && [ "$version" -lt 134 ]; then
 fi
 if [ "$version" -ge 120 ] && [ "$version" -le 135 ]; then
     for name in least-negated least-chooses saturated no-number no-value nan-negated nan-chooses \
-        not-extended; do
+        not-extended low-half repeated parted; do
         says "$name" 5 'different' -arch sm_90 -inputs 40 "$work/$name.ptx"
         says "$name, -O0 is right" 0 'equal for 40' -arch sm_90 -opt-level 0 -inputs 40 "$work/$name.ptx"
     done
 fi
 kernel 'or.b32 %s1, %a, 0x7f800001; mov.b32 %f1, %s1; abs.f32 %f2, %f1; cvt.f64.f32 %d, %f2;' >"$work/nan.ptx"
 says "bits of a NaN, converted" 0 'equal for 16' -arch sm_75,sm_90 "$work/nan.ptx"
+# PTX leaves open which NaN neg and abs give: the sign alone may change, and integers see that.
+kernel 'or.b32 %s1, %a, 0xff800001; setp.lt.s32 %q1, %b, %c; abs.f32 %s2, %s1; selp.f32 %s3, %s2, %s1, %q1;
+add.s32 %r, %s3, 1;' >"$work/nan-positive.ptx"
+kernel 'shl.b32 %s3, %a, 56; set.le.s32.s32 %s1, %a, %a; add.rn.ftz.f32 %s2, %s3, %s1; neg.f16x2 %s2, %s2;
+bfe.s32 %r, %s2, %b, %b;' >"$work/nan-pair.ptx"
+for name in nan-positive nan-pair; do
+    says "bits of a NaN, $name" 0 'equal for 16' -arch sm_75,sm_90 "$work/$name.ptx"
+done
 if [ "$version" -ge 120 ] && [ "$version" -le 130 ]; then
     says "a negated short" 5 'different' -arch sm_90 -inputs 40 "$work/negated.ptx"
     says "an inserted field" 5 'different' -arch sm_90 -inputs 40 "$work/insert.ptx"
