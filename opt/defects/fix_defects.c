@@ -9,6 +9,7 @@
  *     slct(a, b, INT_MIN)     becomes    slct(a, b, -1)                 also constants that are NaNs as floats
  *     bfe(a, 40, 5)           becomes    bfe(a, 31, 5)                  signed, any position from 32 to 255
  *     prmt(a, b, 9) & 255     becomes    prmt(prmt(a, b, 9), 0, 0x4440) & 255    also other ways to keep the low bytes
+ *     lop3(a, a, b, 0xc0) & b becomes    lop3(a, b, 0, 0xf0) & b    any table, any two sources the same
  *
  * ptxas, which sees through many spellings of -z, does not see through this one. Guarded instructions are left alone,
  * as ptxas leaves them, unless they use a narrow negative, select or extract. */
@@ -332,6 +333,64 @@ static void find_sign_byte(Finding *finding, Inst *inst)
     inst_replace_operand(body, inst, (unsigned)(keeps.operand - inst->operands), reg);
 }
 
+/* Whether an instruction that reads the value is a logic operation of two sources. */
+static bool goes_to_logic(const Finding *finding, RegId reg)
+{
+    static const ComputeOp logic[] = {COMPUTE_AND, COMPUTE_OR, COMPUTE_XOR};
+    const ValueUse *uses = value_uses(finding->values, reg);
+    Computation c;
+    for (uint32_t i = 0; i < value_use_count(finding->values, reg); i++)
+        for (size_t op = 0; op < COUNT_OF(logic); op++)
+            if (uses[i].inst && computation_matches(finding->values->body, uses[i].inst, logic[op], 32, "xx", &c))
+                return true;
+    return false;
+}
+
+/* The table of lop3 for sources (x, y, 0), where x stands for those in the mask, of which 4 is the first, and y for the
+ * others. */
+static int64_t table_for_two(uint64_t table, unsigned x)
+{
+    const unsigned y = 7u & ~x;
+    uint64_t result = 0;
+    for (unsigned i = 0; i < 8; i++)
+        result |= (table >> ((i & 4 ? x : 0) | (i & 2 ? y : 0)) & 1) << i;
+    return (int64_t)result;
+}
+
+/* A lop3 two of whose sources are the same, and a logic operation of its result. ptxas makes one lop3 of the two, in
+ * which the second of the same sources is 0, but whose table is that of three sources. */
+static void find_repeated_source(Finding *finding, Inst *inst)
+{
+    Body *body = finding->context->body;
+    const Operand *operands = inst->operands;
+    uint64_t table, number = 0;
+    RegId sources[3];
+    unsigned one = 0, two = 0;
+    if (inst_op(inst) != OP_LOP3 || !inst_is_plain(inst) || inst->operand_count != 5 ||
+        !operand_is_integer(&operands[4], &table))
+        return;
+    for (unsigned i = 0; i < 3; i++) {
+        const RegId reg = inst_reg(inst, i + 1);
+        sources[i] = reg == REG_NONE ? REG_NONE : value_copied_from(finding->values, reg);
+        for (unsigned k = 0; k < i && !two; k++)
+            if (reg != REG_NONE && sources[k] == sources[i])
+                one = k, two = i;
+    }
+    const RegId result = inst_reg(inst, 0);
+    const unsigned other = 3 - one - two;
+    if (!two || result == REG_NONE || !goes_to_logic(finding, result) ||
+        (sources[other] == REG_NONE && !operand_is_integer(&operands[other + 1], &number)) ||
+        !note(finding, DEFECT_REPEATED_SOURCE, inst))
+        return;
+    const bool are_all = sources[other] == sources[one];
+    const RegId x = inst_reg(inst, one + 1), y = are_all ? REG_NONE : inst_reg(inst, other + 1);
+    const int64_t changed = table_for_two(table, are_all ? 7 : 4u >> one | 4u >> two);
+    inst_insert_before(inst, y != REG_NONE ? inst_build(body, "lop3.b32", "drrii", result, x, y, (int64_t)0, changed)
+                                           : inst_build(body, "lop3.b32", "driii", result, x, (int64_t)number,
+                                                        (int64_t)0, changed));
+    inst_remove(inst);
+}
+
 bool pass_fix_defects(PassContext *context)
 {
     const DefectRequest *request = context->defect_request;
@@ -341,7 +400,9 @@ bool pass_fix_defects(PassContext *context)
     const bool mistakes_signs = request && defect_applies(DEFECT_CONSTANT_SELECTOR, request);
     const bool fills_fields = request && defect_applies(DEFECT_FIELD_AFTER_END, request);
     const bool loses_sign_bytes = request && defect_applies(DEFECT_SIGN_BYTE, request);
-    if (!loses_negations && !rotates && !loses_signs && !mistakes_signs && !fills_fields && !loses_sign_bytes)
+    const bool loses_sources = request && defect_applies(DEFECT_REPEATED_SOURCE, request);
+    if (!loses_negations && !rotates && !loses_signs && !mistakes_signs && !fills_fields && !loses_sign_bytes &&
+        !loses_sources)
         return false;
     Finding finding = {.context = context, .values = analyses_values(context->analyses)};
     for (size_t b = 0; b < context->body->blocks.count; b++)
@@ -359,6 +420,8 @@ bool pass_fix_defects(PassContext *context)
                 find_field(&finding, inst);
             if (loses_sign_bytes)
                 find_sign_byte(&finding, inst);
+            if (loses_sources)
+                find_repeated_source(&finding, inst);
             if (rotates)
                 find_rotation(&finding, inst);
         }

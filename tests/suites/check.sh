@@ -110,12 +110,13 @@ and.b32 %s1, %s1, 24; shl.b32 %s1, 255, %s1; redux.sync.min.u32 %s2, %a, %s1; ma
 match.any.sync.b32 %s2, %a, -1; selp.b32 %r, %s0, %a, %q1;' | sed 's/sm_75/sm_80/' >"$work/parted.ptx"
 kernel 'prmt.b32 %s1, %a, %b, 9; and.b32 %r, %s1, 255;' >"$work/sign-byte.ptx"
 if [ "$version" -ge 120 ] && [ "$version" -lt 134 ]; then
+    says "a source twice" 5 'different' -arch sm_75 -opt-level 0,3 "$work/repeated.ptx"
     says "a byte that is a sign" 5 'different' -arch sm_75 -opt-level 0,3 "$work/sign-byte.ptx"
     says "a byte that is a sign, -O0 is right" 5 'O0\): equal' -arch sm_90 -opt-level 0,3 "$work/sign-byte.ptx"
 fi
 if [ "$version" -ge 120 ] && [ "$version" -le 135 ]; then
     for name in least-negated least-chooses saturated no-number no-value nan-negated nan-chooses \
-        not-extended low-half repeated parted; do
+        not-extended low-half parted; do
         says "$name" 5 'different' -arch sm_90 -inputs 40 "$work/$name.ptx"
         says "$name, -O0 is right" 0 'equal for 40' -arch sm_90 -opt-level 0 -inputs 40 "$work/$name.ptx"
     done

@@ -66,6 +66,11 @@ is_wrong_sign() {
     grep -qE ', RZ, 0x[89ab],'
 }
 
+# One lop3 with a source of zero in the middle, for a product of two: any table that ptxas makes so is wrong.
+is_wrong_merge() {
+    grep -qE 'LOP3.LUT R[0-9]+, R[0-9]+, RZ, R[0-9]+, 0x80,'
+}
+
 # $1: name; $2: the test of the code; $3: the code itself; $4: architectures.
 try() {
     local name="$1" test="$2" program arch version says is
@@ -123,6 +128,10 @@ try sign-extended is_wrong_sign "${sign/and.b32 %r, %s1, 255/cvt.u32.u8 %r, %s1}
 try sign-wide is_wrong_sign "${sign/and.b32 %r, %s1, 255/cvt.u64.u8 %d, %s1}" sm_90
 # The sign of the other source.
 try sign-second is_wrong_sign "${sign/9/13}" sm_90
+
+merge='lop3.b32 %s1, %a, %a, %b, 0xc0; and.b32 %r, %s1, %b;'
+try merge is_wrong_merge "$merge" "$all"
+try merge-moved is_wrong_merge "mov.b32 %s2, %a; ${merge/%a, %a/%s2, %a}" sm_90
 
 # In functions, too. Those without such code stay as they are.
 cat >"$work/functions.ptx" <<'END'

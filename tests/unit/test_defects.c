@@ -279,6 +279,27 @@ static void bytes_that_are_signs(void **state)
     expect_each(right, COUNT_OF(right), 0, DEFECT_SIGN_BYTE);
 }
 
+static void repeated_sources(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "lop3.b32 %s1, %a, %a, %b, 0xc0; and.b32 %r, %s1, %b;",
+        "lop3.b32 %s1, %a, %b, %a, 0x1e; or.b32 %r, %b, %s1;",
+        "lop3.b32 %s1, %b, %a, %a, 0x35; xor.b32 %r, %s1, %a;",
+        "lop3.b32 %s1, %a, %a, %a, 0x2d; and.b32 %r, %s1, %b;",
+        "lop3.b32 %s1, %a, 0x1234567, %a, 0x69; and.b32 %r, %s1, 0x1234567;",
+        "mov.b32 %s2, %a; lop3.b32 %s1, %a, %b, %s2, 0x9c; xor.b32 %r, %s1, %c;",
+    };
+    static const char *const right[] = {
+        "lop3.b32 %s1, %a, %c, %b, 0xc0; and.b32 %r, %s1, %b;",
+        "lop3.b32 %s1, %a, %a, %b, 0xc0; shl.b32 %r, %s1, 3;",
+        "mov.b32 %s1, 5; setp.gt.s32 %p, %c, 9; @%p lop3.b32 %s1, %a, %a, %b, 0xc0; and.b32 %r, %s1, %b;",
+        "lop3.b32 %s1, %a, 7, 7, 0x68; and.b32 %r, %s1, %b;",
+    };
+    expect_each(wrong, COUNT_OF(wrong), 1, DEFECT_REPEATED_SOURCE);
+    expect_each(right, COUNT_OF(right), 0, DEFECT_REPEATED_SOURCE);
+}
+
 static unsigned found(const char *code, unsigned version, unsigned arch)
 {
     Module *module = kernel_of(code);
@@ -299,12 +320,13 @@ static void versions_and_targets(void **state)
     const char *selection = "slct.s32.s32 %r, %a, %b, 2147483647;";
     const char *field = "bfe.s32 %r, %a, 40, 5;";
     const char *sign = "prmt.b32 %s1, %a, %b, 9; and.b32 %r, %s1, 255;";
-    static const struct { unsigned version, arch, bounds, sums, selections, fields, signs; } cases[] = {
-        {1205, 90, 0, 1, 1, 1, 1}, {1206, 90, 1, 1, 1, 1, 1}, {1302, 90, 1, 1, 1, 1, 1},
-        {1303, 90, 1, 0, 1, 1, 1}, {1304, 90, 0, 0, 0, 1, 0}, {1305, 90, 0, 0, 0, 0, 0},
-        {1300, 80, 0, 1, 1, 1, 1}, {1300, 75, 0, 1, 1, 1, 1}, {1300, 100, 1, 1, 1, 1, 1},
-        {1300, 103, 1, 1, 1, 1, 1}, {1300, 120, 0, 1, 1, 1, 1}, {0, 90, 1, 1, 1, 1, 1},
-        {0, 80, 0, 1, 1, 1, 1}, {1300, 0, 0, 0, 0, 0, 0}, {1101, 90, 0, 0, 0, 0, 0},
+    const char *sources = "lop3.b32 %s1, %a, %a, %b, 0xc0; and.b32 %r, %s1, %b;";
+    static const struct { unsigned version, arch, bounds, sums, selections, fields, signs, sources; } cases[] = {
+        {1205, 90, 0, 1, 1, 1, 1, 1}, {1206, 90, 1, 1, 1, 1, 1, 1}, {1302, 90, 1, 1, 1, 1, 1, 1},
+        {1303, 90, 1, 0, 1, 1, 1, 1}, {1304, 90, 0, 0, 0, 1, 0, 0}, {1305, 90, 0, 0, 0, 0, 0, 0},
+        {1300, 80, 0, 1, 1, 1, 1, 1}, {1300, 75, 0, 1, 1, 1, 1, 1}, {1300, 100, 1, 1, 1, 1, 1, 1},
+        {1300, 103, 1, 1, 1, 1, 1, 1}, {1300, 120, 0, 1, 1, 1, 1, 1}, {0, 90, 1, 1, 1, 1, 1, 1},
+        {0, 80, 0, 1, 1, 1, 1, 1}, {1300, 0, 0, 0, 0, 0, 0, 0}, {1101, 90, 0, 0, 0, 0, 0, 0},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         assert_int_equal(found(bound, cases[i].version, cases[i].arch), cases[i].bounds);
@@ -312,6 +334,7 @@ static void versions_and_targets(void **state)
         assert_int_equal(found(selection, cases[i].version, cases[i].arch), cases[i].selections);
         assert_int_equal(found(field, cases[i].version, cases[i].arch), cases[i].fields);
         assert_int_equal(found(sign, cases[i].version, cases[i].arch), cases[i].signs);
+        assert_int_equal(found(sources, cases[i].version, cases[i].arch), cases[i].sources);
     }
 }
 
@@ -348,6 +371,7 @@ int main(void)
         cmocka_unit_test(selections_by_a_constant),
         cmocka_unit_test(fields_after_the_end),
         cmocka_unit_test(bytes_that_are_signs),
+        cmocka_unit_test(repeated_sources),
         cmocka_unit_test(versions_and_targets),
         cmocka_unit_test(newer_targets),
         cmocka_unit_test(versions_are_read),
