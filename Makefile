@@ -61,7 +61,7 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 else ifeq ($(VARIANT),coverage)
 OUT := build/coverage
 PROGRAM := $(OUT)/ptxopt
-SANITIZE := --coverage
+SANITIZE := --coverage -fprofile-update=prefer-atomic
 CFLAGS := -O1 -g
 else ifeq ($(VARIANT),fuzz)
 # clang with libFuzzer if it is installed, else $(CC) and tests/fuzz/driver.c.
