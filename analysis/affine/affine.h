@@ -85,7 +85,7 @@ void affine_of_address(const Affine *affine, const Inst *inst, const Operand *ad
 typedef VEC(RegId) RegIdVec;
 bool affine_leaves(Arena *arena, const Affine *affine, const AffineForm *form, size_t most, RegIdVec *leaves);
 
-/* The bounds of a 32-bit sum as a signed integer; false: none narrower than its type are known. */
+/* The bounds of a sum of 32 or 64 bits as a signed integer; false: none narrower than its type are known. */
 bool affine_bounds(const AffineForm *form, int64_t *low, int64_t *high);
 
 /* Bounds of any register of at most 64 bits, from its sum; 'affine' is an Affine that knows it. */

@@ -124,8 +124,10 @@ Alias affine_compare(const AffineForm *a, uint64_t a_bytes, const AffineForm *b,
 bool affine_bounds(const AffineForm *form, int64_t *low, int64_t *high)
 {
     __int128 least, most;
-    if (form->bits != 32 || !affine_terms_bounds(form->terms, form->term_count, form->constant, &least, &most) ||
-        least < INT32_MIN || most > INT32_MAX)
+    const int64_t end = form->bits == 32 ? INT32_MAX : INT64_MAX;
+    if ((form->bits != 32 && form->bits != 64) ||
+        !affine_terms_bounds(form->terms, form->term_count, form->constant, &least, &most) || least < -end - 1 ||
+        most > end)
         return false;
     *low = (int64_t)least;
     *high = (int64_t)most;

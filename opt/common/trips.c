@@ -42,12 +42,14 @@ static bool is_made_before(const Loop *loop, const LoopForest *loops, const Valu
     return def && def->block && !loop_contains(loops, loop, def->block);
 }
 
-/* The 32-bit phi of the header that the register is, plus a constant: not the low half of a wider one. */
+/* The phi of the header that the register is, plus a constant: as wide as the register, not the low half of a wider
+ * one. */
 static const Phi *phi_find(const Loop *loop, const Affine *affine, RegId reg, int64_t *offset)
 {
     const AffineForm *form = &affine->forms[reg];
-    if (form->bits != 32 || form->term_count != 1 || form->terms[0].coefficient != 1 ||
-        form->terms[0].base != AFFINE_VALUE || type_bits(affine->body->regs.data[form->terms[0].reg].type) != 32)
+    const unsigned bits = type_bits(affine->body->regs.data[reg].type);
+    if (form->bits != bits || (bits != 32 && bits != 64) || form->term_count != 1 || form->terms[0].coefficient != 1 ||
+        form->terms[0].base != AFFINE_VALUE || type_bits(affine->body->regs.data[form->terms[0].reg].type) != bits)
         return NULL;
     *offset = form->constant;
     for (size_t p = 0; p < loop->header->phis.count; p++)
@@ -64,12 +66,14 @@ static const Phi *phi_find_added(const Loop *loop, const LoopForest *loops, Anal
     const Inst *made = value_inst(values, reg);
     const Phi *phi = NULL;
     Computation c;
-    out->subtracts = computation_matches(values->body, made, COMPUTE_SUB, 32, "rr", &c);
-    if ((!out->subtracts && !computation_matches(values->body, made, COMPUTE_ADD, 32, "rr", &c)) || c.saturates)
+    out->subtracts = computation_matches(values->body, made, COMPUTE_SUB, out->bits, "rr", &c);
+    if ((!out->subtracts && !computation_matches(values->body, made, COMPUTE_ADD, out->bits, "rr", &c)) || c.saturates)
         return NULL;
     for (unsigned i = 0; i < (out->subtracts ? 1 : 2) && !phi; i++) {
         out->addend = c.sources[1 - i].reg;
-        if (is_made_before(loop, loops, values, out->addend))
+        if (is_made_before(loop, loops, values, out->addend) &&
+            type_bits(values->body->regs.data[out->addend].type) == out->bits &&
+            type_bits(values->body->regs.data[c.sources[i].reg].type) == out->bits)
             phi = phi_find(loop, analyses_affine(analyses), c.sources[i].reg, &out->offset);
     }
     return phi;
@@ -79,24 +83,31 @@ bool loop_counter_find(const Loop *loop, const LoopForest *loops, Analyses *anal
 {
     AffineTerm terms[AFFINE_TERMS];
     AffineForm step;
-    *out = (LoopCounter){.addend = REG_NONE};
-    const Phi *phi = phi_find(loop, analyses_affine(analyses), reg, &out->offset);
+    const Affine *affine = analyses_affine(analyses);
+    *out = (LoopCounter){.bits = type_bits(affine->body->regs.data[reg].type), .addend = REG_NONE};
+    const Phi *phi = phi_find(loop, affine, reg, &out->offset);
     if (!phi)
         phi = phi_find_added(loop, loops, analyses, reg, out);
-    if (!phi || !loop_step(loop, phi, analyses_affine(analyses), terms, &step) || step.term_count)
+    if (!phi || !loop_step(loop, phi, affine, terms, &step) || step.term_count)
         return false;
     out->start = loop_start(loop, phi);
     out->step = step.constant;
     return out->start != REG_NONE;
 }
 
+static Type counter_type(const LoopCounter *counter)
+{
+    return counter->bits == 64 ? TYPE_B64 : TYPE_B32;
+}
+
 RegId loop_counter_build_start(const SumPlace *place, const LoopCounter *counter)
 {
     if (counter->addend == REG_NONE)
         return counter->start;
-    RegId reg = sum_reg(place, TYPE_B32, "%start");
-    sum_put(place, inst_build(place->body, counter->subtracts ? "sub.s32" : "add.s32", "drr", reg, counter->start,
-                              counter->addend));
+    RegId reg = sum_reg(place, counter_type(counter), "%start");
+    const char *sum = counter->bits == 64 ? counter->subtracts ? "sub.s64" : "add.s64"
+                                          : counter->subtracts ? "sub.s32" : "add.s32";
+    sum_put(place, inst_build(place->body, sum, "drr", reg, counter->start, counter->addend));
     return reg;
 }
 
@@ -129,33 +140,35 @@ static Continues continues_while(const Computation *compare, bool holds, bool sw
     Relation relation = holds ? compare->relation : relation_negated(compare->relation);
     if (relation == RELATION_NOT_EQUAL)
         return WHILE_UNEQUAL;
-    if (!compare->is_signed || (relation != RELATION_LESS && relation != RELATION_GREATER))
+    if (relation != RELATION_LESS && relation != RELATION_GREATER)
         return WHILE_OTHER;
     return (relation == RELATION_LESS) != swapped ? WHILE_LESS : WHILE_GREATER;
 }
 
 /* A source that is the same in all rounds. */
 static bool bound_find(const Loop *loop, const LoopForest *loops, const Values *values, const ComputeSource *source,
-                       TripCount *out)
+                       unsigned bits, TripCount *out)
 {
     out->bound = source->is_constant ? REG_NONE : source->reg;
-    out->constant = (int32_t)source->constant;
+    out->constant = bits == 32 ? (int32_t)source->constant : (int64_t)source->constant;
     return source->is_constant || is_made_before(loop, loops, values, source->reg);
 }
 
 static bool counts(const Loop *loop, const LoopForest *loops, Analyses *analyses, const Computation *compare,
-                   bool holds, TripCount *out)
+                   unsigned bits, bool holds, TripCount *out)
 {
     const Values *values = analyses_values(analyses);
     LoopCounter *counter = &out->counter;
     for (unsigned i = 0; i < 2; i++) {
         RegId reg = compare->sources[i].reg;
-        if (reg == REG_NONE || !bound_find(loop, loops, values, &compare->sources[1 - i], out) ||
-            !loop_counter_find(loop, loops, analyses, reg, counter))
+        if (reg == REG_NONE || !bound_find(loop, loops, values, &compare->sources[1 - i], bits, out) ||
+            !loop_counter_find(loop, loops, analyses, reg, counter) || counter->bits != bits ||
+            (out->bound != REG_NONE && type_bits(values->body->regs.data[out->bound].type) != bits))
             continue;
         Continues kind = continues_while(compare, holds, i == 1);
         int64_t size = counter->step < 0 ? -counter->step : counter->step;
         out->is_ordered = kind != WHILE_UNEQUAL;
+        out->is_signed = compare->is_signed;
         /* The comparison is of the counter or its next value: the compared value does not wrap if they do not. */
         bool between = counter->offset == 0 || counter->offset == counter->step;
         if (kind == WHILE_OTHER || (out->is_ordered && !between) || !size || size > 1024 || size & (size - 1) ||
@@ -181,22 +194,27 @@ bool trip_count_find(const Loop *loop, const LoopForest *loops, Analyses *analys
     const Values *values = analyses_values(analyses);
     const Inst *made = value_inst(values, inst_predicate(branch));
     Computation compare;
-    if (!made || !computation_of(values->body, made, &compare) || !computation_is_comparison(&compare, 32))
+    if (!made || !computation_of(values->body, made, &compare))
+        return false;
+    const unsigned bits = computation_is_comparison(&compare, 64) ? 64 : 32;
+    if (!computation_is_comparison(&compare, bits))
         return false;
     bool leaves = !loop_contains(loops, loop, branch->targets[0]);
-    return counts(loop, loops, analyses, &compare, leaves == branch->guard_inverted, out);
+    return counts(loop, loops, analyses, &compare, bits, leaves == branch->guard_inverted, out);
 }
 
 int64_t trip_count_bound(const TripCount *trips, const Affine *affine)
 {
-    const AffineForm constant = {32, 0, trips->constant, NULL};
+    const unsigned bits = trips->counter.bits;
+    const AffineForm constant = {bits, 0, trips->constant, NULL};
     const AffineForm *start = &affine->forms[trips->counter.start];
     const AffineForm *bound = trips->bound == REG_NONE ? &constant : &affine->forms[trips->bound];
-    int64_t low[2], high[2], size = trips->counter.step < 0 ? -trips->counter.step : trips->counter.step;
-    if (start->bits != 32 || bound->bits != 32 || trips->counter.addend != REG_NONE ||
-        !affine_bounds(start, &low[0], &high[0]) || !affine_bounds(bound, &low[1], &high[1]))
+    int64_t low[2], high[2], way, size = trips->counter.step < 0 ? -trips->counter.step : trips->counter.step;
+    if (start->bits != bits || bound->bits != bits || trips->counter.addend != REG_NONE ||
+        !affine_bounds(start, &low[0], &high[0]) || !affine_bounds(bound, &low[1], &high[1]) ||
+        (trips->is_ordered && !trips->is_signed && (low[0] < 0 || low[1] < 0)) ||
+        __builtin_sub_overflow(high[trips->counter.step > 0], low[trips->counter.step < 0], &way))
         return INT64_MAX;
-    int64_t way = trips->counter.step > 0 ? high[1] - low[0] : high[0] - low[1];
     return way < 0 ? 1 : way / size + 1;
 }
 
@@ -208,13 +226,14 @@ static unsigned log_two(uint64_t value)
     return bits;
 }
 
-/* The bound, as a 32-bit register. */
+/* The bound, as a register as wide as the counter. */
 static RegId bound_build(const SumPlace *place, const TripCount *trips)
 {
     if (trips->bound != REG_NONE)
         return trips->bound;
-    RegId reg = sum_reg(place, TYPE_B32, "%bound");
-    sum_put(place, inst_build(place->body, "mov.b32", "di", reg, trips->constant));
+    const bool is_wide = trips->counter.bits == 64;
+    RegId reg = sum_reg(place, counter_type(&trips->counter), "%bound");
+    sum_put(place, inst_build(place->body, is_wide ? "mov.b64" : "mov.b32", "di", reg, trips->constant));
     return reg;
 }
 
@@ -222,29 +241,71 @@ static RegId bound_build(const SumPlace *place, const TripCount *trips)
 static RegId unequal_build(const SumPlace *place, const TripCount *trips, uint32_t limit, RegId *rounds)
 {
     Body *body = place->body;
-    unsigned shift = log_two((uint64_t)(trips->counter.step < 0 ? -trips->counter.step : trips->counter.step));
-    RegId bound = bound_build(place, trips), start = loop_counter_build_start(place, &trips->counter);
-    RegId way = sum_reg(place, TYPE_B32, "%way");
-    RegId distance = sum_reg(place, TYPE_B32, "%way"), count = sum_reg(place, TYPE_B32, "%rounds");
-    RegId fits = sum_reg(place, TYPE_PRED, "%fits");
-    if (trips->counter.step > 0) {
-        sum_put(place, inst_build(body, "sub.s32", "drr", way, bound, start));
-        sum_put(place, inst_build(body, "add.s32", "dri", distance, way, -trips->counter.offset));
-    } else {
-        sum_put(place, inst_build(body, "sub.s32", "drr", way, start, bound));
-        sum_put(place, inst_build(body, "add.s32", "dri", distance, way, trips->counter.offset));
-    }
-    sum_put(place, inst_build(body, "shr.u32", "dri", count, distance, (int64_t)shift));
-    sum_put(place, inst_build(body, "setp.lt.u32", "dri", fits, count, (int64_t)limit));
+    const LoopCounter *counter = &trips->counter;
+    const Type type = counter_type(counter);
+    const bool is_wide = counter->bits == 64, grows = counter->step > 0;
+    unsigned shift = log_two((uint64_t)(grows ? counter->step : -counter->step));
+    RegId bound = bound_build(place, trips), start = loop_counter_build_start(place, counter);
+    RegId way = sum_reg(place, type, "%way"), distance = sum_reg(place, type, "%way");
+    RegId count = sum_reg(place, type, "%rounds"), fits = sum_reg(place, TYPE_PRED, "%fits");
+    sum_put(place, inst_build(body, is_wide ? "sub.s64" : "sub.s32", "drr", way, grows ? bound : start,
+                              grows ? start : bound));
+    sum_put(place, inst_build(body, is_wide ? "add.s64" : "add.s32", "dri", distance, way,
+                              grows ? -counter->offset : counter->offset));
+    sum_put(place, inst_build(body, is_wide ? "shr.u64" : "shr.u32", "dri", count, distance, (int64_t)shift));
+    sum_put(place, inst_build(body, is_wide ? "setp.lt.u64" : "setp.lt.u32", "dri", fits, count, (int64_t)limit));
     if (shift) {
-        RegId rest = sum_reg(place, TYPE_B32, "%rest"), whole = sum_reg(place, TYPE_PRED, "%fits");
-        sum_put(place, inst_build(body, "and.b32", "dri", rest, distance, (INT64_C(1) << shift) - 1));
-        sum_put(place, inst_build(body, "setp.eq.and.u32", "drir", whole, rest, (int64_t)0, fits));
+        RegId rest = sum_reg(place, type, "%rest"), whole = sum_reg(place, TYPE_PRED, "%fits");
+        sum_put(place, inst_build(body, is_wide ? "and.b64" : "and.b32", "dri", rest, distance,
+                                  (INT64_C(1) << shift) - 1));
+        sum_put(place, inst_build(body, is_wide ? "setp.eq.and.u64" : "setp.eq.and.u32", "drir", whole, rest,
+                                  (int64_t)0, fits));
         fits = whole;
     }
-    *rounds = sum_reg(place, TYPE_B64, "%rounds");
-    sum_put(place, inst_build(body, "cvt.u64.u32", "dr", *rounds, count));
+    *rounds = count;
+    if (!is_wide) {
+        *rounds = sum_reg(place, TYPE_B64, "%rounds");
+        sum_put(place, inst_build(body, "cvt.u64.u32", "dr", *rounds, count));
+    }
     return fits;
+}
+
+static RegId widen(const SumPlace *place, const TripCount *trips, RegId reg, const char *base)
+{
+    if (trips->counter.bits == 64)
+        return reg;
+    RegId wide = sum_reg(place, TYPE_B64, base);
+    sum_put(place, inst_build(place->body, trips->is_signed ? "cvt.s64.s32" : "cvt.u64.u32", "dr", wide, reg));
+    return wide;
+}
+
+/* True if both are so far from the end of the range that no sum of one of them, a step and a constant below it wraps. */
+static RegId room_build_narrow(const SumPlace *place, const TripCount *trips, RegId bound, RegId start)
+{
+    const bool grows = trips->counter.step > 0;
+    const int64_t size = grows ? trips->counter.step : -trips->counter.step;
+    const int64_t low = trips->is_signed ? INT32_MIN : 0, high = trips->is_signed ? INT32_MAX : (int64_t)UINT32_MAX;
+    const int64_t edge = grows ? high - 2 * size : low + 2 * size;
+    RegId room = sum_reg(place, TYPE_PRED, "%fits"), inner = sum_reg(place, TYPE_PRED, "%fits");
+    sum_put(place, inst_build(place->body, grows ? "setp.le.s64" : "setp.ge.s64", "dri", room, bound, edge));
+    sum_put(place, inst_build(place->body, grows ? "setp.le.and.s64" : "setp.ge.and.s64", "drir", inner, start, edge,
+                              room));
+    return inner;
+}
+
+/* The same with 64 bits, where their difference must fit, too: both are in a quarter of the range. */
+static RegId room_build_wide(const SumPlace *place, const TripCount *trips, RegId bound, RegId start)
+{
+    const int64_t low = trips->is_signed ? -(INT64_C(1) << 61) : trips->counter.step > 0 ? 0 : -2 * trips->counter.step;
+    RegId above[2] = {bound, start}, room = sum_reg(place, TYPE_PRED, "%fits"), inner = sum_reg(place, TYPE_PRED, "%fits");
+    for (unsigned i = 0; i < 2; i++) {
+        RegId moved = sum_reg(place, TYPE_B64, "%way");
+        sum_put(place, inst_build(place->body, "add.s64", "dri", moved, above[i], -low));
+        above[i] = moved;
+    }
+    sum_put(place, inst_build(place->body, "setp.lt.u64", "dri", room, above[0], INT64_C(1) << 62));
+    sum_put(place, inst_build(place->body, "setp.lt.and.u64", "drir", inner, above[1], INT64_C(1) << 62, room));
+    return inner;
 }
 
 /* Until the bound is reached: one more round for each step, rounded up. The counter does not wrap before it gets
@@ -254,23 +315,19 @@ static RegId ordered_build(const SumPlace *place, const TripCount *trips, uint32
     Body *body = place->body;
     bool grows = trips->counter.step > 0;
     int64_t size = grows ? trips->counter.step : -trips->counter.step;
-    RegId bound = sum_reg(place, TYPE_B64, "%bound"), start = sum_reg(place, TYPE_B64, "%start");
+    RegId bound = widen(place, trips, bound_build(place, trips), "%bound");
+    RegId start = widen(place, trips, loop_counter_build_start(place, &trips->counter), "%start");
     RegId way = sum_reg(place, TYPE_B64, "%way"), distance = sum_reg(place, TYPE_B64, "%way");
-    RegId least = sum_reg(place, TYPE_B64, "%way");
-    RegId room = sum_reg(place, TYPE_PRED, "%fits"), fits = sum_reg(place, TYPE_PRED, "%fits");
-    RegId inner = sum_reg(place, TYPE_PRED, "%fits");
-    sum_put(place, inst_build(body, "cvt.s64.s32", "dr", bound, bound_build(place, trips)));
-    sum_put(place, inst_build(body, "cvt.s64.s32", "dr", start, loop_counter_build_start(place, &trips->counter)));
+    RegId least = sum_reg(place, TYPE_B64, "%way"), fits = sum_reg(place, TYPE_PRED, "%fits");
     sum_put(place, inst_build(body, "sub.s64", "drr", way, grows ? bound : start, grows ? start : bound));
     sum_put(place, inst_build(body, "add.s64", "dri", distance, way,
                               (grows ? -trips->counter.offset : trips->counter.offset) + size - 1));
     sum_put(place, inst_build(body, "max.s64", "dri", least, distance, (int64_t)0));
     *rounds = sum_reg(place, TYPE_B64, "%rounds");
     sum_put(place, inst_build(body, "shr.u64", "dri", *rounds, least, (int64_t)log_two((uint64_t)size)));
-    int64_t edge = grows ? INT32_MAX - 2 * size : INT32_MIN + 2 * size;
-    sum_put(place, inst_build(body, grows ? "setp.le.s64" : "setp.ge.s64", "dri", room, bound, edge));
-    sum_put(place, inst_build(body, grows ? "setp.le.and.s64" : "setp.ge.and.s64", "drir", inner, start, edge, room));
-    sum_put(place, inst_build(body, "setp.lt.and.u64", "drir", fits, *rounds, (int64_t)limit, inner));
+    RegId room = trips->counter.bits == 64 ? room_build_wide(place, trips, bound, start)
+                                           : room_build_narrow(place, trips, bound, start);
+    sum_put(place, inst_build(body, "setp.lt.and.u64", "drir", fits, *rounds, (int64_t)limit, room));
     return fits;
 }
 

@@ -4,18 +4,19 @@
 
 #include "opt/common/sums.h"
 
-/* A 32-bit value that grows by 'step' in each round: a phi of the header plus 'offset', plus or minus the addend.
+/* A value of 32 or 64 bits that grows by 'step' in each round: a phi of the header plus 'offset', plus or minus the addend.
  * Compilers that unroll a loop and keep one counter for all of it make such an addend. */
 typedef struct LoopCounter {
     RegId start;            /* the phi's in the first round */
     int64_t step, offset;
-    RegId addend;           /* 32 bits, made before the loop; REG_NONE: nothing is added */
+    unsigned bits;          /* of the value, the phi and the addend */
+    RegId addend;           /* made before the loop; REG_NONE: nothing is added */
     bool subtracts;         /* the addend */
 } LoopCounter;
 
 /* False if the register, which the loop makes, is not such a value. */
 bool loop_counter_find(const Loop *loop, const LoopForest *loops, Analyses *analyses, RegId reg, LoopCounter *out);
-/* A 32-bit register with what the value is in the first round, without the offset, with the code that it takes.
+/* A register with what the value is in the first round, without the offset, with the code that it takes.
  * The sum may wrap, as it does in the loop. */
 RegId loop_counter_build_start(const SumPlace *place, const LoopCounter *counter);
 
@@ -24,7 +25,7 @@ RegId loop_counter_build_start(const SumPlace *place, const LoopCounter *counter
 typedef struct TripCount {
     Block *exiting;
     LoopCounter counter;
-    bool is_ordered;
+    bool is_ordered, is_signed;
     RegId bound;            /* REG_NONE: 'constant' */
     int64_t constant;
 } TripCount;

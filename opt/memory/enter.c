@@ -40,8 +40,10 @@ static RegId build_inner_test(Rewrite *w, const SumPlace *place, RegId holds)
 {
     TripCount trips = w->s->inner_trips;
     if (w->s->inner_starts_fixed) {
-        trips.counter.start = rewrite_reg(w, TYPE_B32, "%start");
-        sum_put(place, inst_build(w->body, "mov.u32", "di", trips.counter.start, w->s->inner_start));
+        const bool is_wide = trips.counter.bits == 64;
+        trips.counter.start = rewrite_reg(w, is_wide ? TYPE_B64 : TYPE_B32, "%start");
+        sum_put(place, inst_build(w->body, is_wide ? "mov.u64" : "mov.u32", "di", trips.counter.start,
+                                  w->s->inner_start));
     }
     RegId fits = trip_count_build(place, &trips, ROUNDS_LIMIT, &w->inner_last);
     RegId few = rewrite_reg(w, TYPE_PRED, "%staged"), both = rewrite_reg(w, TYPE_PRED, "%staged");

@@ -95,7 +95,7 @@ static bool is_outside(const Staging *s, RegId reg)
 static bool starts_early(Staging *s)
 {
     const AffineForm *form = &analyses_affine(s->analyses)->forms[s->inner_trips.counter.start];
-    s->inner_starts_fixed = form->bits == 32 && !form->term_count;
+    s->inner_starts_fixed = form->bits == s->inner_trips.counter.bits && !form->term_count;
     s->inner_start = form->constant;
     return s->inner_starts_fixed || is_outside(s, s->inner_trips.counter.start);
 }
