@@ -14,6 +14,15 @@ static bool is_available(const EarlyPlace *place, RegId reg)
     return def->block && place->dominance && dominance_has(place->dominance, def->block, place->at);
 }
 
+/* The value with which a phi of the place's loop starts; REG_NONE: the register is something else. */
+static RegId first_value(const EarlyPlace *place, RegId reg)
+{
+    const ValueDef *def = &place->values->defs[reg];
+    if (!place->loop || def->inst || def->block != place->loop->header)
+        return REG_NONE;
+    return phi_argument(&def->block->phis.data[def->phi], place->loop->preheader);
+}
+
 /* Whether the value comes from instructions that 'allows' does; with 'place', or from values that are available. */
 static bool comes_from(Arena *scratch, const Values *values, const EarlyPlace *place, RegId reg,
                        bool (*allows)(const Inst *))
@@ -24,7 +33,7 @@ static bool comes_from(Arena *scratch, const Values *values, const EarlyPlace *p
     while (pending.count) {
         RegId next = VEC_POP(pending);
         const Inst *inst = value_inst(values, next);
-        if (bitset_has(&seen, next) || (place && is_available(place, next)))
+        if (bitset_has(&seen, next) || (place && (is_available(place, next) || first_value(place, next) != REG_NONE)))
             continue;
         bitset_add(&seen, next);
         if (!inst || !allows(inst))
@@ -76,7 +85,7 @@ RegId value_hoist(const EarlyPlace *place, RegId reg)
     RegId *names = ARENA_ARRAY(place->scratch, RegId, place->values->reg_count);
     RegIdVec pending = {0};
     for (RegId r = 0; r < place->values->reg_count; r++)
-        names[r] = is_available(place, r) ? r : REG_NONE;
+        names[r] = is_available(place, r) ? r : first_value(place, r);
     VEC_PUSH(place->scratch, pending, reg);
     while (pending.count) {
         const RegId next = pending.data[pending.count - 1];

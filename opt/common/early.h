@@ -11,6 +11,7 @@ typedef struct EarlyPlace {
     Block *at;
     const Values *values;
     const Dominance *dominance; /* NULL: nothing has been computed at the place */
+    const Loop *loop;           /* whose preheader the place is: values of its first round are meant; NULL: none */
 } EarlyPlace;
 
 /* True if the instruction gives the same anywhere: it only computes, or loads a parameter of the kernel. */

@@ -279,7 +279,8 @@ static RegId widen(const SumPlace *place, const TripCount *trips, RegId reg, con
     return wide;
 }
 
-/* True if both are so far from the end of the range that no sum of one of them, a step and a constant below it wraps. */
+/* True if both are so far from the end of the range that no sum of one of them, a step and what is less than one
+ * wraps. */
 static RegId room_build_narrow(const SumPlace *place, const TripCount *trips, RegId bound, RegId start)
 {
     const bool grows = trips->counter.step > 0;
@@ -297,7 +298,8 @@ static RegId room_build_narrow(const SumPlace *place, const TripCount *trips, Re
 static RegId room_build_wide(const SumPlace *place, const TripCount *trips, RegId bound, RegId start)
 {
     const int64_t low = trips->is_signed ? -(INT64_C(1) << 61) : trips->counter.step > 0 ? 0 : -2 * trips->counter.step;
-    RegId above[2] = {bound, start}, room = sum_reg(place, TYPE_PRED, "%fits"), inner = sum_reg(place, TYPE_PRED, "%fits");
+    RegId above[2] = {bound, start};
+    RegId room = sum_reg(place, TYPE_PRED, "%fits"), inner = sum_reg(place, TYPE_PRED, "%fits");
     for (unsigned i = 0; i < 2; i++) {
         RegId moved = sum_reg(place, TYPE_B64, "%way");
         sum_put(place, inst_build(place->body, "add.s64", "dri", moved, above[i], -low));

@@ -4,8 +4,8 @@
 
 #include "opt/common/sums.h"
 
-/* A value of 32 or 64 bits that grows by 'step' in each round: a phi of the header plus 'offset', plus or minus the addend.
- * Compilers that unroll a loop and keep one counter for all of it make such an addend. */
+/* A value of 32 or 64 bits that grows by 'step' in each round: a phi of the header plus 'offset', plus or minus the
+ * addend. Compilers that unroll a loop and keep one counter for all of it make such an addend. */
 typedef struct LoopCounter {
     RegId start;            /* the phi's in the first round */
     int64_t step, offset;

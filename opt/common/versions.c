@@ -246,3 +246,13 @@ void versions_finish(Versions *v)
     if (v->escapes.count)
         merge_values(v);
 }
+
+Block *block_between(Body *body, Block *from, Block *to)
+{
+    Block *between = body_add_block(body, from);
+    between->fall = to;
+    block_retarget(from, to, between);
+    block_replace_pred(to, from, between);
+    body_update_preds(body);
+    return between;
+}

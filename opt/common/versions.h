@@ -61,5 +61,7 @@ void versions_finish(Versions *v);
 void block_retarget(Block *block, const Block *from, Block *to);
 /* Makes the block's phi arguments come from another predecessor. */
 void block_replace_pred(Block *block, const Block *from, Block *to);
+/* A new block on the edge. */
+Block *block_between(Body *body, Block *from, Block *to);
 
 #endif

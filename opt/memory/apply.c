@@ -1,6 +1,7 @@
 #include "opt/memory/apply.h"
 
 #include "opt/common/kept_sums.h"
+#include "opt/common/preheader.h"
 #include "opt/passes.h"
 #include "opt/policy.h"
 
@@ -11,6 +12,25 @@ static bool has_nest(const PassContext *context)
         if (loops->loops[i].depth > 1)
             return true;
     return false;
+}
+
+/* Sums that loops store are kept in registers, and indices become 64-bit values, where tests allow it. Gives the body
+ * as it was before, owned by the caller; NULL: nothing changed. */
+static Body *prepare(PassContext *context)
+{
+    Body *kept = sums_keep(context), *before = kept ? kept : body_clone(context->body);
+    loops_add_preheaders(context->body, context->analyses);
+    analyses_invalidate(context->analyses, ANALYSES_ALL);
+    if (pass_run(context, PASS_WIDEN)) {
+        pass_run(context, PASS_CLEANUP);
+        pass_run(context, PASS_BASES);
+        pass_run(context, PASS_POINTERS);
+        pass_run(context, PASS_CLEANUP);
+        return before;
+    }
+    if (!kept)
+        pass_set_body(context, before);
+    return kept;
 }
 
 /* Nests are found by the pointers that their loops advance. */
@@ -25,7 +45,7 @@ bool memory_stage(PassContext *context, const StageRequest *request)
 {
     context->staging = request;
     context->staged = (StageResult){.refusal = {.reason = REFUSAL_SWITCHED_OFF}};
-    Body *before = sums_keep(context);
+    Body *before = prepare(context);
     if (has_nest(context))
         find_pointers(context);
     bool done = pass_run(context, PASS_STAGE);
@@ -69,7 +89,7 @@ static bool is_slower_than(PassContext *context, const Body *other)
 
 bool memory_vectors(PassContext *context, bool *is_slower)
 {
-    Body *before = sums_keep(context);
+    Body *before = prepare(context);
     if (!before)
         before = body_clone(context->body);
     if (pass_run(context, PASS_ROW_VECTORS))

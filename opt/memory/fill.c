@@ -182,12 +182,23 @@ static RegId build_address(Rewrite *w, const Member *member, const Portion *port
     return moved;
 }
 
+/* The same for a copy of the member's instruction, which adds what is in the instruction. */
+static RegId build_own_address(Rewrite *w, const Member *member, const Portion *portion)
+{
+    RegId address = build_address(w, member, portion);
+    if (!member->moved)
+        return address;
+    RegId moved = body_clone_reg(w->body, address);
+    inst_append(w->top, inst_build(w->body, "add.s64", "dri", moved, address, member->moved));
+    return moved;
+}
+
 /* The members' registers for a portion: loaded in the top, from where the other thread loads them. */
 static void build_load(Rewrite *w, const Member *member, const Portion *portion, RegId *results)
 {
     Inst *load = inst_clone(w->body, member->inst);
     Access access;
-    RegId address = build_address(w, member, portion);
+    RegId address = build_own_address(w, member, portion);
     unsigned count = 0;
     require(inst_access(load, &access));
     operand_ref(load, &access.address->items[0])->reg = address;
@@ -328,7 +339,7 @@ static void flush_portion(Rewrite *w, const Tile *tile, const Portion *portion)
     int64_t offset = portion->offset + tile->offset;
     for (unsigned m = 0; m < (tile->is_row ? 1 : tile->member_count); m++) {
         const Member *member = &tile->members[m];
-        RegId address = build_address(w, member, portion), regs[UNIT_MEMBERS_MOST];
+        RegId address = build_own_address(w, member, portion), regs[UNIT_MEMBERS_MOST];
         Inst *store = inst_clone(w->body, member->inst);
         Access access;
         unsigned count = 0;

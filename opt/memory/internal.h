@@ -49,6 +49,7 @@ typedef struct Member {
     Inst *inst;
     RegId base;      /* of its address, to which 'offset' is added */
     int64_t offset;  /* bytes */
+    int64_t moved;   /* the part of it that is not in the instruction: the register there is 'base' and this */
     unsigned count;  /* elements of its vector */
     Type type;       /* of an element */
     unsigned bytes;  /* of an element */

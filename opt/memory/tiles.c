@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 enum {
+    MOVED_MOST = 1 << 20, /* bytes */
     SECTOR = 32,          /* bytes */
     ROUNDS_MOST = 32,
     LOADS_MOST = 16,      /* of a thread for one tile */
@@ -58,6 +59,21 @@ static bool is_in_every_round(const Staging *s, const Block *block)
     return dominance_has(s->dominance, block, s->latch);
 }
 
+/* Takes constants that were added to the base as a part of the offset: neighbours then have the same base. */
+static void find_base(const Staging *s, Member *member)
+{
+    Computation c;
+    uint64_t moved = 0;
+    while (computation_matches(s->body, value_inst(s->values, member->base), COMPUTE_ADD, 64, "ri", &c) &&
+           !c.saturates && type_bits(s->body->regs.data[c.sources[0].reg].type) == 64 &&
+           moved + c.sources[1].constant + MOVED_MOST <= 2 * MOVED_MOST) {
+        member->base = c.sources[0].reg;
+        moved += c.sources[1].constant;
+    }
+    member->moved = (int64_t)moved;
+    member->offset = (int64_t)((uint64_t)member->offset + moved);
+}
+
 static bool member_find(const Staging *s, Inst *inst, const Access *access, StagedLoad *load, Member *out)
 {
     uint64_t offset = 0;
@@ -71,6 +87,7 @@ static bool member_find(const Staging *s, Inst *inst, const Access *access, Stag
     if (access->address->constant)
         offset = access->address->constant->bits;
     out->offset = (int64_t)offset;
+    find_base(s, out);
     out->pattern = s->patterns[out->base];
     line_find_root(s, out);
     load->depends_x = out->pattern.depends & 1 << INDEX_X;

@@ -27,17 +27,6 @@ static unsigned bits_of(const Refine *r, RegId reg)
     return type_bits(r->body->regs.data[reg].type);
 }
 
-/* A block on the edge, where the code between the two goes. */
-static Block *block_between(Body *body, Block *from, Block *to)
-{
-    Block *between = body_add_block(body, from);
-    between->fall = to;
-    block_retarget(from, to, between);
-    block_replace_pred(to, from, between);
-    body_update_preds(body);
-    return between;
-}
-
 /* start + rounds * step, as a new register after other code of the block. 'rounds' has the phi's width. */
 static RegId grown(const Refine *r, Block *block, const SharedPhi *phi, RegId step, RegId rounds)
 {

@@ -17,6 +17,8 @@ typedef struct Load {
     bool is_half;     /* only in the first half of the rounds */
     bool own_step;    /* threads with odd numbers advance by an element more */
     bool is_own;      /* what the thread itself has stored there before */
+    bool is_unsigned; /* the index; */
+    bool wraps;       /* near the end of its range, in some rounds, and the code notices */
     unsigned bytes;   /* of an element */
     unsigned vector;
     unsigned members; /* side by side */
@@ -34,6 +36,7 @@ typedef struct Maker {
     bool counts_down, has_outer, has_shared, has_branch, peaceful;
     bool has_lasting; /* each round stores the sum to one place */
     bool subtracts;   /* the end from the counter, before that is compared */
+    bool is_wide, is_unsigned; /* the counter */
     GuardKind guard;
     unsigned exit_form;
     unsigned load_count;
@@ -87,6 +90,8 @@ static void choose_load(Maker *m, Load *load)
         load->by[d] = choose(m, widths, COUNT_OF(widths)) * (int)load->vector;
     load->by_round = choose(m, strides, COUNT_OF(strides)) * (int)load->vector;
     load->own_step = load->vector == 1 && load->is_pointer && load->by_round >= 0 && chance(&m->to, 5);
+    load->is_unsigned = chance(&m->to, 50);
+    load->wraps = !load->is_pointer && chance(&m->to, 30);
     load->apart = (int)load->vector * (chance(&m->to, 70) ? 1 : choose(m, strides, COUNT_OF(strides)));
     if (load->members > 1 && !load->own_step && chance(&m->to, 60))
         load->by_round = load->apart * (int)load->members;
@@ -181,17 +186,34 @@ static void make_use(Maker *m, const Load *load, unsigned v)
     line(&m->to, "mad.lo.u32 %%sum, %%sum, 13, %%v;");
 }
 
+/* %%at: the element of the round, by an index of 32 bits. If that wraps, the extended index differs from others by more
+ * than the sum can hide. */
+static void make_index(Maker *m, unsigned l)
+{
+    const Load *load = &m->loads[l];
+    const char sign = load->is_unsigned ? 'u' : 's';
+    line(&m->to, "mad.lo.s32 %%g0, %%round, %%stride%u, %%first%u;", l, l);
+    if (!load->wraps) {
+        line(&m->to, "mul.wide.%c32 %%at, %%g0, %u; add.s64 %%at, %%at, %%buffer%u;", sign, load->bytes, l);
+        return;
+    }
+    const int64_t end = load->is_unsigned ? INT64_C(1) << 32 : INT64_C(1) << 31;
+    const int64_t start = end - 1 - (int64_t)below(&m->to, (unsigned)(2 * load->last + 2));
+    line(&m->to, "add.s32 %%g0, %%g0, %d; cvt.%c64.%c32 %%wide, %%g0;", (int)(uint32_t)start, sign, sign);
+    line(&m->to, "shr.s64 %%at, %%wide, 32; cvt.u32.u64 %%g0, %%at; add.u32 %%sum, %%sum, %%g0;");
+    line(&m->to, "sub.s64 %%wide, %%wide, %lld; and.b64 %%wide, %%wide, 4294967295;", (long long)start);
+    line(&m->to, "mad.lo.s64 %%at, %%wide, %u, %%buffer%u;", load->bytes, l);
+}
+
 static void make_load(Maker *m, unsigned l)
 {
     const Load *load = &m->loads[l];
     const char *reg = load->bytes == 8 ? "w" : load->bytes < 4 ? "h" : "v";
     const char *nc = !load->is_own && chance(&m->to, 30) ? ".nc" : "";
-    if (load->is_pointer) {
+    if (load->is_pointer)
         line(&m->to, "mov.u64 %%at, %%pointer%u;", l);
-    } else {
-        line(&m->to, "mad.lo.s32 %%g0, %%round, %%stride%u, %%first%u;", l, l);
-        line(&m->to, "mul.wide.s32 %%at, %%g0, %u; add.s64 %%at, %%at, %%buffer%u;", load->bytes, l);
-    }
+    else
+        make_index(m, l);
     bool is_chain = chance(&m->to, 40);
     if (load->is_half)
         line(&m->to, "setp.ge.u32 %%odd, %%round, %u; @%%odd bra HALF%u;", m->rounds / 2, l);
@@ -243,6 +265,23 @@ static void make_own(Maker *m, unsigned l)
     line(&m->to, "setp.lt.u32 %%odd, %%g0, %u; @%%odd bra OWN%u;", m->rounds + m->own_rounds, l);
 }
 
+/* The counter's step, and the branch back. */
+static void make_end(Maker *m)
+{
+    const unsigned bits = m->is_wide ? 64 : 32;
+    const char sign = m->is_unsigned ? 'u' : 's', *wide = m->is_wide ? "wide_" : "";
+    const bool is_ordered = chance(&m->to, 50);
+    line(&m->to, "add.s%u %%%si, %%%si, %d;", bits, wide, wide, m->counts_down ? -(int)m->step : (int)m->step);
+    if (m->counts_down)
+        line(&m->to, "setp.%s.%c%u %%more, %%%si, 0;", is_ordered && !m->is_unsigned ? "gt" : "ne", sign, bits, wide);
+    else if (m->subtracts)
+        line(&m->to, "sub.s%u %%%sleft, %%%si, %%%send; setp.ne.s%u %%more, %%%sleft, 0;", bits, wide, wide, wide, bits,
+             wide);
+    else
+        line(&m->to, "setp.%s.%c%u %%more, %%%si, %%%send;", is_ordered ? "lt" : "ne", sign, bits, wide, wide);
+    line(&m->to, "@%%more bra LOOP;");
+}
+
 static void make_loop(Maker *m)
 {
     line(&m->to, "setp.lt.s32 %%none, %%n, 1; @%%none bra AFTER;");
@@ -254,6 +293,8 @@ static void make_loop(Maker *m)
     line(&m->to, "mov.u32 %%i, %u; mad.lo.u32 %%end, %%n, %u, %%i; mov.u32 %%round, 0;", m->start, m->step);
     if (m->counts_down)
         line(&m->to, "mul.lo.u32 %%i, %%n, %u;", m->step);
+    if (m->is_wide)
+        line(&m->to, "cvt.u64.u32 %%wide_i, %%i; cvt.s64.s32 %%wide_end, %%end;");
     buf_puts(m->to.out, "LOOP:\n");
     for (unsigned l = 0; l < m->load_count; l++) {
         if (m->has_branch && chance(&m->to, 40))
@@ -263,14 +304,7 @@ static void make_loop(Maker *m)
     if (m->has_lasting)
         line(&m->to, "st.global.u32 [%%result+4], %%sum;");
     line(&m->to, "add.u32 %%round, %%round, 1; add.rn.f32 %%work, %%work, 0f3f800000;");
-    if (m->counts_down)
-        line(&m->to, "add.s32 %%i, %%i, -%u; setp.ne.s32 %%more, %%i, 0; @%%more bra LOOP;", m->step);
-    else if (m->subtracts)
-        line(&m->to, "add.s32 %%i, %%i, %u; sub.s32 %%g2, %%i, %%end; setp.ne.s32 %%more, %%g2, 0; @%%more bra LOOP;",
-             m->step);
-    else
-        line(&m->to, "add.s32 %%i, %%i, %u; setp.%s.s32 %%more, %%i, %%end; @%%more bra LOOP;", m->step,
-             chance(&m->to, 50) ? "lt" : "ne");
+    make_end(m);
 }
 
 static void make_code(Maker *m)
@@ -382,9 +416,10 @@ static void print_head(Buf *text)
     buf_puts(text, "\t.shared .align 4 .b8 mine[64];\n");
     buf_printf(text, "\t.reg .b64 %%buffer<%d>, %%pointer<%d>, %%way<%d>, %%w<4>, %%out, %%result, %%at;\n", LOADS,
                LOADS, LOADS);
+    buf_puts(text, "\t.reg .b64 %wide, %wide_i, %wide_end, %wide_left;\n");
     buf_printf(text, "\t.reg .b32 %%first<%d>, %%stride<%d>, %%v<4>, %%g<3>, %%x<3>, %%limit<2>, %%v, %%sum, %%n;\n",
                LOADS, LOADS);
-    buf_puts(text, "\t.reg .b32 %i, %end, %round, %all, %outer;\n\t.reg .b16 %h<4>;\n\t.reg .f32 %work;\n"
+    buf_puts(text, "\t.reg .b32 %i, %end, %left, %round, %all, %outer;\n\t.reg .b16 %h<4>;\n\t.reg .f32 %work;\n"
                    "\t.reg .pred %guard<2>, %none, %more, %odd;\n");
 }
 
@@ -394,6 +429,8 @@ void stage_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     Maker m = {.to = {.random = {seed * UINT64_C(0x2545f4914f6cdd1d) + 77}, .out = &code}};
     m.has_lasting = seed % 5 == 2;
     m.subtracts = seed % 4 == 3;
+    m.is_wide = seed % 3 == 1;
+    m.is_unsigned = seed % 7 < 3;
     choose_shape(&m);
     choose_own(&m);
     make_launch(&m, arena, launch);

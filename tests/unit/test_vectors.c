@@ -215,7 +215,8 @@ static void test_rows(void **state)
     /* The number of rounds is computed before the loop, or in each round one subtraction tells whether all follow; the
      * second one is in the version that is not aligned. */
     check_rows(LOOP(SUM, 4, "\tsetp.ne.s32 %p2, %i, %n;\n"), "ld.global.v4.f32*1 sub.s32*1");
-    check_rows(LOOP(SUM, 4, "\tsetp.gt.u32 %p2, %n, %i;\n"), "ld.global.v4.f32*1 sub.s32*2");
+    check_rows(LOOP(SUM, 4, "\tsetp.gt.u32 %p2, %n, %i;\n"), "ld.global.v4.f32*1 sub.s32*0 shr.u64*1");
+    check_rows(LOOP(SUM, 4, "\tsetp.ge.u32 %p2, %n, %i;\n"), "ld.global.v4.f32*1 sub.s32*2");
     check_rows(LOOP(SUM, 4, "\tsetp.ge.s32 %p3, %i, %n;\n\tnot.pred %p2, %p3;\n"), "ld.global.v4.f32*1");
     check_rows("\tmov.u32 %i, 0;\n\tmov.f32 %f0, 0f00000000;\nLOOP:\n" SUM "\tadd.s64 %a, %a, 4;\n"
                "\tadd.s32 %i, %i, 1;\n\tsetp.ge.s32 %p2, %i, %n;\n\t@!%p2 bra LOOP;\n\tst.global.f32 [%c], %f0;\n",
