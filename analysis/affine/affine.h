@@ -85,6 +85,9 @@ void affine_of_address(const Affine *affine, const Inst *inst, const Operand *ad
 typedef VEC(RegId) RegIdVec;
 bool affine_leaves(Arena *arena, const Affine *affine, const AffineForm *form, size_t most, RegIdVec *leaves);
 
+/* a + factor * b, of the width of both, with its terms in the arena; false if they differ in width or are too many. */
+bool affine_add(Arena *arena, const AffineForm *a, const AffineForm *b, int64_t factor, AffineForm *out);
+
 /* The bounds of a sum of 32 or 64 bits as a signed integer; false: none narrower than its type are known. */
 bool affine_bounds(const AffineForm *form, int64_t *low, int64_t *high);
 

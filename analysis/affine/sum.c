@@ -75,6 +75,18 @@ AffineForm affine_terms_copy(Arena *arena, const Sum *sum, int64_t constant)
     return (AffineForm){sum->bits, sum->term_count, constant, terms};
 }
 
+bool affine_add(Arena *arena, const AffineForm *a, const AffineForm *b, int64_t factor, AffineForm *out)
+{
+    Sum sum;
+    sum.bits = a->bits;
+    sum.term_count = 0;
+    sum.constant = 0;
+    if (!a->bits || a->bits != b->bits || !affine_sum_add(&sum, a, 1) || !affine_sum_add(&sum, b, factor))
+        return false;
+    *out = affine_terms_copy(arena, &sum, sum.constant);
+    return true;
+}
+
 bool affine_terms_equal(const AffineForm *a, const AffineForm *b)
 {
     if (a->bits != b->bits || a->term_count != b->term_count)

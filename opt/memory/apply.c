@@ -14,23 +14,34 @@ static bool has_nest(const PassContext *context)
     return false;
 }
 
-/* Sums that loops store are kept in registers, and indices become 64-bit values, where tests allow it. Gives the body
- * as it was before, owned by the caller; NULL: nothing changed. */
-static Body *prepare(PassContext *context)
+/* Makes 64-bit values of indices of loops, where tests allow it; false: there is nothing to do. */
+static bool widen_indices(PassContext *context)
 {
-    Body *kept = sums_keep(context), *before = kept ? kept : body_clone(context->body);
     loops_add_preheaders(context->body, context->analyses);
     analyses_invalidate(context->analyses, ANALYSES_ALL);
-    if (pass_run(context, PASS_WIDEN)) {
-        pass_run(context, PASS_CLEANUP);
-        pass_run(context, PASS_BASES);
-        pass_run(context, PASS_POINTERS);
-        pass_run(context, PASS_CLEANUP);
-        return before;
-    }
-    if (!kept)
+    if (!pass_run(context, PASS_WIDEN))
+        return false;
+    pass_run(context, PASS_CLEANUP);
+    pass_run(context, PASS_BASES);
+    pass_run(context, PASS_POINTERS);
+    pass_run(context, PASS_CLEANUP);
+    return true;
+}
+
+/* The same, and keeps sums that loops store in registers. Gives the body as it was before, owned by the caller; NULL:
+ * nothing changed. */
+static Body *prepare(PassContext *context)
+{
+    Body *before = body_clone(context->body);
+    const bool widened = widen_indices(context);
+    if (!widened) {
         pass_set_body(context, before);
-    return kept;
+        return sums_keep(context);
+    }
+    Body *wide = sums_keep(context);
+    if (wide)
+        body_free(wide);
+    return before;
 }
 
 /* Nests are found by the pointers that their loops advance. */

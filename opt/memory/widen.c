@@ -89,40 +89,15 @@ static RegId added_reg(const Widening *w, const Phi *phi)
     return REG_NONE;
 }
 
-/* Adds 'factor' times the form, modulo 2^32; false if there are too many terms. */
-static bool form_add(AffineForm *sum, AffineTerm terms[2 * AFFINE_TERMS], const AffineForm *form, int64_t factor)
-{
-    sum->constant = (int32_t)((uint32_t)sum->constant + (uint32_t)factor * (uint32_t)form->constant);
-    for (unsigned i = 0; i < form->term_count; i++) {
-        unsigned k = 0;
-        while (k < sum->term_count && !affine_base_equal(&terms[k], &form->terms[i]))
-            k++;
-        if (k == 2 * AFFINE_TERMS)
-            return false;
-        if (k == sum->term_count) {
-            terms[sum->term_count++] = form->terms[i];
-            terms[k].coefficient = 0;
-        }
-        terms[k].coefficient =
-            (int32_t)((uint32_t)terms[k].coefficient + (uint32_t)factor * (uint32_t)form->terms[i].coefficient);
-        if (!terms[k].coefficient)
-            terms[k] = terms[--sum->term_count];
-    }
-    return true;
-}
-
 /* The sum in the first round: with the phi's start in its place. */
 static bool set_start(const Widening *w, const AffineForm *form, const AffineTerm *moving, const Phi *phi,
                       WideIndex *index)
 {
     const RegId start = loop_start(w->loop, phi);
-    const AffineForm minus = {32, 1, 0, moving};
-    AffineTerm *terms = ARENA_ARRAY(w->scratch, AffineTerm, 2 * AFFINE_TERMS);
-    index->start = (AffineForm){32, 0, 0, terms};
-    return start != REG_NONE && affine_knows(w->affine, start) && w->affine->forms[start].bits == 32 &&
-           form_add(&index->start, terms, form, 1) && form_add(&index->start, terms, &minus, -1) &&
-           form_add(&index->start, terms, &w->affine->forms[start], moving->coefficient) &&
-           index->start.term_count <= AFFINE_TERMS;
+    const AffineForm own = {32, 1, 0, moving};
+    AffineForm rest;
+    return start != REG_NONE && affine_knows(w->affine, start) && affine_add(w->scratch, form, &own, -1, &rest) &&
+           affine_add(w->scratch, &rest, &w->affine->forms[start], moving->coefficient, &index->start);
 }
 
 /* Whether the register is a phi of the header times a constant, plus what is the same in all rounds; and its step. */
