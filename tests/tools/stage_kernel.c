@@ -18,7 +18,8 @@ typedef struct Load {
     bool own_step;    /* threads with odd numbers advance by an element more */
     bool is_own;      /* what the thread itself has stored there before */
     bool is_unsigned; /* the index; */
-    bool wraps;       /* near the end of its range, in some rounds, and the code notices */
+    bool wraps;       /* near the end of its range, in some rounds, and the code notices; */
+    bool has_indices; /* each member has one of its own */
     unsigned bytes;   /* of an element */
     unsigned vector;
     unsigned members; /* side by side */
@@ -92,6 +93,7 @@ static void choose_load(Maker *m, Load *load)
     load->own_step = load->vector == 1 && load->is_pointer && load->by_round >= 0 && chance(&m->to, 5);
     load->is_unsigned = chance(&m->to, 50);
     load->wraps = !load->is_pointer && chance(&m->to, 30);
+    load->has_indices = !load->is_pointer && chance(&m->to, 50);
     load->apart = (int)load->vector * (chance(&m->to, 70) ? 1 : choose(m, strides, COUNT_OF(strides)));
     if (load->members > 1 && !load->own_step && chance(&m->to, 60))
         load->by_round = load->apart * (int)load->members;
@@ -186,13 +188,15 @@ static void make_use(Maker *m, const Load *load, unsigned v)
     line(&m->to, "mad.lo.u32 %%sum, %%sum, 13, %%v;");
 }
 
-/* %%at: the element of the round, by an index of 32 bits. If that wraps, the extended index differs from others by more
- * than the sum can hide. */
-static void make_index(Maker *m, unsigned l)
+/* %%at: the member's element of the round, by an index of 32 bits. If that wraps, the extended index differs from
+ * others by more than the sum can hide. */
+static void make_index(Maker *m, unsigned l, unsigned member)
 {
     const Load *load = &m->loads[l];
     const char sign = load->is_unsigned ? 'u' : 's';
     line(&m->to, "mad.lo.s32 %%g0, %%round, %%stride%u, %%first%u;", l, l);
+    if (member)
+        line(&m->to, "add.s32 %%g0, %%g0, %d;", load->apart * (int)member);
     if (!load->wraps) {
         line(&m->to, "mul.wide.%c32 %%at, %%g0, %u; add.s64 %%at, %%at, %%buffer%u;", sign, load->bytes, l);
         return;
@@ -213,12 +217,14 @@ static void make_load(Maker *m, unsigned l)
     if (load->is_pointer)
         line(&m->to, "mov.u64 %%at, %%pointer%u;", l);
     else
-        make_index(m, l);
-    bool is_chain = chance(&m->to, 40);
+        make_index(m, l, 0);
+    bool is_chain = chance(&m->to, 40) && !load->has_indices;
     if (load->is_half)
         line(&m->to, "setp.ge.u32 %%odd, %%round, %u; @%%odd bra HALF%u;", m->rounds / 2, l);
     for (unsigned k = 0; k < load->members; k++) {
-        int offset = is_chain ? 0 : load->apart * (int)(load->bytes * k);
+        if (k && load->has_indices)
+            make_index(m, l, k);
+        int offset = is_chain || load->has_indices ? 0 : load->apart * (int)(load->bytes * k);
         if (load->vector == 1)
             line(&m->to, "ld.global%s.%s %%%s0, [%%at+%d];", nc, type_of(load), reg, offset);
         else if (load->vector == 2)
