@@ -225,7 +225,7 @@ double address_lane_offset(const Estimate *estimate, const AddressShape *shape, 
 static AddressShape part_of(const AddressShape *shape)
 {
     return (AddressShape){.objects = shape->objects, .moves = shape->moves, .block = shape->block,
-                   .registers = shape->registers};
+                          .registers = shape->registers};
 }
 
 /* Adds what a factor of a product says of the lanes: those in which it differs are at an unknown distance. */
@@ -262,6 +262,13 @@ static bool is_pitch(const AddressShape *factor)
     return is_uniform(factor) && factor->term_count == 1 && factor->terms[0].scale == 1 && factor->constant == 0;
 }
 
+static void add_scaled_rows(AddressShape *shape, const Rows *rows, double scale)
+{
+    if (scale * rows->step > 0 && shape->row_count < MOST_ROWS)
+        shape->rows[shape->row_count++] =
+            (Rows){rows->kind, rows->what, scale * rows->step, scale * rows->extent, scale * rows->share};
+}
+
 /* Adds the terms of 'scale' bytes times an index times the pitch of what it numbers. */
 static void add_rows(const Estimate *estimate, AddressShape *shape, const AddressShape *index, const Term *pitch,
                      double scale)
@@ -269,25 +276,17 @@ static void add_rows(const Estimate *estimate, AddressShape *shape, const Addres
     Rows rows = {.kind = pitch->kind, .what = pitch->what};
     double last = 0;
     for (unsigned i = 0; i < 3; i++) {
-        const double stride = fabs(scale * index->stride[i]), share = fabs(scale * index->block_stride[i]);
+        const double stride = fabs(index->stride[i]), share = fabs(index->block_stride[i]);
         rows.step = stride > 0 && (rows.step == 0 || stride < rows.step) ? stride : rows.step;
         rows.share = share > 0 && (rows.share == 0 || share < rows.share) ? share : rows.share;
         last += stride * (estimate->block[i] - 1);
     }
     if (rows.step == 0)
-        rows.step = fabs(scale) * address_step(index);
+        rows.step = address_step(index);
     rows.extent = last + rows.step;
     add_term(shape, TERM_PART, hash_mix(hash_mix(address_key(index), pitch->kind), pitch->what), scale);
     add_term(shape, pitch->kind, pitch->what, scale * index->constant);
-    if (rows.step > 0 && shape->row_count < MOST_ROWS)
-        shape->rows[shape->row_count++] = rows;
-}
-
-static void add_scaled_rows(AddressShape *shape, const Rows *rows, double scale)
-{
-    if (scale > 0 && shape->row_count < MOST_ROWS)
-        shape->rows[shape->row_count++] =
-            (Rows){rows->kind, rows->what, scale * rows->step, scale * rows->extent, scale * rows->share};
+    add_scaled_rows(shape, &rows, fabs(scale));
 }
 
 /* Adds a part, times 'scale'. */

@@ -263,7 +263,7 @@ const char *change_kind_name(ChangeKind kind);
 typedef struct Interval {
     ChangeKind kind;
     double low, high; /* nine of ten measured speedups are between them */
-    double cautious;  /* most are above this: all but an eighth */
+    double cautious;  /* most are above this: all but an eighth by counts, all but a fifth by estimates */
 } Interval;
 
 /* A form's work and the time that is predicted for it. */
