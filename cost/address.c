@@ -51,7 +51,6 @@ static double between_rows(const AddressShape *shape, const Term *term)
     return term->scale;
 }
 
-/* A hash of the terms, which is the same for addresses that are whole rows, or a constant, apart. */
 uint64_t address_key(const AddressShape *shape)
 {
     uint64_t key = shape->more_terms;
@@ -120,14 +119,18 @@ static void add_unknown(Estimate *estimate, AddressShape *shape, RegId reg, doub
         bitset_add(&shape->moves, loop->index);
 }
 
+/* The phi that makes the register; NULL: something else does. */
+static const Phi *phi_of(const Estimate *estimate, RegId reg)
+{
+    const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
+    return def->block && !def->inst ? &def->block->phis.data[def->phi] : NULL;
+}
+
 /* The bytes by which a phi of a loop's header advances; NAN: unknown. */
 static double phi_step(const Estimate *estimate, RegId reg)
 {
-    const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
-    if (!def->block || def->inst)
-        return NAN;
-    const Phi *phi = &def->block->phis.data[def->phi];
-    for (size_t i = 0; i < phi->args.count; i++) {
+    const Phi *phi = phi_of(estimate, reg);
+    for (size_t i = 0; phi && i < phi->args.count; i++) {
         AffineForm next = affine_of_reg(analyses_affine(estimate->analyses), phi->args.data[i].reg);
         if (next.term_count == 1 && next.terms[0].reg == reg && next.terms[0].coefficient == 1)
             return (double)next.constant;
@@ -135,7 +138,6 @@ static double phi_step(const Estimate *estimate, RegId reg)
     return NAN;
 }
 
-/* How far the address moves in each iteration of the innermost loop in which it changes; 0: unknown. */
 double address_step(const AddressShape *shape)
 {
     return isnan(shape->step) ? 0 : fabs(shape->step);
@@ -154,11 +156,11 @@ static void add_step(AddressShape *shape, unsigned depth, double step)
 /* The value with which a loop's phi starts. */
 static RegId phi_start(const Estimate *estimate, RegId reg)
 {
-    const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
-    const Loop *loop = def->block ? loop_of(analyses_loops(estimate->analyses), def->block) : NULL;
-    if (!loop || def->inst || loop->header != def->block)
+    const Phi *phi = phi_of(estimate, reg);
+    const Block *block = analyses_values(estimate->analyses)->defs[reg].block;
+    const Loop *loop = phi ? loop_headed(analyses_loops(estimate->analyses), block) : NULL;
+    if (!loop)
         return REG_NONE;
-    const Phi *phi = &def->block->phis.data[def->phi];
     for (size_t i = 0; i < phi->args.count; i++)
         if (!loop_contains(analyses_loops(estimate->analyses), loop, phi->args.data[i].pred))
             return phi->args.data[i].reg;
@@ -178,12 +180,12 @@ static const Loop *continuing_loop(const Estimate *estimate, RegId reg, const Bl
  * REG_NONE: the phi joins others. */
 static RegId phi_before_rest(const Estimate *estimate, RegId reg)
 {
-    const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
-    const Phi *phi = def->block && !def->inst ? &def->block->phis.data[def->phi] : NULL;
+    const Phi *phi = phi_of(estimate, reg);
+    const Block *block = analyses_values(estimate->analyses)->defs[reg].block;
     RegId before = REG_NONE;
     unsigned rests = 0;
     for (size_t i = 0; phi && i < phi->args.count; i++) {
-        if (continuing_loop(estimate, phi->args.data[i].reg, def->block))
+        if (continuing_loop(estimate, phi->args.data[i].reg, block))
             rests++;
         else
             before = phi->args.data[i].reg;
@@ -201,7 +203,6 @@ static void add_operand(Estimate *estimate, AddressShape *shape, const Inst *ins
         add_sreg(estimate, shape, operand->sreg, scale);
 }
 
-/* The lane's place in the block, along x, y and z. */
 void address_lane_place(const Estimate *estimate, unsigned lane, unsigned place[3])
 {
     const unsigned wide = (unsigned)estimate->block[0], high = (unsigned)estimate->block[1];
@@ -210,7 +211,6 @@ void address_lane_place(const Estimate *estimate, unsigned lane, unsigned place[
     place[2] = lane / wide / high;
 }
 
-/* The lane's address, relative to the first one's. */
 double address_lane_offset(const Estimate *estimate, const AddressShape *shape, unsigned lane)
 {
     unsigned place[3];
@@ -441,13 +441,14 @@ static bool is_same_for_lanes(const Estimate *estimate, const AddressShape *a, c
 }
 
 /* Adds a phi of a join whose arguments differ by what all lanes have in common, as where a loop begins after the first
- * rounds of another: the lanes of a warp mostly come by the same way. False if there is no such phi. */
+ * rounds of another: the lanes of a warp mostly take the same path. False if there is no such phi. */
 static bool add_join(Estimate *estimate, AddressShape *shape, RegId reg, double scale, unsigned depth)
 {
-    const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
-    const Phi *phi = def->block && !def->inst ? &def->block->phis.data[def->phi] : NULL;
+    const Phi *phi = phi_of(estimate, reg);
     AddressShape first = part_of(shape);
-    for (size_t i = 0; phi && i < phi->args.count; i++) {
+    if (!phi)
+        return false;
+    for (size_t i = 0; i < phi->args.count; i++) {
         AddressShape part = part_of(shape);
         add_register(estimate, &part, phi->args.data[i].reg, 1, depth + 1);
         if (part.unknown[0] || part.unknown[1] || part.unknown[2] || (i && !is_same_for_lanes(estimate, &first, &part)))
@@ -456,15 +457,13 @@ static bool add_join(Estimate *estimate, AddressShape *shape, RegId reg, double 
             first = part;
         first.differs_by_block |= part.differs_by_block;
     }
-    for (unsigned i = 0; phi && i < 3; i++)
+    for (unsigned i = 0; i < 3; i++)
         if (first.stride[i] == 0 && estimate_differs(estimate, i, reg, shape->block))
             return false;
-    if (phi) {
-        first.terms[0] = (Term){TERM_REGISTER, reg, 1};
-        first.term_count = 1;
-        add_part(shape, &first, scale);
-    }
-    return phi;
+    first.terms[0] = (Term){TERM_REGISTER, reg, 1};
+    first.term_count = 1;
+    add_part(shape, &first, scale);
+    return true;
 }
 
 static void add_register(Estimate *estimate, AddressShape *shape, RegId reg, double scale, unsigned depth)

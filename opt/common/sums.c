@@ -53,6 +53,13 @@ RegId sum_reg(const SumPlace *place, Type type, Name base)
     return body_add_reg(place->body, type, base);
 }
 
+RegId sum_extend(const SumPlace *place, RegId narrow, bool is_signed, Name base)
+{
+    RegId wide = sum_reg(place, TYPE_B64, base);
+    sum_put(place, inst_build(place->body, is_signed ? "cvt.s64.s32" : "cvt.u64.u32", "dr", wide, narrow));
+    return wide;
+}
+
 static bool is_available(const SumPlace *place, RegId reg)
 {
     const ValueDef *def = &place->values->defs[reg];

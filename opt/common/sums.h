@@ -30,6 +30,8 @@ Inst *sum_place_end(const SumPlace *place);
 void sum_place_undo(const SumPlace *place, Inst *end);
 /* A new register of this type. */
 RegId sum_reg(const SumPlace *place, Type type, Name base);
+/* A 64-bit register with the 32-bit one extended, with the code that it takes. */
+RegId sum_extend(const SumPlace *place, RegId narrow, bool is_signed, Name base);
 /* A 64-bit register with the 64-bit sum, from registers that are available, with the code that it takes; REG_NONE, and
  * perhaps some dead code, if that is not possible. */
 RegId sum_build(const SumPlace *place, const AffineForm *form);

@@ -272,11 +272,7 @@ static RegId unequal_build(const SumPlace *place, const TripCount *trips, uint32
 
 static RegId widen(const SumPlace *place, const TripCount *trips, RegId reg, const char *base)
 {
-    if (trips->counter.bits == 64)
-        return reg;
-    RegId wide = sum_reg(place, TYPE_B64, base);
-    sum_put(place, inst_build(place->body, trips->is_signed ? "cvt.s64.s32" : "cvt.u64.u32", "dr", wide, reg));
-    return wide;
+    return trips->counter.bits == 64 ? reg : sum_extend(place, reg, trips->is_signed, base);
 }
 
 /* True if both are so far from the end of the range that no sum of one of them, a step and what is less than one

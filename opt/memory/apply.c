@@ -33,14 +33,11 @@ static bool widen_indices(PassContext *context)
 static Body *prepare(PassContext *context)
 {
     Body *before = body_clone(context->body);
-    const bool widened = widen_indices(context);
-    if (!widened) {
+    if (!widen_indices(context)) {
         pass_set_body(context, before);
         return sums_keep(context);
     }
-    Body *wide = sums_keep(context);
-    if (wide)
-        body_free(wide);
+    body_free(sums_keep(context));
     return before;
 }
 

@@ -130,6 +130,12 @@ static bool step_alike(const WideIndex *a, const WideIndex *b)
     return a->is_signed == b->is_signed && a->step == b->step && a->step_reg == b->step_reg;
 }
 
+/* The place before the loop, where values of its first round are computed. */
+static EarlyPlace first_round(Widening *w)
+{
+    return (EarlyPlace){w->scratch, w->body, w->loop->preheader, w->values, analyses_dominance(w->analyses), w->loop};
+}
+
 /* The index that this one is, plus a constant; a new one if there is none. False if there are too many. */
 static bool index_add(Widening *w, const WideIndex *own, unsigned *index, int64_t *distance)
 {
@@ -146,8 +152,7 @@ static bool index_add(Widening *w, const WideIndex *own, unsigned *index, int64_
         other->high = *distance > other->high ? *distance : other->high;
         return true;
     }
-    const EarlyPlace place = {w->scratch, w->body, w->loop->preheader, w->values, analyses_dominance(w->analyses),
-                              w->loop};
+    const EarlyPlace place = first_round(w);
     if (w->count == MOST_INDICES || !value_is_early(&place, own->narrow))
         return false;
     *index = w->count;
@@ -207,18 +212,12 @@ static RegId scale(const SumPlace *place, RegId reg, int64_t factor)
     return factor == 1 ? reg : put(place, scaled, inst_build(place->body, "mul.lo.s64", "dri", scaled, reg, factor));
 }
 
-static RegId extend(const SumPlace *place, RegId narrow, bool is_signed)
-{
-    RegId wide = sum_reg(place, TYPE_B64, "%wide");
-    return put(place, wide, inst_build(place->body, is_signed ? "cvt.s64.s32" : "cvt.u64.u32", "dr", wide, narrow));
-}
-
 /* The least and the greatest index of those that step like this one, in the first round: 32 bits each. Sets what they
  * are themselves, and how far neighbours are from them. */
 static void find_extremes(Widening *w, const SumPlace *place, unsigned index, RegId extremes[2], int64_t *low,
                           int64_t *high)
 {
-    const EarlyPlace early = {w->scratch, w->body, w->loop->preheader, w->values, place->dominance, w->loop};
+    const EarlyPlace early = first_round(w);
     const bool is_signed = w->indices[index].is_signed;
     const char *const spellings[2] = {is_signed ? "min.s32" : "min.u32", is_signed ? "max.s32" : "max.u32"};
     *low = *high = 0;
@@ -227,7 +226,7 @@ static void find_extremes(Widening *w, const SumPlace *place, unsigned index, Re
         if (!step_alike(own, &w->indices[index]))
             continue;
         RegId first = value_hoist(&early, own->narrow);
-        own->first = scale(place, extend(place, first, is_signed), own->factor);
+        own->first = scale(place, sum_extend(place, first, is_signed, "%wide"), own->factor);
         *low = own->low < *low ? own->low : *low;
         *high = own->high > *high ? own->high : *high;
         for (unsigned e = 0; e < 2; e++) {
@@ -251,14 +250,14 @@ static RegId indices_test(Widening *w, const SumPlace *place, unsigned index, Re
     int64_t low, high;
     find_extremes(w, place, index, extremes, &low, &high);
     if (own->step_reg != REG_NONE)
-        step = extend(place, own->step_reg, is_signed);
+        step = sum_extend(place, own->step_reg, is_signed, "%wide");
     sum_put(place, step != REG_NONE ? inst_build(body, "mul.lo.s64", "drr", way, last, step)
                                     : inst_build(body, "mul.lo.s64", "dri", way, last, own->step));
     for (unsigned i = index; i < w->count && step != REG_NONE; i++)
         if (step_alike(own, &w->indices[i]))
             w->indices[i].by = scale(place, step, w->indices[i].factor);
     for (unsigned e = 0; e < 2; e++) {
-        RegId first = extend(place, extremes[e], is_signed), end = sum_reg(place, TYPE_B64, "%wide");
+        RegId first = sum_extend(place, extremes[e], is_signed, "%wide"), end = sum_reg(place, TYPE_B64, "%wide");
         RegId outer = sum_reg(place, TYPE_B64, "%wide"), fits = sum_reg(place, TYPE_PRED, "%fits");
         sum_put(place, inst_build(body, "add.s64", "drr", end, first, way));
         sum_put(place, inst_build(body, e ? "max.s64" : "min.s64", "drr", outer, first, end));
