@@ -70,16 +70,19 @@ static double pieces_of(const Estimate *estimate, const AddressShape *shape, dou
     return sum / count;
 }
 
-/* The extra cycles, for lanes that access different words of the same bank. Lanes with wide accesses take turns. */
+/* The extra cycles, for lanes that access different words of the same bank. Lanes with wide accesses take turns. Rows
+ * at an unknown distance from each other are taken to begin at the same bank, as rows of most pitches do. */
 static double conflicts_of(const Estimate *estimate, const AddressShape *shape, double bytes)
 {
     unsigned lanes = warp_lanes(estimate);
-    Touched groups[WARP_THREADS];
-    unsigned group_count = 0;
-    for (unsigned lane = 0; lane < lanes; lane++)
-        insert(groups, &group_count, (Touched){lane_group(estimate, shape, lane), 0});
-    if (group_count > 1) /* of 32 random words, the fullest bank has about three */
+    if (shape->gathers[0] || shape->gathers[1] || shape->gathers[2]) {
+        Touched groups[WARP_THREADS];
+        unsigned group_count = 0;
+        for (unsigned lane = 0; lane < lanes; lane++)
+            insert(groups, &group_count, (Touched){lane_group(estimate, shape, lane), 0});
+        /* The fullest bank has about three of 32 random words. */
         return 2.0 * (group_count - 1) / (WARP_THREADS - 1);
+    }
     unsigned words = bytes > WORD ? (unsigned)(bytes / WORD) : 1, conflicts = 0;
     unsigned together = BANKS / words ? BANKS / words : 1;
     for (unsigned first = 0; first < lanes; first += together) {
@@ -88,7 +91,8 @@ static double conflicts_of(const Estimate *estimate, const AddressShape *shape, 
         for (unsigned lane = first; lane < lanes && lane < first + together; lane++) {
             int64_t word = (int64_t)floor(address_lane_offset(estimate, shape, lane) / WORD);
             unsigned bank = (unsigned)word % BANKS;
-            if (insert(seen, &count, (Touched){0, word}) && ++used[bank] > fullest)
+            const Touched touched = {lane_group(estimate, shape, lane), word};
+            if (insert(seen, &count, touched) && ++used[bank] > fullest)
                 fullest = used[bank];
         }
         conflicts += fullest > 1 ? fullest - 1 : 0;
