@@ -52,3 +52,11 @@ const char *launch_kernel_missing(Arena *arena, const Module *module, const Laun
                         module->source ? module->source->path : "the module", launch->kernel,
                         kernel_hint(arena, module, launch->kernel));
 }
+
+bool kernel_has_label(const Function *kernel, const char *label)
+{
+    for (size_t i = 0; i < kernel->stmts.count; i++)
+        if (kernel->stmts.data[i].kind == STMT_LABEL && strcmp(kernel->stmts.data[i].label->name, label) == 0)
+            return true;
+    return false;
+}

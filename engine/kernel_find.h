@@ -1,4 +1,4 @@
-/* Messages about kernels that a module does not have, with those that may have been meant. */
+/* Messages about kernels that a module does not have, with those that may have been meant; labels of kernels. */
 #ifndef PTXOPT_ENGINE_KERNEL_FIND_H
 #define PTXOPT_ENGINE_KERNEL_FIND_H
 
@@ -9,5 +9,7 @@ const char *kernel_hint(Arena *arena, const Module *module, const char *name);
 /* The kernel that a launch file names, with the file's line: "L.json:2:15: k.ptx has no kernel 'x'; ...". NULL if the
  * module has it. */
 const char *launch_kernel_missing(Arena *arena, const Module *module, const Launch *launch);
+/* True if a statement of the kernel has this label. */
+bool kernel_has_label(const Function *kernel, const char *label);
 
 #endif

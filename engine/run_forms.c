@@ -3,64 +3,32 @@
 #include <string.h>
 
 #include "emit/emit.h"
+#include "engine/form_words.h"
 #include "engine/launch.h"
 #include "engine/run_steps.h"
 
 enum { TUNE_MAGIC = 0x4e545850, TUNE_FORMAT = 1, LEARNED_FORMAT = 2, TUNE_HEADER_WORDS = 8 };
 
-static void print_factors(const unsigned factor[3], const char *prefix, Buf *out)
-{
-    for (unsigned d = 0; d < 3; d++)
-        if (factor[d] > 1)
-            buf_printf(out, "%s%s%c%u", out->length ? "," : "", prefix, "xyz"[d], factor[d]);
-}
+/* A form as it is made, and what it is called. */
+typedef struct FormPlan {
+    const KernelRequest *request;
+    const char *words;
+    unsigned block[3]; /* it is only for this one; zeros: it is for those that the options and the module give */
+} FormPlan;
 
-/* The words by which a form is known to the store and to people: they say what was asked for, so they are the same in
- * each build. */
-static const char *form_words(Arena *arena, const KernelRequest *request)
+/* Plans a form of a kernel whose own request is 'plain'. A form for the block of a launch file or of the store is for
+ * this one alone, unless the kernel has it, too. */
+static FormPlan plan_form(const Run *run, const KernelReport *kernel, const KernelRequest *plain,
+                          const KernelRequest *request)
 {
-    static const char *const guards[] = {[GUARDS_SEQUENTIAL] = " guards=sequential",
-                                         [GUARDS_FAST] = " guards=fast",
-                                         [GUARDS_PREDICATED] = " guards=predicated",
-                                         [GUARDS_AUTO] = ""};
-    const CoarsenRequest *coarsening = &request->coarsening;
-    Buf out = {0};
-    char stride[16];
-    if (request->coarsen) {
-        print_factors(coarsening->shape.grown, "g", &out);
-        print_factors(coarsening->shape.threads, "", &out);
-        print_factors(coarsening->shape.blocks, "b", &out);
-        if (coarsening->stride.kind != STRIDE_BLOCK)
-            buf_printf(&out, " stride=%s", stride_text(&coarsening->stride, stride));
-        buf_puts(&out, guards[coarsening->guards]);
-        if (coarsening->shrinks_grid && merges_any(coarsening->shape.blocks))
-            buf_puts(&out, " grid=shrink");
-    }
-    if (request->edges)
-        buf_printf(&out, "%sedges", out.length ? " " : "");
-    if (request->vectors && request->vectors_first)
-        buf_printf(&out, "%svectors", out.length ? " " : "");
-    if (request->staging.buffers)
-        buf_printf(&out, "%sasync%u", out.length ? " " : "", request->staging.buffers);
-    else if (request->staging.wanted)
-        buf_printf(&out, "%s%s", out.length ? " " : "", request->staging.prefetches ? "prefetch" : "stage");
-    if (request->counters)
-        buf_printf(&out, "%scounters", out.length ? " " : "");
-    if (request->vectors && !request->vectors_first)
-        buf_printf(&out, "%svectors", out.length ? " " : "");
-    for (unsigned i = 0; i < request->jam_count; i++)
-        buf_printf(&out, "%suj=%s:%u", out.length ? " " : "", request->jams[i].loop, request->jams[i].factor);
-    return buf_take(arena, &out);
-}
-
-/* The same of a form that the kernel gets: also the block that it is only for. */
-static const char *tuned_words(const Run *run, const KernelReport *kernel, const KernelRequest *request)
-{
-    const char *words = form_words(run->arena, request);
-    const unsigned *block = kernel->learned_block;
-    return block[0] ? arena_printf(run->arena, "%s%s" FORM_BLOCK_WORD "%u,%u,%u", words, *words ? " " : "", block[0],
-                                   block[1], block[2])
-                    : words;
+    FormPlan plan = {.request = request, .words = form_words_text(run->arena, request)};
+    const unsigned *block = request->block;
+    if (kernel->result.kernel->tuning.reqntid_count || memcmp(block, plain->block, sizeof plain->block) == 0)
+        return plan;
+    memcpy(plan.block, block, sizeof plan.block);
+    plan.words = arena_printf(run->arena, "%s%s" FORM_BLOCK_WORD "%u,%u,%u", plan.words, *plan.words ? " " : "",
+                              block[0], block[1], block[2]);
+    return plan;
 }
 
 /* True if all that was requested was done, and the kernel is another one than before. */
@@ -69,7 +37,8 @@ static bool is_made(const KernelRequest *request, const KernelResult *result)
     for (unsigned i = 0; i < result->jam_count; i++)
         if (!result->jams[i].done)
             return false;
-    return result->body && (!request->coarsen || result->coarsening == OUTCOME_DONE) &&
+    const bool replaces_threads = request->coarsen || request->refining.threads;
+    return result->body && (!replaces_threads || result->coarsening == OUTCOME_DONE) &&
            (!request->staging.wanted || result->staging == OUTCOME_DONE);
 }
 
@@ -116,41 +85,37 @@ static bool is_fit(const Run *run, const KernelRequest *request, const KernelRes
            kernel_objection(result, run->sm, request->dynamic_shared, &before, &after).kind == DEMAND_MET;
 }
 
-/* Adds the form that the request makes, unless it cannot be made. */
-static void add_named_form(Run *run, KernelReport *kernel, const KernelRequest *request, const char *words,
-                           const unsigned block[3], double speedup, bool is_judged)
+/* The number of the form that has these words, from 1; 0: none. */
+static unsigned form_of_words(const KernelReport *kernel, const char *words)
+{
+    for (unsigned i = 0; i < kernel->form_count; i++)
+        if (strcmp(kernel->forms[i].words, words) == 0)
+            return i + 1;
+    return 0;
+}
+
+/* Adds the form, unless it cannot be made, or is there already. */
+static void add_form(Run *run, KernelReport *kernel, const FormPlan *plan, double speedup, bool is_judged)
 {
     PipelineOptions pipeline = run->pipeline;
-    KernelRequest ordered = *request;
+    KernelRequest ordered = *plan->request;
     KernelResult result;
+    if (form_of_words(kernel, plan->words))
+        return;
     ordered.order = kernel->order;
     pipeline.no_figures = true;
     memset(pipeline.passes.dumped, 0, sizeof pipeline.passes.dumped);
     pipeline_run(run->arena, kernel->result.kernel, &ordered, &pipeline, &result);
-    if (is_made(request, &result) && (is_judged || is_fit(run, request, &result))) {
+    if (is_made(plan->request, &result) && (is_judged || is_fit(run, plan->request, &result))) {
         TunedForm *form = &kernel->forms[kernel->form_count++];
         const char *name = arena_printf(run->arena, "%s" FORM_SUFFIX "%u", kernel->result.kernel->name,
                                         kernel->form_count);
         form->name = intern(run->module->names, name);
-        form->words = words;
+        form->words = plan->words;
         form->speedup = speedup;
-        form->text = form_text(run, form->name, &result, block);
+        form->text = form_text(run, form->name, &result, plan->block);
     }
     kernel_discard(&result);
-}
-
-static void add_form(Run *run, KernelReport *kernel, const KernelRequest *request, double speedup, bool is_judged)
-{
-    add_named_form(run, kernel, request, tuned_words(run, kernel, request), kernel->learned_block, speedup, is_judged);
-}
-
-static bool is_same_form(const Run *run, const KernelRequest *request, const KernelReport *kernel)
-{
-    const char *words = tuned_words(run, kernel, request);
-    for (unsigned i = 0; i < kernel->form_count; i++)
-        if (strcmp(kernel->forms[i].words, words) == 0)
-            return true;
-    return false;
 }
 
 /* Adds forms with tiles, which cannot be predicted without a launch that says how often loops go round: of the kernel
@@ -166,8 +131,8 @@ static void add_tiles(Run *run, KernelReport *kernel, const KernelRequest *plain
     for (size_t i = 0; i < COUNT_OF(tiled) && kernel->form_count < most; i++) {
         memcpy(tiled[i].block, chosen->block, sizeof tiled[i].block);
         tiled[i].staging.wanted = true;
-        if (!is_same_form(run, &tiled[i], kernel))
-            add_form(run, kernel, &tiled[i], 0, false);
+        const FormPlan plan = plan_form(run, kernel, plain, &tiled[i]);
+        add_form(run, kernel, &plan, 0, false);
     }
 }
 
@@ -178,13 +143,16 @@ void forms_make_tuned(Run *run, KernelReport *kernel, const KernelRequest *plain
     const FactorChoice *choice = &kernel->choice;
     kernel->is_tuned = true;
     kernel->forms = ARENA_ARRAY(run->arena, TunedForm, most + 1);
-    if (*form_words(run->arena, &chosen) && strcmp(form_words(run->arena, &chosen), form_words(run->arena, plain)) != 0)
-        add_form(run, kernel, &chosen, choice->speedup, true);
+    const FormPlan first = plan_form(run, kernel, plain, &chosen);
+    const char *words = form_words_text(run->arena, &chosen);
+    if (*words && strcmp(words, form_words_text(run->arena, plain)) != 0)
+        add_form(run, kernel, &first, choice->speedup, true);
     kernel->is_first_chosen = kernel->form_count > 0;
     add_tiles(run, kernel, plain, &chosen, most);
-    for (unsigned i = 0; i < choice->ranked_count && kernel->form_count < most; i++)
-        if (!is_same_form(run, &choice->ranked[i].request, kernel))
-            add_form(run, kernel, &choice->ranked[i].request, choice->ranked[i].speedup, true);
+    for (unsigned i = 0; i < choice->ranked_count && kernel->form_count < most; i++) {
+        const FormPlan plan = plan_form(run, kernel, plain, &choice->ranked[i].request);
+        add_form(run, kernel, &plan, choice->ranked[i].speedup, true);
+    }
     kernel->request = *plain;
     kernel->request.refused = chosen.refused;
 }
@@ -193,25 +161,23 @@ void forms_make_tuned(Run *run, KernelReport *kernel, const KernelRequest *plain
 static unsigned add_learned(Run *run, KernelReport *kernel, const char *words)
 {
     enum { MOST_LEARNED = 15 };
-    static const unsigned any[3];
-    const unsigned before = kernel->form_count;
+    const unsigned before = kernel->form_count, known = form_of_words(kernel, words);
     KernelRequest request = kernel->request;
-    for (unsigned i = 0; i < before; i++)
-        if (strcmp(kernel->forms[i].words, words) == 0)
-            return i + 1;
-    if (!*words || before == MOST_LEARNED)
+    FormPlan plan = {.request = &request, .words = words};
+    if (known || !*words || before == MOST_LEARNED)
+        return known;
+    memset(request.block, 0, sizeof request.block);
+    if (!follow_form(run, kernel->result.kernel, words, &request))
         return 0;
-    memcpy(request.block, any, sizeof request.block);
-    if (follow_words(run, kernel->result.kernel, words, &request)) {
-        const bool is_for_block = strstr(words, FORM_BLOCK_WORD) != NULL;
-        if (!is_for_block)
-            memcpy(request.block, kernel->request.block, sizeof request.block);
-        add_named_form(run, kernel, &request, words, is_for_block ? request.block : any, 0, true);
-    }
-    if (kernel->form_count == before)
-        diag_warning(&run->diag, kernel->result.kernel->span, "-tune-from: kernel '%s' has no form '%s' any more",
-                     kernel->result.kernel->name, words);
-    return kernel->form_count > before ? kernel->form_count : 0;
+    if (form_words_have(words, FORM_BLOCK_WORD))
+        memcpy(plan.block, request.block, sizeof plan.block);
+    else
+        memcpy(request.block, kernel->request.block, sizeof request.block);
+    add_form(run, kernel, &plan, 0, true);
+    if (kernel->form_count > before)
+        return kernel->form_count;
+    warn_no_form(run, kernel->result.kernel, words);
+    return 0;
 }
 
 void forms_make_learned(Run *run, KernelReport *kernel)

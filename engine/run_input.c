@@ -24,7 +24,7 @@ static bool wants_bodies(const Options *options)
     bool wanted = options->coarsen.count || options->refine.count || options->jams.count ||
                   options->block_orders.count || options->registers.count || options->blocks.count ||
                   options->canonical || changes_memory(options) ||
-                  options->fixes_defects || options->report;
+                  options->fixes_defects || options->tune_from || options->report;
     for (unsigned i = 0; i < pass_count; i++)
         wanted |= options->passes.dumped[i];
     return wanted;
@@ -82,14 +82,6 @@ static bool named_kernel_usable(Run *run, const char *option, const char *name)
     if (!name)
         return true;
     fprintf(run->messages, "ptxopt: error: %s names kernel '%s', which -entry excludes\n", option, name);
-    return false;
-}
-
-bool kernel_has_label(const Function *kernel, const char *label)
-{
-    for (size_t i = 0; i < kernel->stmts.count; i++)
-        if (kernel->stmts.data[i].kind == STMT_LABEL && strcmp(kernel->stmts.data[i].label->name, label) == 0)
-            return true;
     return false;
 }
 
@@ -185,8 +177,7 @@ static bool wants_assembler(const Options *options)
 {
     return option_given(options, OPTION_ASSEMBLER) || options->coarsen.count || options->refine.count ||
            options->jams.count || options->registers.count || options->block_orders.count ||
-           changes_memory(options) || options->cubin ||
-           options->report;
+           changes_memory(options) || options->tune_from || options->cubin || options->report;
 }
 
 static bool chooses_factors(const Options *options)

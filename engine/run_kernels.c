@@ -8,6 +8,7 @@
 #include "engine/choose/memory.h"
 #include "engine/directive.h"
 #include "engine/kernel_estimate.h"
+#include "engine/kernel_find.h"
 #include "engine/report/defects.h"
 #include "engine/report/pool.h"
 #include "engine/report/refusal_words.h"
@@ -110,7 +111,7 @@ static void set_refinement(const Run *run, KernelReport *report)
     const RefineOption *refine = options_refine_for(run->options, report->result.kernel->name);
     if (!refine || request->coarsen_named)
         return;
-    report->is_refine_auto = refine->is_auto && !run->options->tuned_forms;
+    report->is_refine_auto = refine->is_auto;
     if (refine->is_auto)
         return;
     report->is_auto = request->coarsen = false;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/form_words.h"
 #include "engine/run_steps.h"
 #include "store/store.h"
 
@@ -20,7 +21,8 @@ static void take(void *context, const StoreRow *row)
 {
     struct LearnedRows *learned = context;
     StoreRow copy = *row;
-    copy.kernel = copy.device = "";
+    copy.kernel = arena_strndup(learned->arena, row->kernel, strlen(row->kernel));
+    copy.device = "";
     copy.form = arena_strndup(learned->arena, row->form, strlen(row->form));
     if (row->is_block)
         VEC_PUSH(learned->arena, learned->blocks, copy);
@@ -130,7 +132,7 @@ static bool has_block_forms(const struct LearnedRows *learned, uint64_t hash)
 {
     bool any = false;
     for (size_t i = 0; i < learned->rows.count; i++)
-        any |= learned->rows.data[i].hash == hash && strstr(learned->rows.data[i].form, FORM_BLOCK_WORD);
+        any |= learned->rows.data[i].hash == hash && form_words_have(learned->rows.data[i].form, FORM_BLOCK_WORD);
     return any;
 }
 
@@ -148,57 +150,9 @@ static bool follow_block(const Run *run, KernelReport *report, uint64_t hash)
     return true;
 }
 
-/* Adds one word of a form to the request; false if it is not known here. */
-static bool follow_word(const Run *run, const Function *kernel, const char *word, KernelRequest *request)
+void warn_no_form(Run *run, const Function *kernel, const char *words)
 {
-    CoarsenOption shape = {0};
-    UnrollJam *jams;
-    const char *colon = strrchr(word, ':');
-    if (strncmp(word, "stride=", 7) == 0)
-        return stride_read(word + 7, &request->coarsening.stride);
-    if (strncmp(word, "guards=", 7) == 0)
-        return guard_form_read(word + 7, &request->coarsening.guards);
-    if (strcmp(word, "grid=shrink") == 0)
-        return request->coarsening.shrinks_grid = true;
-    if (strncmp(word, FORM_BLOCK_WORD, sizeof FORM_BLOCK_WORD - 1) == 0)
-        return !block_read(run->arena, word, word + sizeof FORM_BLOCK_WORD - 1, request->block);
-    if (strcmp(word, "edges") == 0)
-        return request->edges = true;
-    if (strcmp(word, "stage") == 0 || strcmp(word, "prefetch") == 0 || async_buffers_read(word)) {
-        request->vectors_first = request->vectors;
-        request->staging.buffers = async_buffers_read(word);
-        request->staging.prefetches = *word == 'p';
-        return request->staging.wanted = true;
-    }
-    if (strcmp(word, "counters") == 0)
-        return request->counters = true;
-    if (strcmp(word, "vectors") == 0)
-        return request->vectors = true;
-    if (strncmp(word, "uj=", 3) == 0 && colon) {
-        jams = ARENA_ARRAY(run->arena, UnrollJam, request->jam_count + 1);
-        if (request->jam_count)
-            memcpy(jams, request->jams, request->jam_count * sizeof *jams);
-        jams[request->jam_count].loop = arena_strndup(run->arena, word + 3, (size_t)(colon - word - 3));
-        request->jams = jams;
-        return kernel_has_label(kernel, jams[request->jam_count].loop) &&
-               jam_factor_read(colon + 1, &jams[request->jam_count++].factor);
-    }
-    if (coarsen_factors_read(run->arena, word, &shape) || shape.is_auto)
-        return false;
-    request->coarsen = !shape_is_identity(&shape.shape);
-    request->coarsening.shape = shape.shape;
-    return true;
-}
-
-bool follow_words(const Run *run, const Function *kernel, const char *words, KernelRequest *request)
-{
-    while (*words) {
-        const size_t length = strcspn(words, " ");
-        if (!follow_word(run, kernel, arena_strndup(run->arena, words, length), request))
-            return false;
-        words += length + strspn(words + length, " ");
-    }
-    return true;
+    diag_warning(&run->diag, kernel->span, "-tune-from: kernel '%s' has no form '%s' any more", kernel->name, words);
 }
 
 /* The form of the launch whose rows begin here: the chosen one if it gains enough, else the original. */
@@ -219,7 +173,7 @@ static bool list_launches(const Run *run, KernelReport *report, uint64_t hash, c
 {
     enum { MOST_LAUNCHES = 4096 }; /* as many as adapters keep */
     const struct LearnedRows *learned = run->learned;
-    bool differ = strstr(words, FORM_BLOCK_WORD) != NULL;
+    bool differ = form_words_have(words, FORM_BLOCK_WORD);
     report->learned_launches = ARENA_ARRAY(run->arena, LearnedLaunch, learned->rows.count + 1);
     for (size_t i = 0; i < learned->rows.count && report->learned_launch_count < MOST_LAUNCHES; i++) {
         const StoreRow *row = &learned->rows.data[i];
@@ -236,41 +190,59 @@ static bool list_launches(const Run *run, KernelReport *report, uint64_t hash, c
     return differ;
 }
 
-/* Takes everything out of a request that the words of a form may say. */
-static void follow_nothing(KernelRequest *request)
+/* Says so if the file knows a kernel of this name, which was another one when it was measured. */
+static void note_other_version(Run *run, const Function *kernel, uint64_t hash)
 {
-    request->staging.prefetches = request->vectors_first = false;
-    request->staging.buffers = 0;
-    request->coarsen = request->edges = request->staging.wanted = request->counters = request->vectors = false;
-    request->coarsening.shape = (Shape){.threads = {1, 1, 1}, .blocks = {1, 1, 1}};
-    request->coarsening.stride = (Stride){.kind = STRIDE_BLOCK};
-    request->coarsening.guards = GUARDS_AUTO;
-    request->coarsening.shrinks_grid = false;
+    bool is_known = false, has_name = false;
+    for (size_t i = 0; i < run->learned->rows.count; i++) {
+        const StoreRow *row = &run->learned->rows.data[i];
+        is_known |= row->hash == hash;
+        has_name |= strcmp(row->kernel, kernel->name) == 0;
+    }
+    if (has_name && !is_known)
+        diag_report(&run->diag, SEVERITY_NOTE, kernel->span,
+                    "-tune-from: kernel '%s' was measured with other code, for another architecture, or as another "
+                    "version of ptxopt made it", kernel->name);
+}
+
+bool follow_form(Run *run, const Function *kernel, const char *words, KernelRequest *request)
+{
+    if (form_words_have(words, FORM_REASSOCIATE_WORD) && !run->options->reassociates) {
+        diag_warning(&run->diag, kernel->span,
+                     "-tune-from: the form '%s' of kernel '%s' adds floating-point numbers in another order, which "
+                     "needs -reassociate", words, kernel->name);
+        return false;
+    }
+    if (form_words_follow(run->arena, kernel, words, request))
+        return true;
+    warn_no_form(run, kernel, words);
+    return false;
 }
 
 void follow_learned(Run *run, KernelReport *report)
 {
     const Function *kernel = report->result.kernel;
     const CoarsenOption *coarsen = options_coarsen_for(run->options, kernel->name);
+    const RefineOption *refine = options_refine_for(run->options, kernel->name);
     KernelRequest request = report->request;
     double share;
     unsigned launches;
-    if (!run->learned || (coarsen && coarsen->kernel))
+    if (!run->learned || (coarsen && coarsen->kernel) || (refine && refine->kernel) || is_refusal(&request.refused))
         return;
     const uint64_t hash = kernel_content_hash(run, kernel);
     if (follow_block(run, report, hash))
         return;
     const char *words = best_form(run->learned, hash, &share, &launches);
-    if (!words)
-        return;
-    follow_nothing(&request);
-    const bool is_beside = list_launches(run, report, hash, words);
-    if (!is_beside && !follow_words(run, kernel, words, &request)) {
-        diag_warning(&run->diag, kernel->span, "-tune-from: kernel '%s' has no form '%s' any more", kernel->name,
-                     words);
+    if (!words) {
+        note_other_version(run, kernel, hash);
         return;
     }
+    form_words_clear(&request);
+    const bool is_beside = list_launches(run, report, hash, words);
+    if (!is_beside && !follow_form(run, kernel, words, &request))
+        return;
     report->request = request;
+    report->jams_named = 0;
     report->is_auto = report->is_memory_auto = report->is_refine_auto = report->is_jam_auto = false;
     report->learned = (LearnedForm){words, share, launches, is_beside};
 }

@@ -62,7 +62,6 @@ void run_prepare(Run *run, Options *options, Arena *arena, const RunSetting *set
 bool read_module(Run *run);
 bool names_exist(Run *run);
 /* True if the label is in the kernel, as it was written. */
-bool kernel_has_label(const Function *kernel, const char *label);
 bool choose_arch(Run *run);
 bool open_assembler(Run *run);
 void run_close(Run *run); /* ends the assembler, if there is one */
@@ -89,14 +88,15 @@ void forms_print_tuned(const Run *run, const KernelReport *kernel, Buf *out);
 bool forms_drop_tuned(Run *run);
 
 /* run_learned.c: -tune-from */
-/* Before the block, in the words of a form that is only for this one. */
-#define FORM_BLOCK_WORD "block="
 /* Reads the file; prints an error and returns false if the run must end. */
 bool read_learned(Run *run);
 /* If the file knows the kernel, and no option names it, requests the form that was measured to be the fastest. */
 void follow_learned(Run *run, KernelReport *report);
-/* Adds the words of a form to a request; false if one of them is not known here. */
-bool follow_words(const Run *run, const Function *kernel, const char *words, KernelRequest *request);
+/* Adds the words of a form to a request that was cleared (form_words.h). False, after a warning, if the kernel cannot
+ * have the form: a word is not known, or the options do not allow it. */
+bool follow_form(Run *run, const Function *kernel, const char *words, KernelRequest *request);
+/* Warns that the form cannot be made. */
+void warn_no_form(Run *run, const Function *kernel, const char *words);
 
 /* run_kernels.c */
 void run_kernels(Run *run);

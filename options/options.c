@@ -215,8 +215,8 @@ static void check_options(Reader *reader)
         options_fail(reader, "-uj auto chooses by the assembler's figures, but -assembler none is given");
     if (refines_auto(options) && options->assembler_none)
         options_fail(reader, "-refine auto chooses by the assembler's figures, but -assembler none is given");
-    if (options->reassociates && !options->refine.count)
-        options_fail(reader, "-reassociate says how to share rounds, but -refine is not given");
+    if (options->reassociates && !options->refine.count && !options->tune_from)
+        options_fail(reader, "-reassociate says how to share rounds, but neither -refine nor -tune-from is given");
     for (size_t i = 0; i < options->coarsen.count; i++) {
         const CoarsenOption *coarsen = &options->coarsen.data[i];
         if (!coarsen->is_auto && refines_same(options, coarsen->kernel))

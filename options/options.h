@@ -198,6 +198,8 @@ const char *coarsen_factors_read(Arena *arena, const char *text, CoarsenOption *
 bool stride_read(const char *text, Stride *stride);
 /* How many buffers "async" (two) or "async2" to "async4" asks for; 0: it is another word. */
 unsigned async_buffers_read(const char *word);
+/* "8" or "8,apart" into threads and is_apart. */
+bool refine_threads_read(const char *text, RefineRequest *refining);
 /* A number of iterations, from 2 to UNROLL_JAM_MOST. */
 bool jam_factor_read(const char *text, unsigned *factor);
 

@@ -373,18 +373,29 @@ void options_read_block(Reader *reader, const char *text)
         VEC_PUSH(reader->arena, reader->options->blocks, option);
 }
 
+bool refine_threads_read(const char *text, RefineRequest *refining)
+{
+    unsigned threads;
+    if (!read_number(&text, &threads) || (*text && strcmp(text, ",apart") != 0) || threads < 2 ||
+        threads > REFINE_MOST || threads & (threads - 1))
+        return false;
+    refining->threads = threads;
+    refining->is_apart = *text;
+    return true;
+}
+
 void options_read_refine(Reader *reader, const char *text)
 {
+    RefineRequest refining = {0};
     RefineOption option = {0};
     const char *at;
     if (!split_kernel(reader, "-refine", text, &option.kernel, &at))
         return;
     option.is_auto = strcmp(at, "auto") == 0;
-    const bool is_number = !option.is_auto && read_number(&at, &option.threads) && (!*at || strcmp(at, ",apart") == 0);
-    option.is_apart = is_number && *at;
-    if (option.is_auto)
-        VEC_PUSH(reader->arena, reader->options->refine, option);
-    else if (!is_number || option.threads < 2 || option.threads > REFINE_MOST || option.threads & (option.threads - 1))
+    const bool is_right = option.is_auto || refine_threads_read(at, &refining);
+    option.threads = refining.threads;
+    option.is_apart = refining.is_apart;
+    if (!is_right)
         options_fail(reader, "-refine %s: expected auto, or 2, 4, 8, 16 or %d and perhaps ',apart', optionally after "
                      "'KERNEL:'", text, REFINE_MOST);
     else

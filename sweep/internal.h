@@ -129,9 +129,9 @@ void sweep_progress_end(SweepProgress *progress, const Sweep *sweep, size_t done
 size_t sweep_share(Sweep *sweep, SweepTask *task);
 
 /* sweep.c: each prints an error and returns false if the sweep must end. */
-/* Reads the inputs, and the table that is to be continued. */
+/* Reads the inputs, and the table that is to be continued, and writes it, because that may be impossible. */
 bool sweep_open(Sweep *sweep);
-/* Measures the forms, and writes the table, also if the user ends that. */
+/* Measures the forms, and writes the table, also if the user ends that. False as well if some could not be measured. */
 bool sweep_complete(Sweep *sweep);
 /* True if the user has ended it. */
 static inline bool sweep_is_over(const Sweep *sweep)
@@ -166,6 +166,9 @@ typedef struct TuneForm {
 bool tune_form_predict(Sweep *sweep, TuneForm *form);
 /* Gives the form one more option (with no value if that is NULL) if it is faster with it; true if so. */
 bool tune_form_add(Sweep *sweep, TuneForm *form, const char *option, const char *value);
+/* Puts several threads in the place of one if that is faster, and returns whether it is. Tries numbers of threads, next
+ * to each other and apart, as -refine auto does. */
+bool tune_form_refine(Sweep *sweep, TuneForm *form);
 /* Adds the loops that are faster interleaved, as -uj auto finds them. */
 void tune_form_add_loops(Sweep *sweep, TuneForm *form);
 /* True if its options make a form that computes the same as the original. */

@@ -35,7 +35,8 @@ static bool write_table(Sweep *sweep)
 
 bool sweep_open(Sweep *sweep)
 {
-    return sweep_open_targets(sweep) && sweep_read_launches(sweep) && read_known(sweep);
+    return sweep_open_targets(sweep) && sweep_read_launches(sweep) && read_known(sweep) &&
+           (!is_file(sweep->request->output) || write_table(sweep));
 }
 
 bool sweep_complete(Sweep *sweep)

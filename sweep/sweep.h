@@ -35,6 +35,7 @@ typedef struct SweepRequest {
     const char *machine; /* a file; NULL: the devices as the table has them */
     AssemblerKind assembler;
     bool assembler_given;
+    bool reassociates;   /* tuning: forms may add floating-point numbers in another order */
     bool quiet;          /* no progress, no summary */
     unsigned jobs;       /* processes; 0: one for each core */
     const char *output;  /* the table, whose rows are kept; NULL: standard output */

@@ -205,14 +205,23 @@ static void print_words(const Sweep *sweep, const TuneForm *form)
     printf(" %s\n", sweep->request->input);
 }
 
+/* True if it may add floating-point numbers in another order, so that -verify compares with a tolerance. */
+static bool adds_otherwise(const TuneForm *form)
+{
+    bool found = false;
+    for (size_t i = 0; i < form->words.count; i++)
+        found |= strcmp(form->words.data[i], "-reassociate") == 0;
+    return found;
+}
+
 static void print_best(const Sweep *sweep, const Ranking *ranking, const TuneForm *form)
 {
     const double own = ranking->own->values[SWEEP_CYCLES];
     const unsigned *block = form->launch->block, *grid = form->launch->grid;
     printf("%.2f times as fast as the original with its own block, predicted: blocks of %u,%u,%u, grid of %u,%u,%u;\n"
-           "%u registers, %u warps on an SM; results are equal\n",
+           "%u registers, %u warps on an SM; results are equal%s\n",
            own / form->cycles, block[0], block[1], block[2], grid[0], grid[1], grid[2], form->figures.registers,
-           form->warps);
+           form->warps, adds_otherwise(form) ? " within a tolerance" : "");
     print_words(sweep, form);
 }
 
@@ -223,49 +232,69 @@ static void form_close(const TuneForm *form)
         unlink(form->launch_file);
 }
 
-/* Improves the fastest rows; the best form whose results are right is *best. */
-static bool find_best(Sweep *sweep, const SweepKernel *kernel, const Ranking *ranking, TuneForm *best)
+/* The search for the best form of a kernel. */
+typedef struct Search {
+    Sweep *sweep;
+    const SweepKernel *kernel;
+    const Ranking *ranking;
+    TuneForm best;
+    bool found; /* it */
+    unsigned made;
+} Search;
+
+/* Improves a row, after its threads are divided if 'divides': the search has it if its results are right and it is the
+ * fastest so far. A row whose divided threads are not faster is left alone. */
+static void try_row(Search *search, const SweepRow *row, bool divides)
 {
-    bool found = false;
-    unsigned made = 0;
-    *best = (TuneForm){0};
-    for (size_t i = 0; i < ranking->rows.count && i < MOST_TRIED && made < MOST_FORMS; i++) {
-        if (found && sweep_is_over(sweep))
-            break;
-        TuneForm form;
-        bool is_better = make(sweep, kernel, ranking, ranking->rows.data[i], &form);
-        if (is_better) {
-            made++;
-            improve(sweep, ranking->rows.data[i], &form);
-            is_better = (!found || time_is_longer(best->cycles, form.cycles)) && tune_form_verify(sweep, &form);
-        }
-        if (is_better && found)
-            form_close(best);
-        if (is_better)
-            *best = form;
-        else
-            form_close(&form);
-        found |= is_better;
+    Sweep *sweep = search->sweep;
+    TuneForm form;
+    bool is_better = make(sweep, search->kernel, search->ranking, row, &form) &&
+                     (!divides || tune_form_refine(sweep, &form));
+    if (is_better) {
+        search->made++;
+        improve(sweep, row, &form);
+        is_better = (!search->found || time_is_longer(search->best.cycles, form.cycles)) &&
+                    tune_form_verify(sweep, &form);
     }
-    return found;
+    if (!is_better) {
+        form_close(&form);
+        return;
+    }
+    if (search->found)
+        form_close(&search->best);
+    search->best = form;
+    search->found = true;
+}
+
+/* Improves the fastest rows, and the original's own if several threads in the place of one are faster. */
+static void find_best(Search *search)
+{
+    const Ranking *ranking = search->ranking;
+    for (size_t i = 0; i < ranking->rows.count && i < MOST_TRIED && search->made < MOST_FORMS; i++) {
+        if (search->found && sweep_is_over(search->sweep))
+            break;
+        try_row(search, ranking->rows.data[i], false);
+    }
+    if (!sweep_is_over(search->sweep))
+        try_row(search, ranking->own, true);
 }
 
 /* Prints the best form of a kernel; false if the original cannot be measured. */
 static bool tune_kernel(Sweep *sweep, const SweepKernel *kernel)
 {
     const Ranking ranking = rank(sweep, kernel);
-    TuneForm best;
+    Search search = {.sweep = sweep, .kernel = kernel, .ranking = &ranking};
     printf("%s, %s:\n", kernel->kernel->name, kernel->path);
     if (!ranking.own) {
         printf("the original cannot be measured with its own block\n");
         return false;
     }
-    const bool found = find_best(sweep, kernel, &ranking, &best);
-    if (found && time_is_longer(ranking.own->values[SWEEP_CYCLES], best.cycles))
-        print_best(sweep, &ranking, &best);
+    find_best(&search);
+    if (search.found && time_is_longer(ranking.own->values[SWEEP_CYCLES], search.best.cycles))
+        print_best(sweep, &ranking, &search.best);
     else
         printf("nothing is predicted to be faster than the original\n");
-    form_close(&best);
+    form_close(&search.best);
     return true;
 }
 
@@ -284,5 +313,8 @@ int tune_run(Arena *arena, const SweepRequest *request)
     bool is_done = sweep_is_over(&sweep) || sweep_complete(&sweep);
     for (size_t i = 0; i < sweep.kernels.count; i++)
         is_done &= tune_kernel(&sweep, &sweep.kernels.data[i]);
+    if (sweep_is_over(&sweep))
+        fprintf(stderr, "ptxopt: interrupted, so there may be faster forms; %sthe same command goes on\n",
+                request->output ? "" : "with -o TABLE.tsv, ");
     return is_done ? EXIT_DONE : EXIT_INPUT;
 }

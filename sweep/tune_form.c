@@ -98,13 +98,19 @@ bool tune_form_predict(Sweep *sweep, TuneForm *form)
     return kernel != NULL;
 }
 
-/* The form with more words; it has words of its own. */
+/* The form with more words, which take the place of the same option for the kernel; loops are named one by one. It has
+ * words of its own. */
 static TuneForm form_with(Sweep *sweep, const TuneForm *form, const char *option, const char *value)
 {
     TuneForm more = *form;
     more.words = (TuneWords){0};
-    for (size_t i = 0; i < form->words.count; i++)
-        VEC_PUSH(sweep->arena, more.words, form->words.data[i]);
+    for (size_t i = 0; i < form->words.count; i++) {
+        const bool is_given = value && strcmp(form->words.data[i], option) == 0 && strcmp(option, "-uj") != 0;
+        if (is_given)
+            i++;
+        else
+            VEC_PUSH(sweep->arena, more.words, form->words.data[i]);
+    }
     add_words(sweep->arena, &more.words, option, value);
     return more;
 }
@@ -117,6 +123,38 @@ bool tune_form_add(Sweep *sweep, TuneForm *form, const char *option, const char 
     if (helps)
         *form = more;
     return helps;
+}
+
+/* Tries this number of threads in the place of one of 'form': *best if that is faster than it. */
+static bool try_threads(Sweep *sweep, const TuneForm *form, unsigned threads, bool is_apart, TuneForm *best)
+{
+    TuneForm divided = form_with(sweep, form, "-refine",
+                                 arena_printf(sweep->arena, "%s:%u%s", form->kernel->kernel->name, threads,
+                                              is_apart ? ",apart" : ""));
+    if (sweep->request->reassociates)
+        add_words(sweep->arena, &divided.words, "-reassociate", NULL);
+    if (sweep_is_over(sweep) || !tune_form_predict(sweep, &divided) || !time_is_longer(best->cycles, divided.cycles))
+        return false;
+    *best = divided;
+    return true;
+}
+
+bool tune_form_refine(Sweep *sweep, TuneForm *form)
+{
+    enum { FIRST = 8 };
+    TuneForm best = *form;
+    for (unsigned apart = 0; apart < 2; apart++) {
+        const unsigned most = apart ? REFINE_MOST / 2 : REFINE_MOST; /* all threads of a warp are next to each other */
+        const bool grows = try_threads(sweep, form, FIRST, apart, &best);
+        bool helps = true;
+        for (unsigned threads = FIRST; helps && (grows ? threads < most : threads > 2);) {
+            threads = grows ? threads * 2 : threads / 2;
+            helps = try_threads(sweep, form, threads, apart, &best);
+        }
+    }
+    const bool is_faster = time_is_longer(form->cycles, best.cycles);
+    *form = best;
+    return is_faster;
 }
 
 void tune_form_add_loops(Sweep *sweep, TuneForm *form)

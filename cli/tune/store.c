@@ -158,7 +158,7 @@ static int import_all(Arena *arena, const CommandFiles *files)
         const char *error = rows_import(arena, files->data[i], &rows);
         if (!error)
             continue;
-        fprintf(stderr, "ptxopt: error: %s: %s\n", files->data[i], error);
+        fprintf(stderr, "ptxopt: error: %s\n", error);
         return EXIT_INPUT;
     }
     for (size_t i = 0, end; i < rows.count && is_done; i = end) {
@@ -176,5 +176,7 @@ ExitStatus tune_store(Arena *arena, const TuneOptions *options)
         return import_all(arena, &options->files);
     if (!read_store(&reading))
         return EXIT_INPUT;
+    if (!reading.rows.count)
+        fprintf(stderr, "ptxopt: nothing has been learned yet; docs/tuning.md says how programs do\n");
     return options->lists ? print_list(&reading) : export_all(&reading, options->exports);
 }

@@ -161,5 +161,5 @@ const char *rows_import(Arena *arena, const char *path, StoreRows *rows)
     else if (!error)
         error = read_entries(arena, root, &shared, rows);
     json_decref(root);
-    return error;
+    return error ? arena_printf(arena, "%s: %s", path, error) : NULL;
 }

@@ -11,7 +11,7 @@
 enum { MOST_STAGED = 8 };
 
 /* Bytes of a row in a tile that are tried beside STAGE_DEPTH. */
-static const unsigned depths[] = {256, 64, 32};
+static const unsigned depths[] = {STAGE_DEPTH_MOST, 64, STAGE_DEPTH_LEAST};
 
 static KernelRequest trial_request(const MemorySearch *search, const MemoryTrial *trial)
 {

@@ -5,7 +5,7 @@
 
 #include "opt/common/refusal.h"
 
-enum { STAGE_DEPTH = 128, STAGE_BUFFERS = 4 };
+enum { STAGE_DEPTH = 128, STAGE_DEPTH_LEAST = 32, STAGE_DEPTH_MOST = 256, STAGE_BUFFERS = 4 };
 
 typedef struct StageRequest {
     bool wanted;

@@ -92,7 +92,7 @@ for path in sys.argv[1:]:
 END
 )"
 rm -rf "$XDG_CACHE_HOME"
-result "list, no store" "$("$PTXOPT" tune -list 2>&1)"
+runs "list, no store" 0 "^ptxopt: nothing has been learned yet" "$PTXOPT" tune -list
 result "import" "$("$PTXOPT" tune -import "$tmp"/caches/*.json 2>&1)"
 result "import: the same" "$("$PTXOPT" tune -list | diff "$tmp/before" -)"
 runs "import: used" 0 "$chosen, 0 launches timed" PTXOPT_TUNE=use "${adapted[@]}" plain "$tmp/step.ptx" 4
@@ -104,6 +104,8 @@ runs "tune-from: launched by the contract" 0 "launches: 40 adapted, 0 of the ori
 runs "tune-from: right" 0 "^0 wrong" "${adapted[@]}" streams "$tmp/fixed.ptx" 10
 runs "tune-from, JSON" 0 '"words": "b?x[0-9].*",' "$PTXOPT" -tune-from "$store" -arch sm_90 -report \
     -report-format json -o "$tmp/fixed.ptx" tests/launching/step.ptx
+runs "tune-from, another architecture: a note" 0 "note: -tune-from: kernel 'step' was measured with other code" \
+    "$PTXOPT" -tune-from "$store" -arch sm_80 -o "$tmp/other.ptx" tests/launching/step.ptx
 # The block of launches is noted, and the next build makes forms for it, which launches with other blocks do not get.
 build=("$PTXOPT" -q -tune -memory auto -arch sm_90 -O1)
 runs "a block is listed" 0 "^Emulated GPU, step: launched with blocks of 128,1,1 " "$PTXOPT" tune -list
@@ -205,6 +207,7 @@ runs "tune-from, another file" 1 "error: -tune-from .*: file is not a database" 
     -tune-from tests/launching/tuned.c tests/launching/step.ptx
 echo '{"cache": {}}' >"$tmp/other.json"
 runs "import, another file" 1 "it has no member \"ptxopt\"" "$PTXOPT" tune -import "$tmp/other.json"
+runs "import, no file" 1 "error: $tmp/none.json: No such file" "$PTXOPT" tune -import "$tmp/none.json"
 runs "export, no folder" 1 "cannot make '/dev/null/caches'" "$PTXOPT" tune -export /dev/null/caches
 runs "tune alone" 2 "expected FILE.ptx and LAUNCH.json" "$PTXOPT" tune
 

@@ -1,0 +1,207 @@
+#include "engine/form_words.h"
+
+#include <string.h>
+
+#include "engine/kernel_find.h"
+#include "engine/report/report.h"
+#include "options/options.h"
+
+static const char stride_word[] = "stride=", guards_word[] = "guards=", grid_word[] = "grid=shrink",
+                  refine_word[] = "refine=", depth_word[] = "depth=", unroll_word[] = "unroll",
+                  single_word[] = "before-vectors", jam_word[] = "uj=";
+
+/* Writing. */
+
+static void print_word(Buf *out, const char *word)
+{
+    buf_printf(out, "%s%s", out->length ? " " : "", word);
+}
+
+static void print_factors(const unsigned factor[3], const char *prefix, Buf *out)
+{
+    for (unsigned d = 0; d < 3; d++)
+        if (factor[d] > 1)
+            buf_printf(out, "%s%s%c%u", out->length ? "," : "", prefix, "xyz"[d], factor[d]);
+}
+
+static void print_coarsening(const CoarsenRequest *coarsening, Buf *out)
+{
+    char stride[16];
+    print_factors(coarsening->shape.grown, "g", out);
+    print_factors(coarsening->shape.threads, "", out);
+    print_factors(coarsening->shape.blocks, "b", out);
+    if (coarsening->stride.kind != STRIDE_BLOCK)
+        buf_printf(out, " %s%s", stride_word, stride_text(&coarsening->stride, stride));
+    if (coarsening->guards != GUARDS_AUTO)
+        buf_printf(out, " %s%s", guards_word, guard_form_name(coarsening->guards));
+    if (coarsening->shrinks_grid && merges_any(coarsening->shape.blocks))
+        print_word(out, grid_word);
+}
+
+static void print_refinement(const RefineRequest *refining, Buf *out)
+{
+    buf_printf(out, "%s%u%s", refine_word, refining->threads, refining->is_apart ? ",apart" : "");
+    if (refining->reassociates)
+        print_word(out, FORM_REASSOCIATE_WORD);
+}
+
+static void print_staging(const StageRequest *staging, Buf *out)
+{
+    print_word(out, staging->buffers ? "async" : staging->prefetches ? "prefetch" : "stage");
+    if (staging->buffers)
+        buf_printf(out, "%u", staging->buffers);
+    if (staging->depth)
+        buf_printf(out, " %s%u", depth_word, staging->depth);
+    if (staging->unrolls)
+        print_word(out, unroll_word);
+    if (staging->before_vectors)
+        print_word(out, single_word);
+}
+
+const char *form_words_text(Arena *arena, const KernelRequest *request)
+{
+    Buf out = {0};
+    if (request->coarsen)
+        print_coarsening(&request->coarsening, &out);
+    else if (request->refining.threads)
+        print_refinement(&request->refining, &out);
+    if (request->edges)
+        print_word(&out, "edges");
+    if (request->vectors && request->vectors_first)
+        print_word(&out, "vectors");
+    if (request->staging.wanted)
+        print_staging(&request->staging, &out);
+    if (request->counters)
+        print_word(&out, "counters");
+    if (request->vectors && !request->vectors_first)
+        print_word(&out, "vectors");
+    for (unsigned i = 0; i < request->jam_count; i++)
+        buf_printf(&out, "%s%s%s:%u", out.length ? " " : "", jam_word, request->jams[i].loop, request->jams[i].factor);
+    return buf_take(arena, &out);
+}
+
+/* Reading. */
+
+/* The text after the '=' of a word; NULL: it is another word. */
+static const char *value_of(const char *word, const char *prefix)
+{
+    const size_t length = strlen(prefix);
+    return strncmp(word, prefix, length) == 0 ? word + length : NULL;
+}
+
+static bool follow_depth(const char *value, StageRequest *staging)
+{
+    for (unsigned depth = STAGE_DEPTH_LEAST; depth <= STAGE_DEPTH_MOST; depth *= 2) {
+        char text[16];
+        snprintf(text, sizeof text, "%u", depth);
+        if (strcmp(value, text) == 0)
+            staging->depth = depth;
+    }
+    return staging->wanted && staging->depth;
+}
+
+static bool follow_jam(Arena *arena, const Function *kernel, const char *value, KernelRequest *request)
+{
+    const char *colon = strrchr(value, ':');
+    UnrollJam *jams = ARENA_ARRAY(arena, UnrollJam, request->jam_count + 1);
+    if (!colon)
+        return false;
+    UnrollJam *jam = &jams[request->jam_count];
+    if (request->jam_count)
+        memcpy(jams, request->jams, request->jam_count * sizeof *jams);
+    jam->loop = arena_strndup(arena, value, (size_t)(colon - value));
+    request->jams = jams;
+    request->jam_count++;
+    return kernel_has_label(kernel, jam->loop) && jam_factor_read(colon + 1, &jam->factor);
+}
+
+static void follow_staging(const char *word, KernelRequest *request)
+{
+    request->vectors_first = request->vectors;
+    request->staging.buffers = async_buffers_read(word);
+    request->staging.prefetches = *word == 'p';
+    request->staging.wanted = true;
+}
+
+static bool follow_factors(Arena *arena, const char *word, KernelRequest *request)
+{
+    CoarsenOption shape = {0};
+    if (coarsen_factors_read(arena, word, &shape) || shape.is_auto)
+        return false;
+    request->coarsen = !shape_is_identity(&shape.shape);
+    request->coarsening.shape = shape.shape;
+    return true;
+}
+
+/* Adds one word; false if it is not known. */
+static bool follow_word(Arena *arena, const Function *kernel, const char *word, KernelRequest *request)
+{
+    const char *value;
+    if ((value = value_of(word, stride_word)) != NULL)
+        return stride_read(value, &request->coarsening.stride);
+    if ((value = value_of(word, guards_word)) != NULL)
+        return guard_form_read(value, &request->coarsening.guards);
+    if (strcmp(word, grid_word) == 0)
+        return request->coarsening.shrinks_grid = true;
+    if ((value = value_of(word, refine_word)) != NULL)
+        return refine_threads_read(value, &request->refining);
+    if (strcmp(word, FORM_REASSOCIATE_WORD) == 0)
+        return request->refining.reassociates = true;
+    if ((value = value_of(word, FORM_BLOCK_WORD)) != NULL)
+        return !block_read(arena, word, value, request->block);
+    if (strcmp(word, "edges") == 0)
+        return request->edges = true;
+    if (strcmp(word, "stage") == 0 || strcmp(word, "prefetch") == 0 || async_buffers_read(word)) {
+        follow_staging(word, request);
+        return true;
+    }
+    if ((value = value_of(word, depth_word)) != NULL)
+        return follow_depth(value, &request->staging);
+    if (strcmp(word, unroll_word) == 0)
+        return request->staging.unrolls = true;
+    if (strcmp(word, single_word) == 0)
+        return request->staging.before_vectors = true;
+    if (strcmp(word, "counters") == 0)
+        return request->counters = true;
+    if (strcmp(word, "vectors") == 0)
+        return request->vectors = true;
+    if ((value = value_of(word, jam_word)) != NULL)
+        return follow_jam(arena, kernel, value, request);
+    return follow_factors(arena, word, request);
+}
+
+void form_words_clear(KernelRequest *request)
+{
+    request->staging = (StageRequest){0};
+    request->refining = (RefineRequest){0};
+    request->coarsen = request->edges = request->counters = request->vectors = request->vectors_first = false;
+    request->coarsening.shape = (Shape){.threads = {1, 1, 1}, .blocks = {1, 1, 1}};
+    request->coarsening.stride = (Stride){.kind = STRIDE_BLOCK};
+    request->coarsening.guards = GUARDS_AUTO;
+    request->coarsening.shrinks_grid = false;
+    request->jams = NULL;
+    request->jam_count = 0;
+}
+
+bool form_words_follow(Arena *arena, const Function *kernel, const char *words, KernelRequest *request)
+{
+    while (*words) {
+        const size_t length = strcspn(words, " ");
+        if (!follow_word(arena, kernel, arena_strndup(arena, words, length), request))
+            return false;
+        words += length + strspn(words + length, " ");
+    }
+    return !(request->coarsen && request->refining.threads);
+}
+
+bool form_words_have(const char *words, const char *word)
+{
+    const size_t length = strlen(word);
+    bool found = false;
+    while (*words && !found) {
+        found = strncmp(words, word, length) == 0 && (word[length - 1] == '=' || strchr(" ", words[length]));
+        words += strcspn(words, " ");
+        words += strspn(words, " ");
+    }
+    return found;
+}
