@@ -199,6 +199,7 @@ static void coarsen(PassContext *context, const KernelRequest *request, KernelRe
     result->has_fast_paths = !had_slow_side && has_slow_side(context->body);
     pass_run(context, PASS_CLEANUP);
     pass_run(context, PASS_DECIDE);
+    pass_run(context, PASS_DELINEARIZE);
     reuse(context, !joins_later(request));
     result->reuse = context->reuse;
     set_coarsened(context, result);

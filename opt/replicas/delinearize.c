@@ -1,0 +1,409 @@
+/* Replicas whose places in a flattened grid have a row or a column in common.
+ *
+ *     i0 = ...; i1 = i0 + d                 row0 = i0 / n; row1 = i1 / n; column0 = i0 % n; column1 = i1 % n
+ *     row0 = i0 / n; column0 = i0 % n   ->  if (column1 == column0)
+ *     row1 = i1 / n; column1 = i1 % n           both, with column0 for column1; what was computed twice is merged
+ *                                           else
+ *                                               both, as before
+ *
+ * How far replicas are apart, and how long a row is, is known when the kernel runs: so the quotients and remainders are
+ * computed first, compared, and code in which they are one value, or a constant apart, is executed where the
+ * comparison holds. Nothing has to be shown about indices that wrap or are negative. Replicas a constant apart,
+ * neighbours of a thread, are taken to be in one row, and others, of merged blocks, in one column. The code is made
+ * twice only if its loads become fewer. */
+#include "opt/common/cleanup.h"
+#include "opt/common/version.h"
+#include "opt/passes.h"
+#include "opt/replicas/reuse.h"
+
+enum {
+    MOST_MEMBERS = 64,   /* replicas of one instruction */
+    MOST_COPIED = 8192,  /* instructions of what is made twice */
+};
+
+typedef enum Role { ROLE_NONE, ROLE_QUOTIENT, ROLE_REMAINDER } Role;
+
+/* One replica's instruction of a group. */
+typedef struct Member {
+    Inst *inst;
+    RegId reg, dividend;
+    unsigned cluster; /* members whose dividends are a constant apart */
+    int64_t offset;   /* of the dividend from that of the cluster's first */
+} Member;
+
+/* The replicas of one division, or of what gives its remainder, in one block. */
+typedef struct Group {
+    Role role;
+    unsigned count, clusters;
+    Member members[MOST_MEMBERS];
+} Group;
+
+/* 'reg' is taken to be 'leader' plus a constant. */
+typedef struct Guess {
+    RegId reg, leader;
+    int64_t offset;
+    RegId replacement; /* the sum, where the guess is right */
+} Guess;
+
+typedef struct Delinearizer {
+    Arena *scratch;
+    Body *body;
+    Analyses *analyses;
+    const Values *values;
+    const Affine *affine;
+    unsigned threads; /* of the original's blocks that one does the work of */
+    Block *block;
+    Group **quotient_of;    /* by RegId: the group whose quotient it is; NULL: none */
+    PointerMap by_operands; /* the trees that clones share -> Group */
+    VEC(Group *) groups;
+    VEC(Guess) guesses;
+} Delinearizer;
+
+static bool computed_by(const Delinearizer *d, RegId reg, Computation *c)
+{
+    const Inst *inst = reg == REG_NONE ? NULL : value_inst(d->values, reg);
+    return inst && inst_is_plain(inst) && inst->effects == EFFECT_PURE && computation_of(d->body, inst, c) &&
+           c->bits == 32 && c->reg_bits == 32 && !c->saturates;
+}
+
+/* The value that the register's is a quotient of, by any divisor; REG_NONE: it is none. Divisions by constants are
+ * multiplications and shifts; those of signed integers by powers of two add a bias first. */
+static RegId dividend_of(const Delinearizer *d, RegId reg)
+{
+    Computation c, inner, bias;
+    if (!computed_by(d, reg, &c))
+        return REG_NONE;
+    if (c.op == COMPUTE_DIV || (c.op == COMPUTE_MUL_HIGH && c.sources[1].is_constant))
+        return c.sources[0].reg;
+    if (c.op != COMPUTE_SHIFT_RIGHT || !c.sources[1].is_constant || c.sources[0].reg == REG_NONE)
+        return REG_NONE;
+    if (!computed_by(d, c.sources[0].reg, &inner))
+        return c.sources[0].reg;
+    if (inner.op == COMPUTE_MUL_HIGH && inner.sources[1].is_constant)
+        return inner.sources[0].reg;
+    if (inner.op == COMPUTE_ADD && computed_by(d, inner.sources[1].reg, &bias) && bias.op == COMPUTE_SHIFT_RIGHT)
+        return inner.sources[0].reg;
+    return c.sources[0].reg;
+}
+
+/* Whether the register is a multiple of a quotient of the dividend, or the dividend without its low bits. */
+static bool is_multiple(const Delinearizer *d, RegId reg, RegId dividend)
+{
+    Computation c, inner;
+    if (!computed_by(d, reg, &c))
+        return false;
+    if (c.op == COMPUTE_AND && c.sources[1].is_constant)
+        return c.sources[0].reg == dividend ||
+               (computed_by(d, c.sources[0].reg, &inner) && inner.op == COMPUTE_ADD &&
+                inner.sources[0].reg == dividend);
+    if (c.op != COMPUTE_MUL && c.op != COMPUTE_SHIFT_LEFT)
+        return false;
+    for (unsigned s = 0; s < 2; s++)
+        if (c.sources[s].reg != REG_NONE && dividend_of(d, c.sources[s].reg) == dividend)
+            return true;
+    return false;
+}
+
+static Role role_of(const Delinearizer *d, const Inst *inst, RegId *dividend)
+{
+    Computation c;
+    const RegId reg = inst_destination(inst);
+    *dividend = dividend_of(d, reg);
+    if (*dividend != REG_NONE)
+        return ROLE_QUOTIENT;
+    if (!computed_by(d, reg, &c))
+        return ROLE_NONE;
+    *dividend = c.sources[0].reg;
+    if (*dividend == REG_NONE)
+        return ROLE_NONE;
+    const uint64_t mask = c.sources[1].constant;
+    if (c.op == COMPUTE_REM || (c.op == COMPUTE_AND && c.sources[1].is_constant && !(mask & (mask + 1))) ||
+        (c.op == COMPUTE_SUB && is_multiple(d, c.sources[1].reg, *dividend)))
+        return ROLE_REMAINDER;
+    return ROLE_NONE;
+}
+
+/* Whether 'to' is 'from' plus a constant. */
+static bool is_apart(const Delinearizer *d, RegId from, RegId to, int64_t *offset)
+{
+    const AffineForm *a = &d->affine->forms[from], *b = &d->affine->forms[to];
+    AffineForm moved = *a;
+    moved.constant = b->constant;
+    *offset = (int32_t)((uint32_t)b->constant - (uint32_t)a->constant);
+    return a->bits == 32 && b->bits == 32 && affine_compare(&moved, 1, b, 1) == ALIAS_SAME;
+}
+
+/* Whether the two work for threads of one block of the original, a constant apart. */
+static bool are_neighbours(const Delinearizer *d, const Member *from, const Member *to, int64_t *offset)
+{
+    return from->inst->replica / d->threads == to->inst->replica / d->threads &&
+           is_apart(d, from->dividend, to->dividend, offset);
+}
+
+static const Member *member_of(const Group *group, RegId reg)
+{
+    for (unsigned m = 0; m < group->count; m++)
+        if (group->members[m].reg == reg)
+            return &group->members[m];
+    return NULL;
+}
+
+/* The group of quotients that all dividends are of; NULL: none. */
+static const Group *outer_group(const Delinearizer *d, const Group *group)
+{
+    const Group *outer = d->quotient_of[group->members[0].dividend];
+    for (unsigned m = 1; m < group->count; m++)
+        if (d->quotient_of[group->members[m].dividend] != outer)
+            return NULL;
+    return outer;
+}
+
+static void form_clusters(const Delinearizer *d, Group *group)
+{
+    const Group *outer = outer_group(d, group);
+    for (unsigned m = 0; m < group->count; m++) {
+        Member *member = &group->members[m];
+        if (outer) {
+            member->cluster = member_of(outer, member->dividend)->cluster;
+            group->clusters = outer->clusters;
+            continue;
+        }
+        unsigned first = 0;
+        while (first < m && !are_neighbours(d, &group->members[first], member, &member->offset))
+            first++;
+        member->cluster = first < m ? group->members[first].cluster : group->clusters++;
+        member->offset = first < m ? member->offset : 0;
+    }
+}
+
+static bool has_thread(const AffineForm *form)
+{
+    for (unsigned i = 0; i < form->term_count; i++)
+        if (form->terms[i].base == AFFINE_SREG && !sreg_is_common(form->terms[i].sreg))
+            return true;
+    return false;
+}
+
+/* Whether the value is a sum with the thread's index: a place in the grid, not loaded data. */
+static bool is_place(const Delinearizer *d, RegId reg)
+{
+    const AffineForm *form = &d->affine->forms[reg];
+    bool is_place = has_thread(form);
+    for (unsigned i = 0; i < form->term_count; i++) {
+        const AffineTerm *term = &form->terms[i];
+        const AffineFactors *factors = term->base == AFFINE_VALUE ? d->affine->factors[term->reg] : NULL;
+        is_place |= factors && has_thread(&factors->forms[2]);
+    }
+    return is_place;
+}
+
+static void inst_enter(Delinearizer *d, Inst *inst)
+{
+    RegId dividend;
+    const Role role = inst_destination(inst) == REG_NONE ? ROLE_NONE : role_of(d, inst, &dividend);
+    if (role == ROLE_NONE || !(is_place(d, dividend) || d->quotient_of[dividend]))
+        return;
+    Group *group = pointer_map_get(&d->by_operands, inst->operands);
+    if (!group) {
+        group = ARENA_NEW(d->scratch, Group);
+        group->role = role;
+        pointer_map_put(&d->by_operands, inst->operands, group);
+        VEC_PUSH(d->scratch, d->groups, group);
+    }
+    if (group->role != role || group->count == MOST_MEMBERS)
+        return;
+    group->members[group->count++] = (Member){.inst = inst, .reg = inst_destination(inst), .dividend = dividend};
+    if (role == ROLE_QUOTIENT)
+        d->quotient_of[inst_destination(inst)] = group;
+}
+
+/* Finds the groups of a block, without those that only one replica has. */
+static void groups_find(Delinearizer *d)
+{
+    d->groups.count = d->guesses.count = 0;
+    d->by_operands = (PointerMap){.arena = d->scratch};
+    for (Inst *inst = d->block->first; inst; inst = inst->next)
+        if (inst->operand_count)
+            inst_enter(d, inst);
+    size_t kept = 0;
+    for (size_t g = 0; g < d->groups.count; g++)
+        if (d->groups.data[g]->count > 1)
+            d->groups.data[kept++] = d->groups.data[g];
+    d->groups.count = kept;
+    for (size_t g = 0; g < d->groups.count; g++)
+        form_clusters(d, d->groups.data[g]);
+}
+
+/* The first member of each cluster is compared with the group's first, the others with it. */
+static void guesses_make(Delinearizer *d, const Group *group)
+{
+    for (unsigned m = 1; m < group->count; m++) {
+        const Member *member = &group->members[m], *leader = group->members;
+        if (group->role == ROLE_QUOTIENT)
+            while (leader->cluster != member->cluster)
+                leader++;
+        if (leader != member)
+            VEC_PUSH(d->scratch, d->guesses,
+                     ((Guess){member->reg, leader->reg, group->role == ROLE_QUOTIENT ? 0 : member->offset, REG_NONE}));
+    }
+}
+
+/* Marks what the block computes to get at the guessed values; false if that is more than arithmetic. */
+static bool needed_find(const Delinearizer *d, Inst *from, PointerMap *needed)
+{
+    VEC(const Inst *) work = {0};
+    for (size_t i = 0; i < d->guesses.count; i++) {
+        VEC_PUSH(d->scratch, work, value_inst(d->values, d->guesses.data[i].reg));
+        VEC_PUSH(d->scratch, work, value_inst(d->values, d->guesses.data[i].leader));
+    }
+    while (work.count) {
+        const Inst *inst = work.data[--work.count];
+        if (pointer_map_get(needed, inst) || inst->id < from->id)
+            continue;
+        if (!inst_is_computation(inst))
+            return false;
+        pointer_map_put(needed, inst, inst);
+        for (unsigned r = 0; r < inst->ref_count; r++) {
+            const Inst *source = ref_reads(&inst->refs[r]) ? value_inst(d->values, inst->refs[r].reg) : NULL;
+            if (source && source->block == d->block)
+                VEC_PUSH(d->scratch, work, source);
+        }
+    }
+    return true;
+}
+
+/* Moves what is not needed for the comparison after it. Gives the first instruction of that; NULL: the block ends with
+ * what is needed. */
+static Inst *rest_separate(Inst *from, const PointerMap *needed)
+{
+    Inst *rest = NULL;
+    for (Inst *inst = from, *next; inst; inst = next) {
+        next = inst->next;
+        if (!pointer_map_get(needed, inst)) {
+            rest = rest ? rest : inst;
+        } else if (rest) {
+            inst_remove(inst);
+            inst_insert_before(rest, inst);
+        }
+    }
+    return rest;
+}
+
+static void put(const Delinearizer *d, Inst *at, Inst *inst)
+{
+    if (at)
+        inst_insert_before(at, inst);
+    else
+        inst_append(d->block, inst);
+}
+
+static RegId comparison_build(Delinearizer *d, Inst *at)
+{
+    Body *body = d->body;
+    RegId holds = REG_NONE;
+    for (size_t i = 0; i < d->guesses.count; i++) {
+        Guess *guess = &d->guesses.data[i];
+        RegId next = body_add_reg(body, TYPE_PRED, "%alike");
+        guess->replacement = guess->leader;
+        if (guess->offset) {
+            guess->replacement = body_clone_reg(body, guess->reg);
+            put(d, at, inst_build(body, "add.s32", "dri", guess->replacement, guess->leader, guess->offset));
+        }
+        put(d, at, holds == REG_NONE
+                       ? inst_build(body, "setp.eq.s32", "drr", next, guess->reg, guess->replacement)
+                       : inst_build(body, "setp.eq.and.s32", "drrr", next, guess->reg, guess->replacement, holds));
+        holds = next;
+    }
+    return holds;
+}
+
+static void replace_in(const Delinearizer *d, const Dominance *dominance, const Block *head)
+{
+    RegId *replacement = ARENA_ARRAY(d->scratch, RegId, d->body->regs.count);
+    for (size_t i = 0; i < d->guesses.count; i++)
+        replacement[d->guesses.data[i].reg] = d->guesses.data[i].replacement + 1;
+    for (size_t b = 0; b < d->body->blocks.count; b++) {
+        Block *block = d->body->blocks.data[b];
+        for (size_t p = 0; p < block->phis.count; p++)
+            for (size_t a = 0; a < block->phis.data[p].args.count; a++) {
+                PhiArg *arg = &block->phis.data[p].args.data[a];
+                if (replacement[arg->reg] && dominance_has(dominance, head, arg->pred))
+                    arg->reg = replacement[arg->reg] - 1;
+            }
+        for (Inst *inst = block->first; inst && dominance_has(dominance, head, block); inst = inst->next)
+            for (unsigned r = 0; r < inst->ref_count; r++)
+                if (ref_reads(&inst->refs[r]) && replacement[inst->refs[r].reg])
+                    inst->refs[r].reg = replacement[inst->refs[r].reg] - 1;
+    }
+}
+
+static unsigned loads_count(const Body *body, const Dominance *dominance, const Block *head)
+{
+    unsigned count = 0;
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst && dominance_has(dominance, head, inst->block);
+             inst = inst->next) {
+            Access access;
+            count += inst_access(inst, &access) && access.kind == ACCESS_LOAD && access.space == SPACE_GLOBAL;
+        }
+    return count;
+}
+
+/* Merges what is one now, pointers that advance alike too; whether the loads of the code from 'head' on are fewer than
+ * those of its copy. */
+static bool loads_merge(PassContext *context, const Block *head, const Block *copy)
+{
+    ReuseList list = {0};
+    analyses_invalidate(context->analyses, ANALYSES_ALL);
+    merge_equal_values(context->body, context->analyses);
+    analyses_invalidate(context->analyses, ANALYSES_INSTRUCTIONS);
+    pass_run(context, PASS_INDUCTION);
+    reuse_values(context->arena, context->body, context->analyses, LOCATION_LOADS, &list);
+    analyses_invalidate(context->analyses, ANALYSES_INSTRUCTIONS);
+    const Dominance *dominance = analyses_dominance(context->analyses);
+    return loads_count(context->body, dominance, head) < loads_count(context->body, dominance, copy);
+}
+
+/* Versions the code that follows the block's divisions. */
+static bool block_delinearize(PassContext *context, Delinearizer *d)
+{
+    Inst *from = d->groups.data[0]->members[0].inst;
+    PointerMap needed = {.arena = d->scratch};
+    uint32_t id = 0;
+    for (Inst *inst = d->block->first; inst; inst = inst->next)
+        inst->id = id++;
+    if (!needed_find(d, from, &needed))
+        return false;
+    Inst *rest = rest_separate(from, &needed);
+    if (!body_may_version(d->body, analyses_dominance(d->analyses), d->block, rest, MOST_COPIED))
+        return false;
+    const RegId holds = comparison_build(d, rest);
+    Block *head = body_version(d->body, d->block, rest, holds), *copy = d->block->last->targets[0];
+    analyses_invalidate(d->analyses, ANALYSES_ALL);
+    replace_in(d, analyses_dominance(d->analyses), head);
+    return loads_merge(context, head, copy);
+}
+
+bool pass_delinearize(PassContext *context)
+{
+    Arena *scratch = arena_new();
+    Body *body = context->body;
+    Delinearizer d = {.scratch = scratch,
+                      .body = body,
+                      .analyses = context->analyses,
+                      .values = analyses_values(context->analyses),
+                      .affine = analyses_affine(context->analyses),
+                      .threads = merged_count(context->coarsening->shape.threads),
+                      .quotient_of = ARENA_ARRAY(scratch, Group *, body->regs.count)};
+    for (size_t b = 0; b < body->blocks.count && !d.guesses.count; b++) {
+        d.block = body->blocks.data[b];
+        if (d.block->is_cold)
+            continue;
+        groups_find(&d);
+        for (size_t g = 0; g < d.groups.count; g++)
+            guesses_make(&d, d.groups.data[g]);
+    }
+    const bool changed = d.guesses.count && block_delinearize(context, &d);
+    arena_free(scratch);
+    return changed;
+}
