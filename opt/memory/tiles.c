@@ -403,6 +403,16 @@ static uint64_t bytes_most(const Staging *s)
     return most < left && !s->request->depth ? most : left;
 }
 
+/* Whether several threads of a block read an element, or a warp more sectors than its elements fill. */
+static bool is_shared(const Staging *s, const Member *member)
+{
+    const unsigned lanes = s->threads < LANES ? s->threads : LANES;
+    for (unsigned d = 0; d < 3; d++)
+        if (s->block.threads[d] > 1 && !(member->pattern.depends >> d & 1))
+            return true;
+    return warp_sectors(s, member) > divide_up(lanes * member->count * member->bytes, SECTOR);
+}
+
 static void keep_paying(const Staging *s, TileVec *tiles)
 {
     size_t kept = 0;
@@ -412,7 +422,9 @@ static void keep_paying(const Staging *s, TileVec *tiles)
         for (unsigned m = 0; m < tile.member_count && !tile_pays(s, &tile); m++) {
             StagedLoad *load = report_load(s, tile.members[m].inst);
             load_refuse(s, load, tile.members[m].inst,
-                        load->is_store ? REFUSAL_STAGE_STORE_COALESCED : REFUSAL_STAGE_LOAD_COALESCED);
+                        load->is_store                   ? REFUSAL_STAGE_STORE_COALESCED
+                        : is_shared(s, &tile.members[m]) ? REFUSAL_STAGE_LOAD_GAIN
+                                                         : REFUSAL_STAGE_LOAD_COALESCED);
         }
         if (tile_pays(s, &tile))
             tiles->data[kept++] = tile;
