@@ -40,7 +40,7 @@ static ExitStatus run_steps(Run *run, Products *products)
         return EXIT_USAGE;
     bool is_ready = open_assembler(run);
     products->assembler = run->assembler;
-    if (!is_ready || !read_launches(run) || !read_learned(run))
+    if (!is_ready || !read_launches(run) || !check_verify(run) || !read_learned(run))
         return EXIT_INPUT;
     run_kernels(run);
     if (run->diag.errors || (run->diag.warnings && run->options->warnings_are_errors))

@@ -348,3 +348,18 @@ bool read_launches(Run *run)
     }
     return true;
 }
+
+bool check_verify(const Run *run)
+{
+    const Options *options = run->options;
+    const char *error;
+    bool is_read = true;
+    for (size_t i = 0; i < options->verify.count && is_read; i++) {
+        Arena *scratch = arena_new();
+        is_read = launch_read(scratch, options->verify.data[i], &error) != NULL;
+        if (!is_read)
+            fprintf(run->messages, "ptxopt: error: -verify: %s\nptxopt: nothing is written\n", error);
+        arena_free(scratch);
+    }
+    return is_read;
+}

@@ -66,6 +66,7 @@ bool choose_arch(Run *run);
 bool open_assembler(Run *run);
 void run_close(Run *run); /* ends the assembler, if there is one */
 bool read_launches(Run *run); /* and the machine file */
+bool check_verify(const Run *run); /* that the files of -verify can be read, before anything takes time */
 bool read_device(const Run *run, const char *machine_file, Device *device); /* the file may be NULL */
 
 /* run_costs.c */
