@@ -298,8 +298,10 @@ void pays_print(const FactorChoice *choice, Buf *out)
                    "original", choice->pays_from, choice->pays.parameter + 1);
     else if (choice->pays_from)
         buf_printf(out, "; launches of fewer than %u threads for each SM run the original", choice->pays_from);
-    if (choice->pays_factors)
+    if (choice->pays_factors && choice->pays_from && choice->pays_from != PAYS_NEVER && !choice->pays.count)
         buf_puts(out, "; so do those whose blocks would fill their warps less well");
+    else if (choice->pays_factors)
+        buf_puts(out, "; launches whose blocks would fill their warps less well run the original");
 }
 
 void learned_print(const LearnedForm *learned, Buf *out)
