@@ -129,10 +129,10 @@ fails "a launch of another module" 6 "has no kernel 'nosuch'; it has 'vectoradd'
 fails "an input that is at fault" 6 \
     "cannot be verified: $vectoradd:49: out of bounds: store of 4 bytes at offset 4000 of c" \
     -assembler none -verify "$tmp/short.launch.json" "$vectoradd"
-fails "no launch file" 6 "nosuch.json: No such file or directory" \
+fails "no launch file" 1 "nosuch.json: No such file or directory" \
     -assembler none -verify "$tmp/nosuch.json" "$vectoradd"
 printf '{ "kernel": "vectoradd",\n' >"$tmp/open.json"
-fails "a launch file that breaks off" 6 "open.json:2:0: " -assembler none -verify "$tmp/open.json" "$vectoradd"
+fails "a launch file that breaks off" 1 "open.json:2:0: " -assembler none -verify "$tmp/open.json" "$vectoradd"
 fails "an instruction that is not executable" 6 "wgmma.fence" -assembler none \
     -verify tests/cases/run/k.launch.json tests/cases/run/unsupported.ptx
 fails "one of two launches differs" 5 "computes a different result" -assembler none -coarsen 2 \
