@@ -441,7 +441,7 @@ static bool is_same_for_lanes(const Estimate *estimate, const AddressShape *a, c
 }
 
 /* Adds a phi of a join whose arguments differ by what all lanes have in common, as where a loop begins after the first
- * rounds of another: the lanes of a warp mostly take the same path. False if there is no such phi. */
+ * rounds of another: most lanes of a warp take the same path. False if there is no such phi. */
 static bool add_join(Estimate *estimate, AddressShape *shape, RegId reg, double scale, unsigned depth)
 {
     const Phi *phi = phi_of(estimate, reg);

@@ -91,7 +91,7 @@ static double conflicts_of(const Estimate *estimate, const AddressShape *shape, 
         for (unsigned lane = first; lane < lanes && lane < first + together; lane++) {
             int64_t word = (int64_t)floor(address_lane_offset(estimate, shape, lane) / WORD);
             unsigned bank = (unsigned)word % BANKS;
-            const Touched touched = {lane_group(estimate, shape, lane), word};
+            const Touched touched = {shape->apart[lane], word};
             if (insert(seen, &count, touched) && ++used[bank] > fullest)
                 fullest = used[bank];
         }

@@ -290,18 +290,19 @@ static void print_gain(Buf *out, const KernelReport *kernel)
 
 void pays_print(const FactorChoice *choice, Buf *out)
 {
-    if (choice->pays_from == PAYS_NEVER)
+    const char *factors = "; launches whose blocks would fill their warps less well run the original";
+    if (choice->pays_from == PAYS_NEVER) {
         buf_printf(out, "; each launch decides by parameter %u and its threads, or runs the original",
                    choice->pays.parameter + 1);
-    else if (choice->pays_from && choice->pays.count)
+    } else if (choice->pays_from && choice->pays.count) {
         buf_printf(out, "; launches of fewer than %u threads for each SM decide by parameter %u whether they run the "
                    "original", choice->pays_from, choice->pays.parameter + 1);
-    else if (choice->pays_from)
+    } else if (choice->pays_from) {
         buf_printf(out, "; launches of fewer than %u threads for each SM run the original", choice->pays_from);
-    if (choice->pays_factors && choice->pays_from && choice->pays_from != PAYS_NEVER && !choice->pays.count)
-        buf_puts(out, "; so do those whose blocks would fill their warps less well");
-    else if (choice->pays_factors)
-        buf_puts(out, "; launches whose blocks would fill their warps less well run the original");
+        factors = "; so do those whose blocks would fill their warps less well";
+    }
+    if (choice->pays_factors)
+        buf_puts(out, factors);
 }
 
 void learned_print(const LearnedForm *learned, Buf *out)

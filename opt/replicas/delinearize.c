@@ -330,7 +330,9 @@ static void replace_in(const Delinearizer *d, const Dominance *dominance, const 
                 if (replacement[arg->reg] && dominance_has(dominance, head, arg->pred))
                     arg->reg = replacement[arg->reg] - 1;
             }
-        for (Inst *inst = block->first; inst && dominance_has(dominance, head, block); inst = inst->next)
+        if (!dominance_has(dominance, head, block))
+            continue;
+        for (Inst *inst = block->first; inst; inst = inst->next)
             for (unsigned r = 0; r < inst->ref_count; r++)
                 if (ref_reads(&inst->refs[r]) && replacement[inst->refs[r].reg])
                     inst->refs[r].reg = replacement[inst->refs[r].reg] - 1;
@@ -340,12 +342,15 @@ static void replace_in(const Delinearizer *d, const Dominance *dominance, const 
 static unsigned loads_count(const Body *body, const Dominance *dominance, const Block *head)
 {
     unsigned count = 0;
-    for (size_t b = 0; b < body->blocks.count; b++)
-        for (const Inst *inst = body->blocks.data[b]->first; inst && dominance_has(dominance, head, inst->block);
-             inst = inst->next) {
+    for (size_t b = 0; b < body->blocks.count; b++) {
+        const Block *block = body->blocks.data[b];
+        if (!dominance_has(dominance, head, block))
+            continue;
+        for (const Inst *inst = block->first; inst; inst = inst->next) {
             Access access;
             count += inst_access(inst, &access) && access.kind == ACCESS_LOAD && access.space == SPACE_GLOBAL;
         }
+    }
     return count;
 }
 
