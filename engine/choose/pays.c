@@ -2,7 +2,8 @@
 
 #include "engine/judge/machine_cost.h"
 
-/* The grids that are asked about: this many blocks for each SM, and half as many, ... */
+/* The grids that are asked about: this many blocks for each SM, and half as many, ... down to one. Smaller grids leave
+ * SMs idle, and merging makes more of them idle, so a form is never taken to pay there. */
 enum { MOST_BLOCKS = 64 };
 
 /* Blocks of different lengths leave SMs idle at the end of a launch, for about half a block's time: it must have many
@@ -64,7 +65,7 @@ unsigned pays_from(AssemblerJudge *judge, const Basis *usual, const FunctionForm
     unsigned least = 2 * MOST_BLOCKS;
     while (least > 1 && pays_with(judge, usual, least / 2, input, form))
         least /= 2;
-    const unsigned threads = least > 1 ? least * block_threads(usual) : 0;
+    const unsigned threads = least * block_threads(usual);
     return threads > even ? threads : even;
 }
 
@@ -75,7 +76,7 @@ static uint32_t threads_at(AssemblerJudge *judge, const Basis *usual, double tri
     unsigned least = 2 * MOST_BLOCKS;
     while (least > 1 && pays_at(judge, usual, least / 2, trips, input, form))
         least /= 2;
-    return least == 2 * MOST_BLOCKS ? PAYS_NEVER : least > 1 ? least * block_threads(usual) : 0;
+    return least == 2 * MOST_BLOCKS ? PAYS_NEVER : least * block_threads(usual);
 }
 
 uint32_t pays_factors(const Shape *shape)

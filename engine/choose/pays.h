@@ -8,8 +8,8 @@
 enum { PAYS_MAGIC = 0x59415058, PAYS_FORMAT = 1, TRIPS_MAGIC = 0x50495254, TRIPS_FORMAT = 1, TRIPS_WORDS = 16 };
 
 /* The threads of the original launch, for each SM of the device, from which on the form is predicted to lose nothing,
- * however long loops of unknown length are. 0: it never loses. 'usual' has the block size that is assumed, and the
- * input's cost there. */
+ * however long loops of unknown length are: a block for each SM at least. 'usual' has the block size that is assumed,
+ * and the input's cost there. */
 unsigned pays_from(AssemblerJudge *judge, const Basis *usual, const FunctionForm *input, const MeasuredForm *form);
 
 /* The threads along each axis that a form makes one, as in __ptxopt_pays_KERNEL; 0: none are merged. */
