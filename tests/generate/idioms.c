@@ -200,11 +200,37 @@ static void make_tiles(Maker *m)
     line(&m->to, "mov.u32 %s, %s;", pool_register(m, KIND_32, false).text, walk.sum.text);
 }
 
+/* The product of matrices in a grid of one dimension: a row by the thread's number over the width, and a column. */
+static void make_flattened(Maker *m)
+{
+    const Walk walk = new_walk(m, KIND_32);
+    const Word width = fresh_register(m, KIND_32), row = fresh_register(m, KIND_32), bound = random_bound(m);
+    const Word column = fresh_register(m, KIND_32), other = fresh_register(m, KIND_64);
+    const char type = chance(&m->to, 50) ? 's' : 'u';
+    line(&m->to, "add.u32 %s, %%n, %u;\n\tdiv.%c32 %s, %%gid, %s;", width.text, 1 + below(&m->to, 4), type, row.text,
+         width.text);
+    if (chance(&m->to, 50))
+        line(&m->to, "rem.%c32 %s, %%gid, %s;", type, column.text, width.text);
+    else
+        line(&m->to, "mul.lo.s32 %s, %s, %s;\n\tsub.s32 %s, %%gid, %s;", column.text, row.text, width.text, column.text,
+             column.text);
+    line(&m->to, "and.b32 %s, %s, 15;\n\tshl.b32 %s, %s, 2;\n\tmad.wide.u32 %s, %s, 4, %%walk;", row.text, row.text,
+         row.text, row.text, walk.address.text, row.text);
+    line(&m->to, "mad.wide.u32 %s, %s, 4, %%walk;\n\tmov.u32 %s, 0;", other.text, column.text, walk.sum.text);
+    begin_loop(m, &walk, bound.text);
+    line(&m->to, "ld.global.u32 %s, [%s];\n\tld.global.u32 %s, [%s];\n\tmad.lo.s32 %s, %s, %s, %s;", walk.a.text,
+         walk.address.text, walk.b.text, other.text, walk.sum.text, walk.a.text, walk.b.text, walk.sum.text);
+    line(&m->to, "add.s64 %s, %s, 4;\n\tadd.s64 %s, %s, 16;", walk.address.text, walk.address.text, other.text,
+         other.text);
+    end_loop(m, &walk, bound.text);
+    line(&m->to, "mov.u32 %s, %s;", pool_register(m, KIND_32, false).text, walk.sum.text);
+}
+
 void make_idiom(Maker *m)
 {
     if (m->in_function)
         return;
-    switch (below(&m->to, 10)) {
+    switch (below(&m->to, 11)) {
     case 0:
     case 1: sum_row(m); break;
     case 2: make_product(m); break;
@@ -213,6 +239,7 @@ void make_idiom(Maker *m)
     case 5: make_histogram(m); break;
     case 6: walk_grid(m); break;
     case 7: make_tiles(m); break;
+    case 8: make_flattened(m); break;
     default: write_guarded(m); break;
     }
 }

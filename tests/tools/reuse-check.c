@@ -1,12 +1,13 @@
 /* Checks the passes that reuse values between replicas: coarsens random kernels, runs the passes, and compares with the
  * original in the emulator.
  *
- *     reuse-check [-v] [-l] [-d FOLDER] [-w WITHOUT] SEED,COUNT
+ *     reuse-check [-v] [-f] [-l] [-d FOLDER] [-w WITHOUT] SEED,COUNT
  *
  * Each kernel is coarsened in one way, or not at all, and goes through all passes or a random selection. Prints the
  * errors, and at the end what the passes have done: a check of nothing would find nothing. -l takes kernels with a
- * single loop, which updates memory (loop_kernel.h), in blocks of one dimension; -w leaves out passes by their names;
- * -d keeps wrong outputs. */
+ * single loop, which updates memory (loop_kernel.h), in blocks of one dimension, and -f those of flattened grids
+ * (flat_kernel.h), whose blocks are merged, too; -w leaves out passes by their names; -d keeps wrong outputs. */
+#include "flat_kernel.h"
 #include "loop_kernel.h"
 #include "form_difference.h"
 #include "parse_text.h"
@@ -24,19 +25,23 @@
 #include <string.h>
 #include <unistd.h>
 
-static const PassId passes[] = {PASS_DECIDE,  PASS_LOAD_REUSE,  PASS_ADDRESSES, PASS_INDUCTION, PASS_FORWARD,
-                                PASS_ACCUMULATOR, PASS_VECTORIZE, PASS_BASES,     PASS_POINTERS};
+static const PassId passes[] = {PASS_DECIDE,    PASS_DELINEARIZE, PASS_LOAD_REUSE, PASS_ADDRESSES, PASS_INDUCTION,
+                                PASS_FORWARD,   PASS_ACCUMULATOR, PASS_VECTORIZE,  PASS_BASES,     PASS_POINTERS};
 
 typedef struct Way {
     unsigned threads[3];
     StrideKind stride;
+    unsigned blocks; /* along x; 0: none are merged */
 } Way;
 
+/* Blocks merged for kernels of flattened grids; then those for all kernels of one dimension, and the rest. */
 static const Way ways[] = {
-    {{1, 1, 1}, STRIDE_BLOCK}, {{2, 1, 1}, STRIDE_UNIT},  {{4, 1, 1}, STRIDE_UNIT}, {{4, 1, 1}, STRIDE_BLOCK},
-    {{1, 2, 1}, STRIDE_UNIT},  {{1, 4, 1}, STRIDE_UNIT},  {{2, 2, 1}, STRIDE_BLOCK}, {{2, 2, 1}, STRIDE_UNIT},
+    {{1, 1, 1}, STRIDE_BLOCK, 2}, {{1, 1, 1}, STRIDE_BLOCK, 3}, {{2, 1, 1}, STRIDE_UNIT, 2},
+    {{2, 1, 1}, STRIDE_BLOCK, 4}, {{1, 1, 1}, STRIDE_BLOCK, 0}, {{2, 1, 1}, STRIDE_UNIT, 0},
+    {{4, 1, 1}, STRIDE_UNIT, 0},  {{4, 1, 1}, STRIDE_BLOCK, 0}, {{1, 2, 1}, STRIDE_UNIT, 0},
+    {{1, 4, 1}, STRIDE_UNIT, 0},  {{2, 2, 1}, STRIDE_BLOCK, 0}, {{2, 2, 1}, STRIDE_UNIT, 0},
 };
-enum { WAYS_ALONG_X = 4 };
+enum { WAYS_OF_BLOCKS = 4, WAYS_ALONG_X = 8 };
 
 typedef struct Sums {
     unsigned done, refused, wrong;
@@ -45,7 +50,7 @@ typedef struct Sums {
 } Sums;
 
 typedef struct Settings {
-    bool verbose, loops;
+    bool verbose, loops, flat;
     const char *folder, *without;
 } Settings;
 
@@ -71,8 +76,10 @@ static Body *transform(const Settings *settings, Arena *arena, Function *kernel,
     body_to_ssa(body);
     CoarsenRequest request = {.stride = {way->stride, 0}};
     memcpy(request.shape.threads, way->threads, sizeof request.shape.threads);
+    request.shape.blocks[0] = way->blocks;
+    request.shape = shape_complete(&request.shape);
     request.block = block_size_resolve(&body->tuning, launch->block);
-    bool coarse = merges_any(way->threads);
+    bool coarse = !shape_is_identity(&request.shape);
     LaunchContract contract;
     Refusal refusal;
     if (coarse && !coarsen_body(body, &request, &contract, &refusal, NULL)) {
@@ -86,12 +93,20 @@ static Body *transform(const Settings *settings, Arena *arena, Function *kernel,
         options.enabled[passes[i]] = (all || random_below(random, 2)) &&
                                      !(settings->without && strstr(settings->without, pass_table[passes[i]].name));
     PassContext context = pass_context_new(arena, &options, kernel, body);
+    context.coarsening = &request;
     pass_run(&context, PASS_CLEANUP);
     for (size_t i = 0; i < COUNT_OF(passes); i++)
         sums->changed[passes[i]] += pass_run(&context, passes[i]);
     pass_run(&context, PASS_CLEANUP);
     reuses_count(&context.reuse, sums);
     return pass_take_body(&context);
+}
+
+static const Way *random_way(const Settings *settings, Random *random)
+{
+    const unsigned first = settings->flat ? 0 : WAYS_OF_BLOCKS;
+    const unsigned end = settings->flat || settings->loops ? WAYS_ALONG_X : COUNT_OF(ways);
+    return &ways[first + random_below(random, end - first)];
 }
 
 static void check_seed(void *context, uint64_t seed)
@@ -103,7 +118,9 @@ static void check_seed(void *context, uint64_t seed)
     Launch launch;
     Buf text = {0}, after = {0};
     EmulatorOptions options = {.check_registers = true};
-    if (settings->loops)
+    if (settings->flat)
+        flat_kernel(seed, arena, &text, &launch);
+    else if (settings->loops)
         loop_kernel(seed, arena, &text, &launch);
     else if (seed % 4 == 0)
         random_kernel(seed, arena, &text, &launch);
@@ -116,7 +133,7 @@ static void check_seed(void *context, uint64_t seed)
         options.check_registers = false;
         expected = emulator_run(arena, module, &launch, &options);
     }
-    const Way *way = &ways[random_below(&random, settings->loops ? WAYS_ALONG_X : COUNT_OF(ways))];
+    const Way *way = random_way(settings, &random);
     Function *kernel = module_find_function(module, "k");
     if (expected->fault.kind != FAULT_NONE) {
         printf("seed %llu: WRONG: the original fails: %s\n", (unsigned long long)seed,
@@ -136,8 +153,8 @@ static void check_seed(void *context, uint64_t seed)
         const char *message = form_difference(arena, &after, &launch, &change, expected, &options, NULL);
         sums->done++;
         if (message) {
-            printf("seed %llu: WRONG at %ux%u, %s: %s\n", (unsigned long long)seed, way->threads[0], way->threads[1],
-                   way->stride == STRIDE_UNIT ? "unit" : "block", message);
+            printf("seed %llu: WRONG at %ux%u, %u blocks, %s: %s\n", (unsigned long long)seed, way->threads[0],
+                   way->threads[1], way->blocks, way->stride == STRIDE_UNIT ? "unit" : "block", message);
             sums->wrong++;
             keep_wrong(arena, settings->folder, "reuse", seed, &after, &text);
         }
@@ -155,9 +172,10 @@ int main(int count, char **words)
     Settings *settings = &check.settings;
     const Sums *sums = &check.sums;
     int option;
-    while ((option = getopt(count, words, "vld:w:")) != -1) {
+    while ((option = getopt(count, words, "vfld:w:")) != -1) {
         switch (option) {
         case 'v': settings->verbose = true; break;
+        case 'f': settings->flat = true; break;
         case 'l': settings->loops = true; break;
         case 'd': settings->folder = optarg; break;
         case 'w': settings->without = optarg; break;
