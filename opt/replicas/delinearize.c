@@ -34,6 +34,7 @@ typedef struct Member {
 /* The replicas of one division, or of what gives its remainder, in one block. */
 typedef struct Group {
     Role role;
+    bool is_part; /* of the instructions of another group: nothing else is made of its results */
     unsigned count, clusters;
     Member members[MOST_MEMBERS];
 } Group;
@@ -53,21 +54,41 @@ typedef struct Delinearizer {
     const Affine *affine;
     unsigned threads; /* of the original's blocks that one does the work of */
     Block *block;
-    Group **quotient_of;    /* by RegId: the group whose quotient it is; NULL: none */
+    Group **group_of;       /* by RegId: the group of which it is a result; NULL: none */
     PointerMap by_operands; /* the trees that clones share -> Group */
     VEC(Group *) groups;
     VEC(Guess) guesses;
 } Delinearizer;
 
+/* Whether the register is a result of 32 or 64 bits. */
 static bool computed_by(const Delinearizer *d, RegId reg, Computation *c)
 {
     const Inst *inst = reg == REG_NONE ? NULL : value_inst(d->values, reg);
     return inst && inst_is_plain(inst) && inst->effects == EFFECT_PURE && computation_of(d->body, inst, c) &&
-           c->bits == 32 && c->reg_bits == 32 && !c->saturates;
+           (c->bits == 32 || c->bits == 64) && c->reg_bits == c->bits && !c->saturates;
+}
+
+/* The 32 bits that are extended to the register's 64; REG_NONE: it is not made so. */
+static RegId narrow_of(const Delinearizer *d, RegId reg)
+{
+    Computation c;
+    const bool extends = computed_by(d, reg, &c) && c.op == COMPUTE_CONVERT && c.bits == 64 && c.sources[0].bits == 32;
+    return extends ? c.sources[0].reg : REG_NONE;
+}
+
+/* Compilers divide 64-bit values by 32-bit division where they fit, and select one of two results then: the one of 64
+ * bits; REG_NONE: the computation is not that selection. */
+static RegId selected_wide(const Delinearizer *d, const Computation *c)
+{
+    for (unsigned s = 0; s < 2 && c->op == COMPUTE_SELECT && c->bits == 64; s++)
+        if (c->sources[s].reg != REG_NONE && narrow_of(d, c->sources[1 - s].reg) != REG_NONE)
+            return c->sources[s].reg;
+    return REG_NONE;
 }
 
 /* The value that the register's is a quotient of, by any divisor; REG_NONE: it is none. Divisions by constants are
- * multiplications and shifts; those of signed integers by powers of two add a bias first. */
+ * multiplications and shifts; those of signed integers by powers of two add a bias first, and by others the sign of the
+ * product. */
 static RegId dividend_of(const Delinearizer *d, RegId reg)
 {
     Computation c, inner, bias;
@@ -75,6 +96,14 @@ static RegId dividend_of(const Delinearizer *d, RegId reg)
         return REG_NONE;
     if (c.op == COMPUTE_DIV || (c.op == COMPUTE_MUL_HIGH && c.sources[1].is_constant))
         return c.sources[0].reg;
+    const RegId wide = selected_wide(d, &c);
+    if (wide != REG_NONE)
+        return computed_by(d, wide, &inner) && inner.op == COMPUTE_DIV ? inner.sources[0].reg : REG_NONE;
+    if (c.op == COMPUTE_ADD && computed_by(d, c.sources[0].reg, &inner) && computed_by(d, c.sources[1].reg, &bias) &&
+        inner.op == COMPUTE_SHIFT_RIGHT && bias.op == COMPUTE_SHIFT_RIGHT) {
+        const RegId dividend = dividend_of(d, c.sources[0].reg);
+        return dividend_of(d, c.sources[1].reg) == dividend ? dividend : REG_NONE;
+    }
     if (c.op != COMPUTE_SHIFT_RIGHT || !c.sources[1].is_constant || c.sources[0].reg == REG_NONE)
         return REG_NONE;
     if (!computed_by(d, c.sources[0].reg, &inner))
@@ -86,7 +115,14 @@ static RegId dividend_of(const Delinearizer *d, RegId reg)
     return c.sources[0].reg;
 }
 
-/* Whether the register is a multiple of a quotient of the dividend, or the dividend without its low bits. */
+/* Whether the register is one of those that have been found to be quotients. */
+static bool is_quotient(const Delinearizer *d, RegId reg)
+{
+    return d->group_of[reg] && d->group_of[reg]->role == ROLE_QUOTIENT;
+}
+
+/* Whether the register is a multiple of a quotient of the dividend, which may have been computed in another way there,
+ * or the dividend without its low bits. */
 static bool is_multiple(const Delinearizer *d, RegId reg, RegId dividend)
 {
     Computation c, inner;
@@ -98,21 +134,25 @@ static bool is_multiple(const Delinearizer *d, RegId reg, RegId dividend)
                 inner.sources[0].reg == dividend);
     if (c.op != COMPUTE_MUL && c.op != COMPUTE_SHIFT_LEFT)
         return false;
-    for (unsigned s = 0; s < 2; s++)
-        if (c.sources[s].reg != REG_NONE && dividend_of(d, c.sources[s].reg) == dividend)
+    for (unsigned s = 0; s < 2; s++) {
+        const RegId factor = c.sources[s].reg;
+        if (factor != REG_NONE && (dividend_of(d, factor) == dividend || is_quotient(d, factor)))
             return true;
+    }
     return false;
 }
 
-static Role role_of(const Delinearizer *d, const Inst *inst, RegId *dividend)
+static Role role_of(const Delinearizer *d, RegId reg, RegId *dividend)
 {
     Computation c;
-    const RegId reg = inst_destination(inst);
     *dividend = dividend_of(d, reg);
     if (*dividend != REG_NONE)
         return ROLE_QUOTIENT;
     if (!computed_by(d, reg, &c))
         return ROLE_NONE;
+    const RegId wide = selected_wide(d, &c);
+    if (wide != REG_NONE)
+        return role_of(d, wide, dividend) == ROLE_REMAINDER ? ROLE_REMAINDER : ROLE_NONE;
     *dividend = c.sources[0].reg;
     if (*dividend == REG_NONE)
         return ROLE_NONE;
@@ -129,8 +169,10 @@ static bool is_apart(const Delinearizer *d, RegId from, RegId to, int64_t *offse
     const AffineForm *a = &d->affine->forms[from], *b = &d->affine->forms[to];
     AffineForm moved = *a;
     moved.constant = b->constant;
-    *offset = (int32_t)((uint32_t)b->constant - (uint32_t)a->constant);
-    return a->bits == 32 && b->bits == 32 && affine_compare(&moved, 1, b, 1) == ALIAS_SAME;
+    *offset = (int64_t)((uint64_t)b->constant - (uint64_t)a->constant);
+    if (a->bits == 32)
+        *offset = (int32_t)*offset;
+    return a->bits && a->bits == b->bits && affine_compare(&moved, 1, b, 1) == ALIAS_SAME;
 }
 
 /* Whether the two work for threads of one block of the original, a constant apart. */
@@ -151,11 +193,11 @@ static const Member *member_of(const Group *group, RegId reg)
 /* The group of quotients that all dividends are of; NULL: none. */
 static const Group *outer_group(const Delinearizer *d, const Group *group)
 {
-    const Group *outer = d->quotient_of[group->members[0].dividend];
+    const Group *outer = d->group_of[group->members[0].dividend];
     for (unsigned m = 1; m < group->count; m++)
-        if (d->quotient_of[group->members[m].dividend] != outer)
+        if (d->group_of[group->members[m].dividend] != outer)
             return NULL;
-    return outer;
+    return outer && outer->role == ROLE_QUOTIENT ? outer : NULL;
 }
 
 static void form_clusters(const Delinearizer *d, Group *group)
@@ -197,11 +239,33 @@ static bool is_place(const Delinearizer *d, RegId reg)
     return is_place;
 }
 
+static void part_mark(const Delinearizer *d, RegId reg, RegId dividend)
+{
+    Group *group = reg == REG_NONE ? NULL : d->group_of[reg];
+    if (group && (dividend == REG_NONE || group->members[group->count - 1].dividend == dividend))
+        group->is_part = true;
+}
+
+/* Marks the groups whose results are only steps to this one. */
+static void parts_mark(const Delinearizer *d, RegId reg, RegId dividend)
+{
+    Computation c;
+    const bool computed = computed_by(d, reg, &c);
+    require(computed);
+    const bool selects = selected_wide(d, &c) != REG_NONE;
+    for (unsigned s = 0; s < c.source_count && s < 2; s++) {
+        if (selects)
+            part_mark(d, narrow_of(d, c.sources[s].reg), REG_NONE);
+        part_mark(d, c.sources[s].reg, dividend);
+    }
+}
+
 static void inst_enter(Delinearizer *d, Inst *inst)
 {
     RegId dividend;
-    const Role role = inst_destination(inst) == REG_NONE ? ROLE_NONE : role_of(d, inst, &dividend);
-    if (role == ROLE_NONE || !(is_place(d, dividend) || d->quotient_of[dividend]))
+    const RegId reg = inst_destination(inst);
+    const Role role = reg == REG_NONE ? ROLE_NONE : role_of(d, reg, &dividend);
+    if (role == ROLE_NONE || !(is_place(d, dividend) || is_quotient(d, dividend)))
         return;
     Group *group = pointer_map_get(&d->by_operands, inst->operands);
     if (!group) {
@@ -212,12 +276,12 @@ static void inst_enter(Delinearizer *d, Inst *inst)
     }
     if (group->role != role || group->count == MOST_MEMBERS)
         return;
-    group->members[group->count++] = (Member){.inst = inst, .reg = inst_destination(inst), .dividend = dividend};
-    if (role == ROLE_QUOTIENT)
-        d->quotient_of[inst_destination(inst)] = group;
+    group->members[group->count++] = (Member){.inst = inst, .reg = reg, .dividend = dividend};
+    d->group_of[reg] = group;
+    parts_mark(d, reg, dividend);
 }
 
-/* Finds the groups of a block, without those that only one replica has. */
+/* Finds the groups of a block, without those that only one replica has, and those that are parts of others. */
 static void groups_find(Delinearizer *d)
 {
     d->groups.count = d->guesses.count = 0;
@@ -227,7 +291,7 @@ static void groups_find(Delinearizer *d)
             inst_enter(d, inst);
     size_t kept = 0;
     for (size_t g = 0; g < d->groups.count; g++)
-        if (d->groups.data[g]->count > 1)
+        if (d->groups.data[g]->count > 1 && !d->groups.data[g]->is_part)
             d->groups.data[kept++] = d->groups.data[g];
     d->groups.count = kept;
     for (size_t g = 0; g < d->groups.count; g++)
@@ -304,14 +368,18 @@ static RegId comparison_build(Delinearizer *d, Inst *at)
     for (size_t i = 0; i < d->guesses.count; i++) {
         Guess *guess = &d->guesses.data[i];
         RegId next = body_add_reg(body, TYPE_PRED, "%alike");
+        const bool is_wide = type_bits(body->regs.data[guess->reg].type) == 64;
         guess->replacement = guess->leader;
         if (guess->offset) {
             guess->replacement = body_clone_reg(body, guess->reg);
-            put(d, at, inst_build(body, "add.s32", "dri", guess->replacement, guess->leader, guess->offset));
+            put(d, at, inst_build(body, is_wide ? "add.s64" : "add.s32", "dri", guess->replacement, guess->leader,
+                                  guess->offset));
         }
         put(d, at, holds == REG_NONE
-                       ? inst_build(body, "setp.eq.s32", "drr", next, guess->reg, guess->replacement)
-                       : inst_build(body, "setp.eq.and.s32", "drrr", next, guess->reg, guess->replacement, holds));
+                       ? inst_build(body, is_wide ? "setp.eq.s64" : "setp.eq.s32", "drr", next, guess->reg,
+                                    guess->replacement)
+                       : inst_build(body, is_wide ? "setp.eq.and.s64" : "setp.eq.and.s32", "drrr", next, guess->reg,
+                                    guess->replacement, holds));
         holds = next;
     }
     return holds;
@@ -399,7 +467,7 @@ bool pass_delinearize(PassContext *context)
                       .values = analyses_values(context->analyses),
                       .affine = analyses_affine(context->analyses),
                       .threads = merged_count(context->coarsening->shape.threads),
-                      .quotient_of = ARENA_ARRAY(scratch, Group *, body->regs.count)};
+                      .group_of = ARENA_ARRAY(scratch, Group *, body->regs.count)};
     for (size_t b = 0; b < body->blocks.count && !d.guesses.count; b++) {
         d.block = body->blocks.data[b];
         if (d.block->is_cold)
