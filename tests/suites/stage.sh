@@ -79,4 +79,10 @@ for form in x2 x4; do
     lines "padded lines" "and.pred %inside" "$form" "$folder/rows.json" -block 20,3 -entry separable_rows \
         tests/naive/naive.sm_90.ptx
 done
+# Indices that stay in their range get vectors, with a quarter of the sectors; others do not.
+"$program" -q -assembler none -memory vectors -block 32 -o "$folder/range.ptx" tests/cases/memory/range.ptx
+for launch in unsigned-high:6 unsigned-zero:24 signed-low:6 signed-middle:24; do
+    said="$("$program" cost "$folder/range.ptx" "tests/cases/memory/range-${launch%:*}.launch.json" 2>&1)"
+    result "indices, ${launch%:*}" "$(grep -qE "sectors loaded .* ${launch#*:}[.]000" <<<"$said" || echo "$said")"
+done
 exit "$failed"
