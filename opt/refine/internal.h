@@ -15,13 +15,21 @@ typedef enum Merge {
     MERGE_FLOAT_SUM,
     MERGE_IDEMPOTENT, /* minimum, maximum, and, or: an element may count twice */
     MERGE_XOR,
+    MERGE_CHOICE,       /* a comparison with the element, which replaces the value or not: m = e > m ? e : m */
+    MERGE_FLOAT_CHOICE, /* the same, where the order of rounds decides between 0 and -0 */
 } Merge;
+
+/* The instruction with which a merge combines two parts, of the register's width. */
+typedef struct MergeWith {
+    const char *spelling; /* of a choice: of the comparison */
+    bool first, keeps;    /* of a choice: the value is the first that is compared; it stays where that holds */
+} MergeWith;
 
 /* A phi of the header of a loop that is shared. */
 typedef struct SharedPhi {
     RegId reg, start, next;
     Merge merge;      /* MERGE_NONE: it grows by 'step' in each round */
-    const char *spelling; /* of the instruction that combines two parts */
+    MergeWith with;
     AffineForm step;
 } SharedPhi;
 
@@ -89,8 +97,18 @@ bool refine_check(Refine *r);
 bool refine_set_sizes(Refine *r);
 
 /* merge.c */
-/* How the header's phi sums up what the rounds add, if that is all that it is used for; sets the spelling. */
-Merge merge_find(const Refine *r, const Loop *loop, const Phi *phi, RegId next, const char **spelling);
+/* How the header's phi sums up what the rounds add, if that is all that it is used for; sets what combines parts. */
+Merge merge_find(const Refine *r, const Loop *loop, const Phi *phi, RegId next, MergeWith *with);
+/* True if the result depends on the order of rounds, as far as floating-point numbers are rounded or have two zeros. */
+static inline bool merge_is_ordered(Merge merge)
+{
+    return merge == MERGE_FLOAT_SUM || merge == MERGE_FLOAT_CHOICE;
+}
+/* True if all threads of a group may start with the value before the loop, which counts once. */
+static inline bool merge_starts_alike(Merge merge)
+{
+    return merge == MERGE_IDEMPOTENT || merge == MERGE_CHOICE || merge == MERGE_FLOAT_CHOICE;
+}
 
 /* loops.c */
 /* False if the loop's rounds cannot be shared; the refusal then says why. */

@@ -69,10 +69,10 @@ static bool find_phis(Refine *r, SharedLoop *shared)
             .reg = phi->dst, .start = loop_start(shared->loop, phi), .next = phi_argument(phi, shared->latch)};
         if (find_step(r, shared->loop, phi, out))
             continue;
-        out->merge = merge_find(r, shared->loop, phi, out->next, &out->spelling);
+        out->merge = merge_find(r, shared->loop, phi, out->next, &out->with);
         if (out->merge == MERGE_NONE)
             return refuse_value(r, phi->dst, REFUSAL_REFINE_CARRIED);
-        if (out->merge == MERGE_FLOAT_SUM && !r->request->reassociates)
+        if (merge_is_ordered(out->merge) && !r->request->reassociates)
             return refine_refuse(r, value_inst(analyses_values(r->analyses), out->next), REFUSAL_REFINE_ORDER);
     }
     return true;

@@ -1,6 +1,8 @@
 /* Refinement: values that sum up what the rounds of a loop add. */
 #include "opt/refine/internal.h"
 
+#include <string.h>
+
 /* The operands of a link, the instruction that adds to the value, which may be the value: a bit each. */
 static unsigned value_operands(const Inst *inst)
 {
@@ -85,7 +87,63 @@ static bool is_read_by_phi_alone(const Values *values, const LoopForest *loops, 
     return true;
 }
 
-Merge merge_find(const Refine *r, const Loop *loop, const Phi *phi, RegId next, const char **spelling)
+static bool has_bits(const Inst *inst, unsigned bits)
+{
+    return inst->signature->type_count && type_bits(inst->signature->types[0]) == bits;
+}
+
+/* The value's use in the loop by an instruction of this operation, which has one result; NULL: there is none. */
+static Inst *use_by(const Values *values, const LoopForest *loops, const Loop *loop, RegId value, Opcode op)
+{
+    for (uint32_t u = 0; u < value_use_count(values, value); u++) {
+        const ValueUse *use = &value_uses(values, value)[u];
+        if (use->inst && inst_op(use->inst) == op && inst_is_plain(use->inst) &&
+            loop_contains(loops, loop, use->block) && inst_destination(use->inst) != REG_NONE)
+            return use->inst;
+    }
+    return NULL;
+}
+
+/* Whether the comparison orders its operands, and the value is kept if 'keeps' says so. An element that is not a number
+ * must never replace the value: it would not be replaced by others, or by all, and the next rounds would begin anew. */
+static bool chooses_alike(const Inst *compare, bool keeps)
+{
+    static const ModId ordered[] = {MOD_LT, MOD_LE, MOD_GT, MOD_GE}, unordered[] = {MOD_LTU, MOD_LEU, MOD_GTU, MOD_GEU};
+    const ModId *relations = type_class(compare->signature->types[0]) == CLASS_FLOAT && keeps ? unordered : ordered;
+    for (unsigned i = 0; i < COUNT_OF(ordered); i++)
+        if (inst_has(compare, relations[i]))
+            return true;
+    return false;
+}
+
+/* The selection of the value or an element, by their comparison, which are the value's only uses; NULL: none. */
+static Inst *choice_link(const Refine *r, const Loop *loop, RegId value, unsigned bits, Merge *merge, MergeWith *with)
+{
+    const Values *values = analyses_values(r->analyses);
+    const LoopForest *loops = analyses_loops(r->analyses);
+    Inst *compare = use_by(values, loops, loop, value, OP_SETP), *select = use_by(values, loops, loop, value, OP_SELP);
+    if (value_use_count(values, value) != 2 || !compare || !select || compare->operand_count != 3 ||
+        (bits != 32 && bits != 64) || !has_bits(compare, bits) || !has_bits(select, bits))
+        return NULL;
+    const RegId predicate = inst_destination(compare);
+    with->first = inst_reg(compare, 1) == value;
+    with->keeps = inst_reg(select, 1) == value;
+    with->spelling = inst_spelling(r->scratch, compare);
+    const RegId element = inst_reg(compare, with->first ? 2 : 1);
+    if (element == REG_NONE || element == value || inst_reg(select, with->keeps ? 2 : 1) != element ||
+        inst_reg(select, 3) != predicate || value_use_count(values, predicate) != 1 ||
+        !chooses_alike(compare, with->keeps))
+        return NULL;
+    *merge = type_class(compare->signature->types[0]) == CLASS_FLOAT ? MERGE_FLOAT_CHOICE : MERGE_CHOICE;
+    return select;
+}
+
+static bool merge_is_equal(const MergeWith *a, const MergeWith *b)
+{
+    return a->first == b->first && a->keeps == b->keeps && strcmp(a->spelling, b->spelling) == 0;
+}
+
+Merge merge_find(const Refine *r, const Loop *loop, const Phi *phi, RegId next, MergeWith *with)
 {
     const Values *values = analyses_values(r->analyses);
     const LoopForest *loops = analyses_loops(r->analyses);
@@ -93,12 +151,14 @@ Merge merge_find(const Refine *r, const Loop *loop, const Phi *phi, RegId next, 
     Merge merge = MERGE_NONE;
     for (RegId value = phi->dst; value != next;) {
         const Inst *link = only_link(values, loops, loop, value);
-        const char *text = NULL;
-        const Merge one = link ? link_merge(link, bits, &text) : MERGE_NONE;
-        if (one == MERGE_NONE || (merge != MERGE_NONE && (one != merge || strcmp(text, *spelling) != 0)))
+        MergeWith own = {0};
+        Merge one = link ? link_merge(link, bits, &own.spelling) : MERGE_NONE;
+        if (!link)
+            link = choice_link(r, loop, value, bits, &one, &own);
+        if (one == MERGE_NONE || (merge != MERGE_NONE && (one != merge || !merge_is_equal(&own, with))))
             return MERGE_NONE;
         merge = one;
-        *spelling = text;
+        *with = own;
         value = inst_destination(link);
         if (value == REG_NONE)
             return MERGE_NONE;

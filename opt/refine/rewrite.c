@@ -84,13 +84,39 @@ static RegId exchanged(const Refine *r, Block *block, RegId value, unsigned bit)
     return other;
 }
 
+static RegId selected(const Refine *r, Block *block, RegId a, RegId b, RegId predicate)
+{
+    RegId result = body_clone_reg(r->body, a);
+    inst_append(block, inst_build(r->body, bits_of(r, a) == 64 ? "selp.b64" : "selp.b32", "drrr", result, a, b,
+                                  predicate));
+    return result;
+}
+
+/* The thread's own part or the other's, as a round chooses, with that of the lower lane as the value and that of the
+ * higher one as the element: so both threads choose the same of two zeros. */
+static RegId chosen(const Refine *r, Block *block, const SharedPhi *phi, const RegId parts[2], unsigned apart)
+{
+    RegId bit = refine_reg(r, TYPE_B32, "%apart"), is_high = refine_reg(r, TYPE_PRED, "%high");
+    RegId holds = refine_reg(r, TYPE_PRED, "%chosen");
+    inst_append(block, inst_build(r->body, "and.b32", "dri", bit, r->lane, (int64_t)apart));
+    inst_append(block, inst_build(r->body, "setp.ne.u32", "dri", is_high, bit, (int64_t)0));
+    RegId value = selected(r, block, parts[1], parts[0], is_high);
+    RegId element = selected(r, block, parts[0], parts[1], is_high);
+    inst_append(block, inst_build(r->body, phi->with.spelling, "drr", holds, phi->with.first ? value : element,
+                                  phi->with.first ? element : value));
+    return selected(r, block, phi->with.keeps ? value : element, phi->with.keeps ? element : value, holds);
+}
+
 /* The value that the parts of all threads make together; all threads get it. */
 static RegId combined(const Refine *r, Block *block, const SharedPhi *phi)
 {
     RegId value = phi->next;
     for (unsigned apart = r->request->threads / 2; apart; apart /= 2) {
         RegId other = exchanged(r, block, value, apart * r->spacing), both = body_clone_reg(r->body, value);
-        inst_append(block, inst_build(r->body, phi->spelling, "drr", both, value, other));
+        if (phi->merge == MERGE_CHOICE || phi->merge == MERGE_FLOAT_CHOICE)
+            both = chosen(r, block, phi, (RegId[]){value, other}, apart);
+        else
+            inst_append(block, inst_build(r->body, phi->with.spelling, "drr", both, value, other));
         value = both;
     }
     return value;
@@ -139,7 +165,7 @@ static void build_starts(const Refine *r, const SharedLoop *shared, const Number
         if (phi->merge == MERGE_NONE)
             start = grown(r, block, phi, numbers->steps[p],
                           bits_of(r, phi->reg) == 64 ? numbers->lane_wide : r->lane);
-        else if (phi->merge != MERGE_IDEMPOTENT)
+        else if (!merge_starts_alike(phi->merge))
             start = start_of_sum(r, block, phi);
         set_argument(phi_of(shared, p), block, start);
     }
@@ -229,7 +255,7 @@ bool shared_loop_rewrite(Refine *r, const SharedLoop *shared)
     build_next(r, shared, &numbers, before, parts);
     build_results(r, shared, &numbers, parts, join);
     for (unsigned p = 0; p < shared->phi_count; p++)
-        r->result->reassociated += shared->phis[p].merge == MERGE_FLOAT_SUM;
+        r->result->reassociated += merge_is_ordered(shared->phis[p].merge);
     for (uint32_t b = 0; b < shared->loop->block_count; b++)
         pointer_map_put(&r->shared, shared->loop->blocks[b], shared->loop);
     r->result->loops++;

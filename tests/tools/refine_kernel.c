@@ -1,14 +1,14 @@
 /* See refine_kernel.h. Each thread has a row of two buffers, which pointers walk through: in place, at distances at
  * which they meet in other rounds, backwards, or apart. A table, which nothing writes, has rows or columns of the
  * threads. Sums are stored in each round to one place, which may be in the rows. Loops go 0 to 70 rounds, have their
- * bodies unrolled or not, and may be in another loop. They sum up in all ways, and some do what only the order of
- * rounds gives. The thread stores before and after them, in place, some of it under a guard, reads what it and, after a
- * barrier, others have stored, and some leave early. */
+ * bodies unrolled or not, and may be in another loop. They sum up in all ways, also elements that are not numbers, and
+ * some do what only the order of rounds gives. The thread stores before and after them, in place, some of it under a
+ * guard, reads what it and, after a barrier, others have stored, and some leave early. */
 #include "refine_kernel.h"
 
 #include "kernel_writer.h"
 
-enum { BLOCKS = 2, STREAMS = 4, SUMS = 3, PITCH = 1024, WORD = 4, TEMPORARIES = 64 };
+enum { BLOCKS = 2, STREAMS = 4, SUMS = 3, PITCH = 1024, WORD = 4, TEMPORARIES = 64, ORDERED = 5 };
 
 typedef struct Stream {
     unsigned bytes, buffer, offset, slope; /* slope: bytes for each round, at least those that it touches in one */
@@ -21,6 +21,7 @@ typedef struct Sum {
     bool is_float, is_ordered; /* is_ordered: the order of rounds matters */
 } Sum;
 
+/* The last ORDERED are. */
 static const Sum sums[] = {
     {"add.s32 %%s%u, %%s%u, %%v%u;", false, false},
     {"sub.u32 %%s%u, %%s%u, %%v%u;", false, false},
@@ -33,7 +34,16 @@ static const Sum sums[] = {
     {"add.f32 %%s%u, %%s%u, %%f%u;", true, false},
     {"fma.rn.f32 %%s%u, %%f%3$u, 0f40000000, %%s%2$u;", true, false},
     {"max.f32 %%s%u, %%s%u, %%f%u;", true, false},
+    {"min.NaN.f32 %%s%u, %%s%u, %%f%u;", true, false},
     {"sub.f32 %%s%u, %%s%u, %%f%u;", true, false},
+    {"setp.gt.s32 %%takes, %%v%3$u, %%s%1$u; selp.b32 %%s%2$u, %%v%3$u, %%s%1$u, %%takes;", false, false},
+    {"setp.ge.u32 %%takes, %%v%3$u, %%s%1$u; selp.b32 %%s%2$u, %%s%1$u, %%v%3$u, %%takes;", false, false},
+    {"setp.gt.f32 %%takes, %%f%3$u, %%s%1$u; selp.f32 %%s%2$u, %%f%3$u, %%s%1$u, %%takes;", true, false},
+    {"setp.gt.f32 %%takes, %%s%1$u, %%f%3$u; selp.f32 %%s%2$u, %%f%3$u, %%s%1$u, %%takes;", true, false},
+    {"setp.geu.f32 %%takes, %%s%1$u, %%f%3$u; selp.f32 %%s%2$u, %%s%1$u, %%f%3$u, %%takes;", true, false},
+    {"setp.ltu.f32 %%takes, %%f%3$u, %%s%1$u; selp.f32 %%s%2$u, %%f%3$u, %%s%1$u, %%takes;", true, true},
+    {"setp.ge.f32 %%takes, %%s%1$u, %%f%3$u; selp.f32 %%s%2$u, %%s%1$u, %%f%3$u, %%takes;", true, true},
+    {"setp.ne.s32 %%takes, %%v%3$u, %%s%1$u; selp.b32 %%s%2$u, %%v%3$u, %%s%1$u, %%takes;", false, true},
     {"mad.lo.s32 %%s%u, %%s%u, 3, %%v%u;", false, true},
     {"sub.s32 %%s%u, %%v%3$u, %%s%2$u;", false, true},
 };
@@ -43,7 +53,7 @@ typedef struct Maker {
     Stream streams[STREAMS];
     unsigned sums[SUMS], count, sum_count, rounds, unrolled;
     unsigned block[2];
-    bool descends, has_guard, is_nested, has_wide, has_lasting;
+    bool descends, has_guard, is_nested, has_wide, has_lasting, has_nan;
 } Maker;
 
 static void make_stream(Maker *m, Stream *s)
@@ -85,6 +95,8 @@ static void make_access(Maker *m, unsigned number, unsigned part)
     }
     line(&m->to, "ld.global%s.%s %%v%u, [%%q%u+%u];", s->reads_table ? ".nc" : "", type, t, number, offset);
     line(&m->to, "and.b32 %%n%u, %%v%u, 63; cvt.rn.f32.u32 %%f%u, %%n%u;", t, t, t, t);
+    if (m->has_nan)
+        line(&m->to, "setp.eq.u32 %%takes, %%n%u, 5; selp.b32 %%f%u, 0x7fc00000, %%f%u, %%takes;", t, t, t);
     for (unsigned i = 0; i < m->sum_count; i++) {
         buf_putc(m->to.out, '\t');
         /* NOLINTNEXTLINE: the formats are the table's */
@@ -228,10 +240,11 @@ static void choose(Maker *m)
     m->is_nested = chance(&m->to, 25);
     m->has_wide = chance(&m->to, 20);
     m->has_lasting = chance(&m->to, 30);
+    m->has_nan = chance(&m->to, 20);
     m->count = 1 + below(&m->to, STREAMS);
     m->sum_count = 1 + below(&m->to, SUMS);
     for (unsigned i = 0; i < m->sum_count; i++)
-        m->sums[i] = below(&m->to, chance(&m->to, 3) ? COUNT_OF(sums) : COUNT_OF(sums) - 2);
+        m->sums[i] = below(&m->to, chance(&m->to, 3) ? COUNT_OF(sums) : COUNT_OF(sums) - ORDERED);
     for (unsigned i = 0; i < m->count; i++) {
         make_stream(m, &m->streams[i]);
         if (i)
@@ -268,7 +281,7 @@ void refine_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     buf_printf(text, "\t.reg .b32 %%v<%u>, %%n<%u>, %%f<%u>, %%s<%u>, %%g<4>;\n", t, t, t, SUMS);
     buf_puts(text, "\t.reg .b32 %n, %x, %i, %o, %last, %local, %seen;\n");
     buf_printf(text, "\t.reg .b64 %%q<%u>, %%mine, %%fixed, %%row, %%column, %%to, %%wide;\n", STREAMS);
-    buf_puts(text, "\t.reg .f64 %sum, %d;\n\t.reg .pred %more;\n");
+    buf_puts(text, "\t.reg .f64 %sum, %d;\n\t.reg .pred %more, %takes;\n");
     buf_write(text, buf_text(&code), code.length);
     buf_puts(text, "}\n");
     buf_free(&code);
