@@ -130,39 +130,63 @@ static Function *called_function(const Inst *inst)
     return function && function->has_body ? function : NULL;
 }
 
-static RegisterEstimate estimate_at(Arena *arena, const Body *body, Analyses *analyses, const SmLimits *sm,
+/* The estimates of one kernel's functions. */
+typedef struct Callees {
+    Arena *arena;
+    const SmLimits *sm;
+    PointerMap registers[CALLS_DEEP]; /* by function and the depth that is left: each is estimated once, not per call */
+} Callees;
+
+static RegisterEstimate estimate_at(Arena *arena, const Body *body, Analyses *analyses, Callees *callees,
                                     unsigned depth);
 
+/* The registers of a function; 0: its body cannot be built. */
+static unsigned function_registers(Function *function, Callees *callees, unsigned depth)
+{
+    const char *reason;
+    const unsigned *known = pointer_map_get(&callees->registers[depth], function);
+    if (known)
+        return *known;
+    unsigned *registers = ARENA_NEW(callees->arena, unsigned);
+    Body *body = body_build(function, &reason);
+    if (body) {
+        body_to_ssa(body);
+        Analyses *analyses = analyses_new(body);
+        *registers = estimate_at(callees->arena, body, analyses, callees, depth).registers;
+        analyses_free(analyses);
+        body_free(body);
+    }
+    pointer_map_put(&callees->registers[depth], function, registers);
+    return *registers;
+}
+
 /* The registers of the functions that the block calls. */
-static unsigned called_registers(Arena *arena, const LoweredBlock *block, const SmLimits *sm, unsigned depth)
+static unsigned called_registers(const LoweredBlock *block, Callees *callees, unsigned depth)
 {
     unsigned most = 0;
     for (uint32_t i = 0; i < block->count && depth; i++) {
-        const char *reason;
         Function *function = called_function(block->insts[i].inst);
-        Body *body = function ? body_build(function, &reason) : NULL;
-        if (!body)
-            continue;
-        body_to_ssa(body);
-        Analyses *analyses = analyses_new(body);
-        unsigned registers = estimate_at(arena, body, analyses, sm, depth - 1).registers;
+        unsigned registers = function ? function_registers(function, callees, depth - 1) : 0;
         most = registers > most ? registers : most;
-        analyses_free(analyses);
-        body_free(body);
     }
     return most;
 }
 
 RegisterEstimate register_estimate(Arena *arena, const Body *body, Analyses *analyses, const SmLimits *sm)
 {
-    RegisterEstimate estimate = estimate_at(arena, body, analyses, sm, CALLS_DEEP);
+    Callees callees = {.arena = arena_new(), .sm = sm};
+    for (unsigned d = 0; d < CALLS_DEEP; d++)
+        callees.registers[d] = (PointerMap){.arena = callees.arena};
+    RegisterEstimate estimate = estimate_at(arena, body, analyses, &callees, CALLS_DEEP);
+    arena_free(callees.arena);
     estimate.needed = registers_needed(body, analyses);
     return estimate;
 }
 
-static RegisterEstimate estimate_at(Arena *arena, const Body *body, Analyses *analyses, const SmLimits *sm,
+static RegisterEstimate estimate_at(Arena *arena, const Body *body, Analyses *analyses, Callees *callees,
                                     unsigned depth)
 {
+    const SmLimits *sm = callees->sm;
     RegisterEstimate estimate = {.known = true};
     Arena *scratch = arena_new();
     const Values *values = analyses_values(analyses);
@@ -175,7 +199,7 @@ static RegisterEstimate estimate_at(Arena *arena, const Body *body, Analyses *an
         const LoweredBlock *block = &lowered->blocks[b];
         OrderPeaks peaks = order_peaks(lowered, block, analyses_memory(analyses), limit);
         peaks_note(&estimate, &peaks);
-        unsigned called = called_registers(scratch, block, sm, depth);
+        unsigned called = called_registers(block, callees, depth);
         called += called ? (unsigned)peaks.around : 0;
         estimate.called = called > estimate.called ? called : estimate.called;
         if (!highest || (unsigned)peaks.source > estimate.peak) {
