@@ -48,8 +48,8 @@ step = $(if $(V),,$(info $()  $(1) $@))
 # The fuzzers take what they run alone: compiling the rest with sanitizers would take longer than the short ones.
 FOLDERS := support ir lexer parser analysis target opt emit emulator
 ifneq ($(VARIANT),fuzz)
-FOLDERS += store images assembler split sass cost options engine view stats machine sweep gpu calibrate library cli \
-    wrappers
+FOLDERS += store images assembler split sass cost options engine view stats machine gpu timing sweep calibrate library \
+    cli wrappers
 endif
 
 # Generated C is made once, in build/, and shared by all variants; objects and programs are in $(OUT).
@@ -333,7 +333,7 @@ ptxsmith: $(OUT)/tests/ptxsmith
 attack: $(OUT)/tests/attack
 	BUILD=$(OUT) tests/generate/campaign -t $(or $(TIME),60) $(if $(JOBS),-j $(JOBS)) $(OUT)/attack
 $(OUT)/tests/attack: $(OUT)/tests/generate/forms.o $(OUT)/tests/generate/on_gpu.o
-$(OUT)/tests/attack: $(OUT)/tools/gpu-launch.o $(OUT)/tools/gpu-images.o
+$(OUT)/tests/attack: $(OUT)/tools/gpu-contract.o
 $(OUT)/tests/ptxsmith $(OUT)/tests/attack: $(OUT)/tests/%: $(OUT)/tests/generate/%.o $(GENERATOR) $(OUT)/libptxopt.a
 	$(link)
 

@@ -1,6 +1,6 @@
 #include "gpu/gpu.h"
 
-enum { LEAST_BYTES = 8 << 20, SWEEP_BLOCKS = 1024, SWEEP_THREADS = 256, BYTES_READ = 16 };
+enum { UNKNOWN_CACHE = 64 << 20, MOST_BLOCKS = 1024, SWEEP_THREADS = 256, BYTES_READ = 16, LEAST_READS = 8 };
 
 /* Reads 'count' pieces of 16 bytes, which are 0. */
 static const char sweep_text[] = ".version 6.3\n.target sm_50\n.address_size 64\n"
@@ -36,7 +36,7 @@ static const char sweep_text[] = ".version 6.3\n.target sm_50\n.address_size 64\
 
 int gpu_flush_open(const GpuDriver *driver, GpuFlush *flush)
 {
-    *flush = (GpuFlush){.bytes = 2 * driver->cache_bytes > LEAST_BYTES ? 2 * driver->cache_bytes : LEAST_BYTES};
+    *flush = (GpuFlush){.bytes = 2 * (driver->cache_bytes ? driver->cache_bytes : UNKNOWN_CACHE)};
     int error = driver->memory_alloc(&flush->data, flush->bytes);
     error = error ? error : driver->module_load(&flush->module, sweep_text, 0, NULL, NULL);
     return error ? error : driver->module_function(&flush->sweep, flush->module, "sweep");
@@ -45,11 +45,12 @@ int gpu_flush_open(const GpuDriver *driver, GpuFlush *flush)
 int gpu_flush_run(const GpuDriver *driver, const GpuFlush *flush)
 {
     DevicePointer data = flush->data;
-    unsigned count = (unsigned)(flush->bytes / BYTES_READ);
+    unsigned count = (unsigned)(flush->bytes / BYTES_READ), blocks = count / SWEEP_THREADS / LEAST_READS + 1;
+    blocks = blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS;
     void *parameters[] = {&data, &count};
     int error = driver->fill(data, 0, flush->bytes, NULL);
     return error ? error
-                 : driver->launch(flush->sweep, SWEEP_BLOCKS, 1, 1, SWEEP_THREADS, 1, 1, 0, NULL, parameters, NULL);
+                 : driver->launch(flush->sweep, blocks, 1, 1, SWEEP_THREADS, 1, 1, 0, NULL, parameters, NULL);
 }
 
 void gpu_flush_close(const GpuDriver *driver, GpuFlush *flush)

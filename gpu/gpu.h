@@ -15,7 +15,7 @@ typedef struct GpuDriver {
 #define DRIVER_FUNCTION(name, symbol, parameters, is_optional) int (*name) parameters;
 #include "abi/driver.def"
     /* error_name is NULL in old drivers; texture_create is NULL if the driver lacks any function for arrays,
-     * textures or surfaces (gpu-images.h). */
+     * textures or surfaces (timing/images.h). */
 
     const char *path;      /* of the library */
     unsigned version;      /* 13000 is 13.0 */

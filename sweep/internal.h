@@ -1,6 +1,6 @@
 /* The interface between the files of this folder, which no other folder includes. In the order of their calls, each
- * calling only those before it: table.c, relative.c; space.c; kernel.c; form.c, measure.c; progress.c, workers.c;
- * sweep.c; tune_launch.c, tune_form.c, tune.c. */
+ * calling only those before it: table.c, relative.c; space.c; gpu.c, kernel.c; form.c, measure.c; progress.c,
+ * workers.c; sweep.c; tune_launch.c, tune_form.c, tune.c. */
 #ifndef PTXOPT_SWEEP_INTERNAL_H
 #define PTXOPT_SWEEP_INTERNAL_H
 
@@ -8,6 +8,7 @@
 
 #include "engine/engine.h"
 #include "sweep/sweep.h"
+#include "timing/timing.h"
 
 /* table.c */
 /* A row without figures. */
@@ -29,7 +30,8 @@ typedef struct SweepTarget {
     Options options;
     Run run; /* with a module of its own */
     Device device;
-    uint64_t inputs; /* a hash of what decides its figures, apart from the launch */
+    uint64_t inputs;   /* a hash of what decides its figures, apart from the launch */
+    bool is_on_gpu;    /* the GPU has this architecture, and forms are measured there */
 } SweepTarget;
 
 /* A launch file, and the kernel that it names. */
@@ -53,8 +55,16 @@ typedef struct SweepForm {
 
 /* What the time of a sweep goes into, in seconds. */
 typedef struct SweepSeconds {
-    double coarsening, counting, assembling, mapping;
+    double coarsening, counting, assembling, mapping, measuring;
 } SweepSeconds;
+
+/* The GPU, opened by this process. */
+typedef struct SweepGpu {
+    GpuDriver driver;
+    GpuFlush flush;
+    bool is_lost;         /* after an error, the driver refuses all more */
+    bool refuses_cubins;  /* the emulated driver does */
+} SweepGpu;
 
 typedef struct Sweep {
     Arena *arena;
@@ -68,6 +78,9 @@ typedef struct Sweep {
     SweepTable table;
     bool tunes; /* the table is not printed: it is only written to the file that is named */
     SweepSeconds seconds;
+    GpuDriver device; /* what the driver says about the GPU, if forms are measured there */
+    int gpu_lock;     /* a file that who times has locked */
+    SweepGpu *gpu;    /* NULL: not opened by this process */
 } Sweep;
 
 /* space.c */
@@ -100,6 +113,33 @@ typedef struct SweepMade {
 void sweep_make(const Sweep *sweep, const SweepForm *form, Arena *arena, SweepMade *made);
 /* True if the launch meets the form's contract. */
 bool sweep_made_fits(const SweepMade *made, const Launch *launch, LaunchUnmet *unmet);
+
+/* gpu.c: forms on a GPU, in the process that opens it. */
+/* Asks what the driver says about the GPU, which this process does not open. Both: false after a message. */
+bool sweep_gpu_ask(Sweep *sweep);
+bool sweep_gpu_open(Sweep *sweep);
+void sweep_gpu_close(Sweep *sweep);
+
+/* The original and a form of it, loaded. All memory is the arena's. Functions that return text return NULL if all is
+ * well, else what is wrong; sweep_pair_close() is for both. */
+typedef struct SweepPair {
+    GpuLaunch gpu;
+    GpuForm original, form;
+} SweepPair;
+
+/* Loads the original alone. */
+const char *sweep_pair_open(Sweep *sweep, Arena *arena, const SweepKernel *kernel, SweepPair *pair);
+void sweep_pair_close(SweepPair *pair);
+/* Loads a form, or PTX or a cubin with one, in place of the form before; or none. */
+const char *sweep_pair_load(Sweep *sweep, SweepPair *pair, const SweepMade *made);
+void sweep_pair_unload(SweepPair *pair);
+const char *sweep_pair_load_image(Sweep *sweep, SweepPair *pair, const char *image, const LaunchChange *change);
+/* Runs the form (the original if there is none) with the launch's block, compares its results with the original's, and
+ * times it: sets the row's times, or its status and reason. */
+void sweep_pair_measure(Sweep *sweep, SweepPair *pair, const Launch *launch, const LaunchChange *change, SweepRow *row);
+/* The time of the form (the original if there is none) with the launch's block over that of the original with its own,
+ * timed in turns; NAN: unknown, or the results differ. */
+double sweep_pair_ratio(Sweep *sweep, SweepPair *pair, const Launch *launch, const LaunchChange *change);
 
 /* A step that processes share: prints lines about a form, which the sweep takes. */
 typedef void SweepTask(Sweep *sweep, const SweepForm *form, Buf *out);
@@ -152,18 +192,22 @@ typedef VEC(const char *) TuneWords;
 /* A form that options of ptxopt make. */
 typedef struct TuneForm {
     const SweepKernel *kernel;
+    SweepPair *pair;         /* on the GPU, with the kernel's original; NULL: times are predicted */
     const Launch *launch;    /* with its block */
     const char *launch_file; /* the same in a file */
-    double original;         /* cycles of the original with this block */
+    double original;         /* cycles that are predicted for the original with this block */
     TuneWords words;         /* options, for people to give */
-    double cycles;           /* predicted */
+    bool is_original;        /* at most its block is another */
+    double time;             /* predicted cycles; or, measured, the time over that of the original with its own block */
     Figures figures;
     unsigned warps;          /* on an SM */
     LaunchChange change;     /* of the launch */
 } TuneForm;
 
-/* Makes the form by its options and predicts its time; false if it is not what they ask for. */
-bool tune_form_predict(Sweep *sweep, TuneForm *form);
+/* Makes the form by its options and predicts its time, or measures it; false if it is not what they ask for. */
+bool tune_form_weigh(Sweep *sweep, TuneForm *form);
+/* True if a time is longer than another: noise does not make it so. */
+bool tune_is_longer(const Sweep *sweep, double time, double than);
 /* Gives the form one more option (with no value if that is NULL) if it is faster with it; true if so. */
 bool tune_form_add(Sweep *sweep, TuneForm *form, const char *option, const char *value);
 /* Puts several threads in the place of one if that is faster, and returns whether it is. Tries numbers of threads, next

@@ -56,6 +56,19 @@ static bool has_assembler(SweepTarget *target)
     return true;
 }
 
+/* The architecture that a name such as sm_90a has, as a number. */
+static unsigned arch_number(const char *name)
+{
+    unsigned number = 0;
+    return sscanf(name, "sm_%u", &number) == 1 ? number : 0;
+}
+
+/* Times are those of one GPU and its driver. */
+static uint64_t hash_device(const GpuDriver *device, uint64_t hash)
+{
+    return hash_text(device->name, hash_fnv(&device->version, sizeof device->version, hash));
+}
+
 /* 'target' must not move afterwards. */
 static bool open_target(Sweep *sweep, SweepTarget *target, const char *arch, uint64_t inputs)
 {
@@ -69,8 +82,25 @@ static bool open_target(Sweep *sweep, SweepTarget *target, const char *arch, uin
     run_prepare(run, &target->options, sweep->arena, &setting);
     run->source = sweep->source;
     target->inputs = inputs;
-    return read_module(run) && choose_arch(run) && read_device(run, request->machine, &target->device) &&
-           has_assembler(target);
+    if (!read_module(run) || !choose_arch(run) || !read_device(run, request->machine, &target->device) ||
+        !has_assembler(target))
+        return false;
+    target->is_on_gpu = request->measures && arch_number(run->arch) == sweep->device.architecture;
+    if (target->is_on_gpu)
+        target->inputs = hash_device(&sweep->device, target->inputs);
+    return true;
+}
+
+/* True if one of the architectures is that of the GPU, on which forms are to be measured. */
+static bool has_gpu(const Sweep *sweep)
+{
+    bool found = !sweep->request->measures;
+    for (size_t i = 0; i < sweep->target_count; i++)
+        found |= sweep->targets[i].is_on_gpu;
+    if (!found)
+        fprintf(stderr, "ptxopt: error: -measure: %s is an sm_%u, for which nothing is made; see -arch\n",
+                sweep->device.name, sweep->device.architecture);
+    return found;
 }
 
 bool sweep_open_targets(Sweep *sweep)
@@ -80,14 +110,16 @@ bool sweep_open_targets(Sweep *sweep)
     if (!sweep->source || !has_line_tables())
         return false;
     uint64_t inputs = hash_fnv(sweep->source->text, sweep->source->size, HASH_START);
-    if (!hash_program(sweep->arena, &inputs) || !hash_machine(sweep, &inputs))
+    if (!hash_program(sweep->arena, &inputs) || !hash_machine(sweep, &inputs) ||
+        (request->measures && !sweep_gpu_ask(sweep)))
         return false;
+    const char *usual = request->measures ? arena_printf(sweep->arena, "sm_%u", sweep->device.architecture) : NULL;
     sweep->target_count = request->archs.count ? request->archs.count : 1;
     sweep->targets = ARENA_ARRAY(sweep->arena, SweepTarget, sweep->target_count);
     for (size_t i = 0; i < sweep->target_count; i++)
-        if (!open_target(sweep, &sweep->targets[i], request->archs.count ? request->archs.data[i] : NULL, inputs))
+        if (!open_target(sweep, &sweep->targets[i], request->archs.count ? request->archs.data[i] : usual, inputs))
             return false;
-    return true;
+    return has_gpu(sweep);
 }
 
 static bool read_launch(Sweep *sweep, const char *path, SweepKernel *kernel)

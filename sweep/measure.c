@@ -100,21 +100,40 @@ static void predict(const Measurement *measurement, const SweepTarget *target, c
     row->values[SWEEP_TIME] = cost.time.microseconds;
 }
 
-/* Prints a row, with predictions if all has gone well: two of the original, of which one is by PTX, for comparison with
- * forms that have no other. */
-static void print_predictions(const Measurement *measurement, const SweepTarget *target, const Launch *launch,
-                              const SassMap *map, const Figures *figures, const Counted *counted, const SweepRow *row,
-                              Buf *out)
+/* Prints a row, with times if all has gone well: two of the original, of which one is predicted by PTX, for comparison
+ * with forms that have no other. 'pair' is on the GPU; NULL: nothing is measured. */
+static void print_row(const Measurement *measurement, const SweepTarget *target, SweepPair *pair, const Launch *launch,
+                      const SassMap *map, const Figures *figures, const Counted *counted, const SweepRow *row,
+                      double *since, Buf *out)
 {
-    SweepRow predicted = *row;
+    SweepRow timed = *row;
     if (row->status == SWEEP_OK)
-        predict(measurement, target, launch, map, figures, counted, &predicted);
-    sweep_row_print(&predicted, out);
-    if (row->factor > 1 || predicted.status != SWEEP_OK || !predicted.by_machine)
+        predict(measurement, target, launch, map, figures, counted, &timed);
+    take_time(&measurement->sweep->seconds.mapping, since);
+    if (timed.status == SWEEP_OK && pair)
+        sweep_pair_measure(measurement->sweep, pair, launch, &measurement->made.change, &timed);
+    take_time(&measurement->sweep->seconds.measuring, since);
+    sweep_row_print(&timed, out);
+    if (row->factor > 1 || timed.status != SWEEP_OK || !timed.by_machine)
         return;
-    predicted = *row;
-    predict(measurement, target, launch, NULL, figures, counted, &predicted);
-    sweep_row_print(&predicted, out);
+    SweepRow by_ptx = *row;
+    predict(measurement, target, launch, NULL, figures, counted, &by_ptx);
+    by_ptx.values[SWEEP_MEASURED] = timed.values[SWEEP_MEASURED];
+    by_ptx.values[SWEEP_MEASURED_WARM] = timed.values[SWEEP_MEASURED_WARM];
+    sweep_row_print(&by_ptx, out);
+}
+
+/* Loads the form on the GPU if it is measured there, else *pair is NULL; what is wrong, or NULL. */
+static const char *load_pair(const Measurement *measurement, const SweepTarget *target, SweepPair **pair)
+{
+    Sweep *sweep = measurement->sweep;
+    const SweepForm *form = measurement->form;
+    *pair = target->is_on_gpu ? ARENA_NEW(measurement->arena, SweepPair) : NULL;
+    if (!*pair)
+        return NULL;
+    const char *problem = sweep_pair_open(sweep, measurement->arena, form->kernel, *pair);
+    problem = problem || form->factor == 1 ? problem : sweep_pair_load(sweep, *pair, &measurement->made);
+    return problem ? arena_printf(measurement->arena, "on the GPU: %s", problem) : NULL;
 }
 
 /* Assembles the form for an architecture and prints its rows. */
@@ -127,11 +146,16 @@ static void measure_on(const Measurement *measurement, SweepTarget *target, cons
     double since = seconds_now();
     Figures figures = {0};
     const SassMap *map = NULL;
+    SweepPair *pair = NULL;
+    const char *not_loaded = NULL;
     if (measurement->made.status == SWEEP_OK) {
         judge->basis = &basis;
         judge->judge.measure(judge, &measurement->made.written, &figures);
         take_time(&sweep->seconds.assembling, &since);
         map = figures.known ? machine_map(judge, measurement->arena, measurement->placed) : NULL;
+        take_time(&sweep->seconds.mapping, &since);
+        not_loaded = figures.known ? load_pair(measurement, target, &pair) : NULL;
+        take_time(&sweep->seconds.measuring, &since);
     }
     for (size_t i = 0; i < kernel->launches.count; i++) {
         SweepRow row = sweep_row_of(measurement->form, kernel->launches.data[i], target);
@@ -143,9 +167,15 @@ static void measure_on(const Measurement *measurement, SweepTarget *target, cons
             row.values[SWEEP_SPILLS] = (double)figures_spills(&figures);
             row.values[SWEEP_CODE] = (double)figures.instructions;
         }
+        if (row.status == SWEEP_OK && not_loaded) {
+            row.status = SWEEP_REJECTED;
+            row.reason = not_loaded;
+        }
         row.reason = row.reason ? row.reason : "-";
-        print_predictions(measurement, target, kernel->launches.data[i], map, &figures, &counted[i], &row, out);
+        print_row(measurement, target, pair, kernel->launches.data[i], map, &figures, &counted[i], &row, &since, out);
     }
+    if (pair)
+        sweep_pair_close(pair);
     assembler_judge_forget(judge);
     judge->basis = NULL;
     take_time(&sweep->seconds.mapping, &since);

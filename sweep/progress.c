@@ -36,7 +36,7 @@ void sweep_progress_end(SweepProgress *progress, const Sweep *sweep, size_t done
 {
     const SweepSeconds *part = &sweep->seconds;
     const double seconds = seconds_now() - progress->begin;
-    const double all = part->coarsening + part->counting + part->assembling + part->mapping;
+    const double all = part->coarsening + part->counting + part->assembling + part->mapping + part->measuring;
     if (!progress->is_shown)
         return;
     fprintf(stderr, "%sptxopt: %zu of %zu rows in %.1f s", progress->is_terminal ? "\r\033[K" : "", done,
@@ -45,5 +45,7 @@ void sweep_progress_end(SweepProgress *progress, const Sweep *sweep, size_t done
         fprintf(stderr, ", %.1f in a second: coarsening %.0f%%, counting %.0f%%, assembling %.0f%%, predicting %.0f%%",
                 (double)done / seconds, 100 * part->coarsening / all, 100 * part->counting / all,
                 100 * part->assembling / all, 100 * part->mapping / all);
+    if (part->measuring > 0)
+        fprintf(stderr, ", measuring %.0f%%", 100 * part->measuring / all);
     fputc('\n', stderr);
 }

@@ -39,19 +39,19 @@ static bool is_of_launch(const SweepRow *row, const SweepRow *first)
            strcmp(row->arch, first->arch) == 0;
 }
 
-/* The speedup over an original; unknown if one of the times is. */
-static double speedup_over(const SweepRow *original, const SweepRow *row)
+/* The speedup over an original, by one of the times; unknown if one of them is. */
+static double speedup_over(const SweepRow *original, const SweepRow *row, SweepColumn time)
 {
-    return original && row->status == SWEEP_OK ? original->values[SWEEP_CYCLES] / row->values[SWEEP_CYCLES] : NAN;
+    return original && row->status == SWEEP_OK ? original->values[time] / row->values[time] : NAN;
 }
 
-/* The fastest original of the rows, by machine code or by PTX; NULL if there is none. */
-static const SweepRow *best_original(const SweepRow *rows, size_t count, bool by_machine)
+/* The fastest original of the rows by one of the times, by machine code or by PTX; NULL if there is none. */
+static const SweepRow *best_original(const SweepRow *rows, size_t count, bool by_machine, SweepColumn time)
 {
     const SweepRow *best = NULL;
     for (size_t i = 0; i < count && rows[i].factor == 1; i++)
-        if (rows[i].status == SWEEP_OK && rows[i].by_machine == by_machine &&
-            (!best || rows[i].values[SWEEP_CYCLES] < best->values[SWEEP_CYCLES]))
+        if (rows[i].status == SWEEP_OK && rows[i].by_machine == by_machine && !isnan(rows[i].values[time]) &&
+            (!best || rows[i].values[time] < best->values[time]))
             best = &rows[i];
     return best;
 }
@@ -67,10 +67,14 @@ static const SweepRow *original_with_block(const SweepRow *rows, size_t count, c
 /* Sets the speedups of the rows of one launch on one architecture, of which the originals come first. */
 static void set_speedups(SweepRow *rows, size_t count)
 {
-    const SweepRow *best[2] = {best_original(rows, count, false), best_original(rows, count, true)};
+    const SweepRow *best[2] = {best_original(rows, count, false, SWEEP_CYCLES),
+                               best_original(rows, count, true, SWEEP_CYCLES)};
+    const SweepRow *measured = best_original(rows, count, false, SWEEP_MEASURED); /* all originals have such a row */
     for (size_t i = 0; i < count; i++) {
-        rows[i].values[SWEEP_STRICT] = speedup_over(best[rows[i].by_machine], &rows[i]);
-        rows[i].values[SWEEP_SAME_BLOCK] = speedup_over(original_with_block(rows, count, &rows[i]), &rows[i]);
+        SweepRow *row = &rows[i];
+        row->values[SWEEP_STRICT] = speedup_over(best[row->by_machine], row, SWEEP_CYCLES);
+        row->values[SWEEP_SAME_BLOCK] = speedup_over(original_with_block(rows, count, row), row, SWEEP_CYCLES);
+        row->values[SWEEP_MEASURED_STRICT] = speedup_over(measured, row, SWEEP_MEASURED);
     }
 }
 

@@ -35,6 +35,7 @@ typedef struct SweepRequest {
     const char *machine; /* a file; NULL: the devices as the table has them */
     AssemblerKind assembler;
     bool assembler_given;
+    bool measures;       /* times on a GPU as well */
     bool reassociates;   /* tuning: forms may add floating-point numbers in another order */
     bool quiet;          /* no progress, no summary */
     unsigned jobs;       /* processes; 0: one for each core */
@@ -50,6 +51,7 @@ typedef enum SweepStatus {
     SWEEP_REJECTED, /* the assembler made no code of it */
     SWEEP_FAULT,    /* the launch cannot be run to its end */
     SWEEP_NO_ROOM,  /* an SM cannot hold a block */
+    SWEEP_DIFFERENT, /* its results on the GPU are not the original's */
     SWEEP_STATUS_COUNT
 } SweepStatus;
 
@@ -87,10 +89,10 @@ void sweep_print(const SweepTable *table, size_t first, Buf *out);
 /* Sweeps the space and writes the table; an ExitStatus. Says on standard error what is wrong, and how far it is. */
 int sweep_run(Arena *arena, const SweepRequest *request);
 
-/* Looks for the configuration of each launch's kernel that is predicted to be the fastest: estimates all, measures the
- * best as sweep_run() does, adds fewer registers, staging, vectors and interleaved loops to the fastest of these as far
- * as that helps, and compares the results of what is left with the original's. Prints the best, with the options of
- * ptxopt that make it. The request's first architecture counts. An ExitStatus. */
+/* Looks for the configuration of each launch's kernel that is predicted, or on a GPU measured, to be the fastest:
+ * estimates all, measures the best as sweep_run() does, adds fewer registers, staging, vectors and interleaved loops to
+ * the fastest of these as far as that helps, and compares the results of what is left with the original's. Prints the
+ * best, with the options of ptxopt that make it. The request's first architecture counts. An ExitStatus. */
 int tune_run(Arena *arena, const SweepRequest *request);
 
 #endif

@@ -8,7 +8,8 @@ enum { TEXT_COLUMNS = 12 };
 static const char *const text_columns[TEXT_COLUMNS] = {"kernel", "launch", "arch",   "block", "level", "dimension",
                                                        "factor", "stride", "status", "basis", "bound", "inputs"};
 static const char reason_column[] = "reason"; /* the last one */
-static const char *const status_words[SWEEP_STATUS_COUNT] = {"ok", "refused", "unmet", "rejected", "fault", "no room"};
+static const char *const status_words[SWEEP_STATUS_COUNT] = {"ok", "refused", "unmet", "rejected", "fault", "no room",
+                                                              "different"};
 
 static const struct {
     const char *name;

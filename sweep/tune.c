@@ -53,16 +53,21 @@ static bool is_of_kernel(const Sweep *sweep, const SweepKernel *kernel, const Sw
            row->inputs == hash_mix(sweep->targets[0].inputs, kernel->inputs);
 }
 
+/* A row of a kernel, with its speedup over the best original, measured or predicted. */
+typedef struct RankedRow {
+    const SweepRow *row;
+    double speedup;
+} RankedRow;
+
 static int compare_speedups(const void *a, const void *b)
 {
-    const SweepRow *x = *(const SweepRow *const *)a, *y = *(const SweepRow *const *)b;
-    const double one = x->values[SWEEP_STRICT], other = y->values[SWEEP_STRICT];
-    return one > other ? -1 : one < other ? 1 : sweep_row_compare(x, y);
+    const RankedRow *x = a, *y = b;
+    return x->speedup > y->speedup ? -1 : x->speedup < y->speedup ? 1 : sweep_row_compare(x->row, y->row);
 }
 
 /* The rows of a kernel, the fastest first, and the original with the launch's own block. */
 typedef struct Ranking {
-    VEC(const SweepRow *) rows;
+    VEC(RankedRow) rows;
     const SweepRow *own; /* NULL: it cannot be run */
 } Ranking;
 
@@ -71,10 +76,11 @@ static Ranking rank(const Sweep *sweep, const SweepKernel *kernel)
     Ranking ranking = {0};
     for (size_t i = 0; i < sweep->table.rows.count; i++) {
         const SweepRow *row = &sweep->table.rows.data[i];
-        if (!is_of_kernel(sweep, kernel, row) || isnan(row->values[SWEEP_SAME_BLOCK]) ||
+        const double speedup = row->values[sweep->request->measures ? SWEEP_MEASURED_STRICT : SWEEP_STRICT];
+        if (!is_of_kernel(sweep, kernel, row) || isnan(row->values[SWEEP_SAME_BLOCK]) || isnan(speedup) ||
             (row->factor == 1 && !row->by_machine))
             continue;
-        VEC_PUSH(sweep->arena, ranking.rows, row);
+        VEC_PUSH(sweep->arena, ranking.rows, ((RankedRow){row, speedup}));
         if (row->factor == 1 && memcmp(row->block, kernel->launch->block, sizeof row->block) == 0)
             ranking.own = row;
     }
@@ -180,21 +186,41 @@ static void improve(Sweep *sweep, const SweepRow *row, TuneForm *form)
         tune_form_add(sweep, form, "-knobs", NULL);
 }
 
-/* Makes a row's form by options; false if that is impossible, or the results would differ. */
-static bool make(Sweep *sweep, const SweepKernel *kernel, const Ranking *ranking, const SweepRow *row, TuneForm *form)
+/* The time of the original with its own block, as in TuneForm. */
+static double own_time(const Sweep *sweep, const Ranking *ranking)
 {
-    /* Those of the best original, by machine code. */
-    const double baseline = ranking->own->values[SWEEP_CYCLES] * ranking->own->values[SWEEP_STRICT];
-    *form = (TuneForm){.kernel = kernel, .launch = launch_with(kernel, row->block)};
+    return sweep->request->measures ? 1 : ranking->own->values[SWEEP_CYCLES];
+}
+
+/* The search for the best form of a kernel. */
+typedef struct Search {
+    Sweep *sweep;
+    const SweepKernel *kernel;
+    const Ranking *ranking;
+    SweepPair *pair; /* on the GPU; NULL: times are predicted */
+    TuneForm best;
+    bool found; /* it */
+    unsigned made;
+} Search;
+
+/* Makes a row's form by options; false if that is impossible, or the results would differ. */
+static bool make(const Search *search, const SweepRow *row, TuneForm *form)
+{
+    Sweep *sweep = search->sweep;
+    const SweepKernel *kernel = search->kernel;
+    const SweepRow *own = search->ranking->own;
+    *form = (TuneForm){.kernel = kernel, .pair = search->pair, .launch = launch_with(kernel, row->block)};
     if (!form->launch || !tune_block_is_right(kernel, form->launch))
         return false;
     form->launch_file = tune_launch_write(sweep->arena, kernel->path, row->block);
-    form->cycles = baseline / row->values[SWEEP_STRICT];
-    form->original = form->cycles * row->values[SWEEP_SAME_BLOCK];
+    /* Relative to the best original, by machine code. */
+    form->time = own->values[SWEEP_CYCLES] * own->values[SWEEP_STRICT] / row->values[SWEEP_STRICT];
+    form->original = form->time * row->values[SWEEP_SAME_BLOCK];
     form->figures = (Figures){.known = true, .registers = (unsigned)row->values[SWEEP_REGISTERS]};
     form->warps = (unsigned)row->values[SWEEP_WARPS];
     set_words(sweep, row, form);
-    return form->launch_file && (row->factor == 1 || tune_form_predict(sweep, form));
+    form->is_original = row->factor == 1;
+    return form->launch_file && tune_form_weigh(sweep, form);
 }
 
 static void print_words(const Sweep *sweep, const TuneForm *form)
@@ -214,14 +240,16 @@ static bool adds_otherwise(const TuneForm *form)
     return found;
 }
 
-static void print_best(const Sweep *sweep, const Ranking *ranking, const TuneForm *form)
+static void print_best(const Search *search)
 {
-    const double own = ranking->own->values[SWEEP_CYCLES];
+    const TuneForm *form = &search->best;
+    const Sweep *sweep = search->sweep;
     const unsigned *block = form->launch->block, *grid = form->launch->grid;
-    printf("%.2f times as fast as the original with its own block, predicted: blocks of %u,%u,%u, grid of %u,%u,%u;\n"
+    printf("%.2f times as fast as the original with its own block, %s%s: blocks of %u,%u,%u, grid of %u,%u,%u;\n"
            "%u registers, %u warps on an SM; results are equal%s\n",
-           own / form->cycles, block[0], block[1], block[2], grid[0], grid[1], grid[2], form->figures.registers,
-           form->warps, adds_otherwise(form) ? " within a tolerance" : "");
+           own_time(sweep, search->ranking) / form->time, form->pair ? "measured on " : "predicted",
+           form->pair ? sweep->device.name : "", block[0], block[1], block[2], grid[0], grid[1], grid[2],
+           form->figures.registers, form->warps, adds_otherwise(form) ? " within a tolerance" : "");
     print_words(sweep, form);
 }
 
@@ -232,28 +260,18 @@ static void form_close(const TuneForm *form)
         unlink(form->launch_file);
 }
 
-/* The search for the best form of a kernel. */
-typedef struct Search {
-    Sweep *sweep;
-    const SweepKernel *kernel;
-    const Ranking *ranking;
-    TuneForm best;
-    bool found; /* it */
-    unsigned made;
-} Search;
-
 /* Improves a row, after its threads are divided if 'divides': the search has it if its results are right and it is the
  * fastest so far. A row whose divided threads are not faster is left alone. */
 static void try_row(Search *search, const SweepRow *row, bool divides)
 {
     Sweep *sweep = search->sweep;
     TuneForm form;
-    bool is_better = make(sweep, search->kernel, search->ranking, row, &form) &&
+    bool is_better = make(search, row, &form) &&
                      (!divides || tune_form_refine(sweep, &form));
     if (is_better) {
         search->made++;
         improve(sweep, row, &form);
-        is_better = (!search->found || time_is_longer(search->best.cycles, form.cycles)) &&
+        is_better = (!search->found || tune_is_longer(sweep, search->best.time, form.time)) &&
                     tune_form_verify(sweep, &form);
     }
     if (!is_better) {
@@ -273,13 +291,45 @@ static void find_best(Search *search)
     for (size_t i = 0; i < ranking->rows.count && i < MOST_TRIED && search->made < MOST_FORMS; i++) {
         if (search->found && sweep_is_over(search->sweep))
             break;
-        try_row(search, ranking->rows.data[i], false);
+        try_row(search, ranking->rows.data[i].row, false);
     }
     if (!sweep_is_over(search->sweep))
         try_row(search, ranking->own, true);
 }
 
+/* True if the best form is faster than the original. The fastest of many that are measured looks faster than it is, so
+ * it is measured once more. */
+static bool is_faster(Search *search)
+{
+    return search->found && (!search->pair || tune_form_weigh(search->sweep, &search->best)) &&
+           tune_is_longer(search->sweep, own_time(search->sweep, search->ranking), search->best.time);
+}
+
 /* Prints the best form of a kernel; false if the original cannot be measured. */
+static bool search_run(Search *search)
+{
+    find_best(search);
+    if (is_faster(search))
+        print_best(search);
+    else
+        printf("nothing is %s to be faster than the original\n", search->pair ? "measured" : "predicted");
+    form_close(&search->best);
+    return true;
+}
+
+/* The same with the original on the GPU. */
+static bool search_on_gpu(Search *search)
+{
+    SweepPair pair;
+    const char *problem = sweep_pair_open(search->sweep, search->sweep->arena, search->kernel, &pair);
+    search->pair = &pair;
+    if (problem)
+        printf("the original cannot be measured: %s\n", problem);
+    const bool is_done = !problem && search_run(search);
+    sweep_pair_close(&pair);
+    return is_done;
+}
+
 static bool tune_kernel(Sweep *sweep, const SweepKernel *kernel)
 {
     const Ranking ranking = rank(sweep, kernel);
@@ -289,13 +339,7 @@ static bool tune_kernel(Sweep *sweep, const SweepKernel *kernel)
         printf("the original cannot be measured with its own block\n");
         return false;
     }
-    find_best(&search);
-    if (search.found && time_is_longer(ranking.own->values[SWEEP_CYCLES], search.best.cycles))
-        print_best(sweep, &ranking, &search.best);
-    else
-        printf("nothing is predicted to be faster than the original\n");
-    form_close(&search.best);
-    return true;
+    return sweep->gpu ? search_on_gpu(&search) : search_run(&search);
 }
 
 int tune_run(Arena *arena, const SweepRequest *request)
@@ -311,8 +355,12 @@ int tune_run(Arena *arena, const SweepRequest *request)
         fprintf(stderr, "ptxopt: of %zu forms, %zu are measured, by estimates\n", forms, sweep.forms.count);
     sweep_drop_known(&sweep);
     bool is_done = sweep_is_over(&sweep) || sweep_complete(&sweep);
-    for (size_t i = 0; i < sweep.kernels.count; i++)
+    is_done &= !request->measures || sweep_gpu_open(&sweep);
+    for (size_t i = 0; i < sweep.kernels.count && (sweep.gpu || !request->measures); i++)
         is_done &= tune_kernel(&sweep, &sweep.kernels.data[i]);
+    if (sweep.gpu && sweep.gpu->is_lost)
+        fprintf(stderr, "ptxopt: error: after a launch that failed, the driver refused all others\n");
+    sweep_gpu_close(&sweep);
     if (sweep_is_over(&sweep))
         fprintf(stderr, "ptxopt: interrupted, so there may be faster forms; %sthe same command goes on\n",
                 request->output ? "" : "with -o TABLE.tsv, ");

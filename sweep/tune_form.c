@@ -39,6 +39,7 @@ static bool read_options(const Sweep *sweep, const TuneForm *form, const TuneWor
     const OptionsOutcome outcome =
         options_parse(run->arena, count, (char *const *)words.data, &run->options, &error);
     run->options.report = true;
+    run->options.cubin = form->pair ? "" : NULL; /* which is what runs on the GPU */
     return outcome == OPTIONS_RUN;
 }
 
@@ -81,21 +82,59 @@ static TuneWords launch_words(const Sweep *sweep, const TuneForm *form)
 
 static void take_prediction(TuneForm *form, const KernelReport *kernel)
 {
-    form->cycles = form->original / cost_speedup(&kernel->cost_before, &kernel->cost_after);
+    form->time = form->original / cost_speedup(&kernel->cost_before, &kernel->cost_after);
     form->figures = kernel->cost_after.figures;
     form->warps = kernel->cost_after.time.resident_warps;
     form->change = kernel_launch_change(&kernel->result);
 }
 
-bool tune_form_predict(Sweep *sweep, TuneForm *form)
+/* Loads what the assembler made of the form, or its PTX, if the driver takes no cubins and no options of ptxas belong
+ * to the form. */
+static bool load(Sweep *sweep, const Products *made, TuneForm *form)
 {
+    bool *refuses = &sweep->gpu->refuses_cubins;
+    if (made->cubin && !*refuses)
+        *refuses = sweep_pair_load_image(sweep, form->pair, made->cubin, &form->change) != NULL;
+    if (made->cubin && !*refuses)
+        return true;
+    return made->ptx && !*made->knobs && !sweep_pair_load_image(sweep, form->pair, made->ptx, &form->change);
+}
+
+static bool measure(Sweep *sweep, const TuneRun *run, TuneForm *form)
+{
+    const bool is_loaded = load(sweep, &run->products, form);
+    form->time = is_loaded ? sweep_pair_ratio(sweep, form->pair, form->launch, &form->change) : NAN;
+    return !isnan(form->time);
+}
+
+/* The original with another block is not made by a run. */
+static bool weigh_original(Sweep *sweep, TuneForm *form)
+{
+    if (!form->pair)
+        return true;
+    sweep_pair_unload(form->pair);
+    form->time = sweep_pair_ratio(sweep, form->pair, form->launch, NULL);
+    return !isnan(form->time);
+}
+
+bool tune_form_weigh(Sweep *sweep, TuneForm *form)
+{
+    if (form->is_original)
+        return weigh_original(sweep, form);
     const TuneWords more = launch_words(sweep, form);
     TuneRun run = tune_run_open(sweep, form, &more);
     const KernelReport *kernel = kernel_of(&run);
     if (kernel)
         take_prediction(form, kernel);
+    const bool is_weighed = kernel && (!form->pair || measure(sweep, &run, form));
     tune_run_close(&run);
-    return kernel != NULL;
+    return is_weighed;
+}
+
+bool tune_is_longer(const Sweep *sweep, double time, double than)
+{
+    static const double noise = 1.01;
+    return sweep->request->measures ? time > noise * than : time_is_longer(time, than);
 }
 
 /* The form with more words, which take the place of the same option for the kernel; loops are named one by one. It has
@@ -104,6 +143,7 @@ static TuneForm form_with(Sweep *sweep, const TuneForm *form, const char *option
 {
     TuneForm more = *form;
     more.words = (TuneWords){0};
+    more.is_original = false;
     for (size_t i = 0; i < form->words.count; i++) {
         const bool is_given = value && strcmp(form->words.data[i], option) == 0 && strcmp(option, "-uj") != 0;
         if (is_given)
@@ -119,7 +159,7 @@ bool tune_form_add(Sweep *sweep, TuneForm *form, const char *option, const char 
 {
     TuneForm more = form_with(sweep, form, option, value);
     const bool helps =
-        !sweep_is_over(sweep) && tune_form_predict(sweep, &more) && time_is_longer(form->cycles, more.cycles);
+        !sweep_is_over(sweep) && tune_form_weigh(sweep, &more) && tune_is_longer(sweep, form->time, more.time);
     if (helps)
         *form = more;
     return helps;
@@ -133,7 +173,7 @@ static bool try_threads(Sweep *sweep, const TuneForm *form, unsigned threads, bo
                                               is_apart ? ",apart" : ""));
     if (sweep->request->reassociates)
         add_words(sweep->arena, &divided.words, "-reassociate", NULL);
-    if (sweep_is_over(sweep) || !tune_form_predict(sweep, &divided) || !time_is_longer(best->cycles, divided.cycles))
+    if (sweep_is_over(sweep) || !tune_form_weigh(sweep, &divided) || !tune_is_longer(sweep, best->time, divided.time))
         return false;
     *best = divided;
     return true;
@@ -152,7 +192,7 @@ bool tune_form_refine(Sweep *sweep, TuneForm *form)
             helps = try_threads(sweep, form, threads, apart, &best);
         }
     }
-    const bool is_faster = time_is_longer(form->cycles, best.cycles);
+    const bool is_faster = tune_is_longer(sweep, form->time, best.time);
     *form = best;
     return is_faster;
 }
@@ -171,8 +211,8 @@ void tune_form_add_loops(Sweep *sweep, TuneForm *form)
         with = form_with(sweep, &with, "-uj", arena_printf(sweep->arena, "%s:%u", jam->loop, jam->factor));
     }
     tune_run_close(&run);
-    if (with.words.count > form->words.count && tune_form_predict(sweep, &with) &&
-        time_is_longer(form->cycles, with.cycles))
+    if (with.words.count > form->words.count && tune_form_weigh(sweep, &with) &&
+        tune_is_longer(sweep, form->time, with.time))
         *form = with;
 }
 

@@ -50,29 +50,36 @@ static bool write_all(int file, const char *bytes, size_t length)
 /* The last line says what the time went into: "#" and seconds. */
 static void print_seconds(const SweepSeconds *seconds, Buf *out)
 {
-    buf_printf(out, "#%.6f %.6f %.6f %.6f\n", seconds->coarsening, seconds->counting, seconds->assembling,
-               seconds->mapping);
+    buf_printf(out, "#%.6f %.6f %.6f %.6f %.6f\n", seconds->coarsening, seconds->counting, seconds->assembling,
+               seconds->mapping, seconds->measuring);
 }
 
 static void add_seconds(const char *line, SweepSeconds *to)
 {
     SweepSeconds part;
-    if (sscanf(line, "#%lf %lf %lf %lf", &part.coarsening, &part.counting, &part.assembling, &part.mapping) != 4)
+    if (sscanf(line, "#%lf %lf %lf %lf %lf", &part.coarsening, &part.counting, &part.assembling, &part.mapping,
+               &part.measuring) != 5)
         return;
     to->coarsening += part.coarsening;
     to->counting += part.counting;
     to->assembling += part.assembling;
     to->mapping += part.mapping;
+    to->measuring += part.measuring;
 }
+
+/* The exit status of a process that cannot use the GPU any more; another one goes on. */
+enum { WITHOUT_GPU = 75 };
 
 static _Noreturn void work(const Crew *crew, int pipe)
 {
     Sweep *sweep = crew->sweep;
     Buf out = {0};
     signal(SIGINT, SIG_DFL);
-    if (!sweep_open_assemblers(sweep))
+    if (!sweep_open_assemblers(sweep) ||
+        (crew->task == sweep_measure && sweep->request->measures && !sweep_gpu_open(sweep)))
         _exit(EXIT_INPUT);
-    for (size_t form; (form = atomic_fetch_add(&crew->shared->next, 1)) < sweep->forms.count;) {
+    const bool *is_lost = sweep->gpu ? &sweep->gpu->is_lost : &(bool){false};
+    for (size_t form; !*is_lost && (form = atomic_fetch_add(&crew->shared->next, 1)) < sweep->forms.count;) {
         buf_clear(&out);
         crew->task(sweep, &sweep->forms.data[form], &out);
         if (!write_all(pipe, buf_text(&out), out.length))
@@ -82,7 +89,9 @@ static _Noreturn void work(const Crew *crew, int pipe)
     print_seconds(&sweep->seconds, &out);
     for (size_t i = 0; i < sweep->target_count; i++)
         run_close(&sweep->targets[i].run);
-    _exit(write_all(pipe, buf_text(&out), out.length) ? EXIT_DONE : EXIT_INPUT);
+    if (!write_all(pipe, buf_text(&out), out.length))
+        _exit(EXIT_INPUT);
+    _exit(*is_lost ? WITHOUT_GPU : EXIT_DONE);
 }
 
 static bool worker_start(Crew *crew, Worker *worker)
@@ -158,13 +167,14 @@ static void worker_end(Crew *crew, Worker *worker)
     buf_free(&worker->received);
     while (waitpid(worker->process, &status, 0) < 0 && errno == EINTR)
         ;
+    const bool is_without_gpu = WIFEXITED(status) && WEXITSTATUS(status) == WITHOUT_GPU;
     if (status == 0 || sweep_is_over(crew->sweep))
         return;
-    crew->lost++;
+    crew->lost += !is_without_gpu;
     if (WIFSIGNALED(status))
         fprintf(stderr, "ptxopt: error: a process of the sweep was ended by signal %d; its form is left out\n",
                 WTERMSIG(status));
-    if (WIFSIGNALED(status) && atomic_load(&crew->shared->next) < crew->sweep->forms.count)
+    if ((WIFSIGNALED(status) || is_without_gpu) && atomic_load(&crew->shared->next) < crew->sweep->forms.count)
         worker_start(crew, worker);
 }
 

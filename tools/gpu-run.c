@@ -18,11 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "corpus/reference.h"
-#include "tools/gpu-launch.h"
+#include "tools/gpu-contract.h"
 
 enum { STATUS_DONE = 0, STATUS_INPUT = 1, STATUS_USAGE = 2, STATUS_NO_GPU = 3, STATUS_DIFFERENT = 5 };
 
@@ -35,8 +34,7 @@ typedef struct Form {
     const char *problem;    /* it could not be loaded or launched */
     const char *difference; /* from the reference for the input, from the input for an output */
     EmulatorResult *result;
-    void *events[4];     /* cold from, to; warm from, to */
-    double *cold, *warm; /* microseconds */
+    bool has_contract;
 } Form;
 
 typedef struct Request {
@@ -53,41 +51,16 @@ typedef struct Gpu {
     GpuDriver driver;
     GpuLaunch on_gpu;
     Form *forms;
-    unsigned form_count, rounds;
-    DevicePointer *kept; /* by argument: contents to restore before a launch; 0: none needed */
+    GpuTimed *timed; /* for each form */
+    unsigned form_count;
+    GpuRounds rounds;
     GpuFlush flush;
     const char *reference; /* the reference's results; NULL: there is no reference */
 } Gpu;
 
-/* Buffers that a kernel both reads and changes are restored before the next launch.  Arrays are left out: in one launch
- * only the thread that wrote to a surface can read the value back. */
-static const char *keep_changed(Gpu *gpu)
+static const char *failure(const Gpu *gpu, int error, const char *doing)
 {
-    unsigned place = 0;
-    for (unsigned i = 0; i < gpu->on_gpu.launch->argument_count; i++) {
-        const LaunchArgument *argument = &gpu->on_gpu.launch->arguments[i];
-        if (!gpu_owns_memory(argument))
-            continue;
-        const EmulatorBuffer *after = &gpu->forms[0].result->buffers[place++];
-        if (!gpu->on_gpu.buffers[i] || argument->fill == FILL_POISON ||
-            memcmp(after->bytes, gpu->on_gpu.contents[i], after->size) == 0)
-            continue;
-        int error = gpu->driver.memory_alloc(&gpu->kept[i], after->size);
-        error = error ? error : gpu->driver.copy_in(gpu->kept[i], gpu->on_gpu.contents[i], after->size);
-        if (error)
-            return gpu_failure(&gpu->on_gpu, error, "making a copy");
-    }
-    return NULL;
-}
-
-static int restore(const Gpu *gpu)
-{
-    int error = CUDA_DONE;
-    for (unsigned i = 0; i < gpu->on_gpu.launch->argument_count && error == CUDA_DONE; i++)
-        if (gpu->kept[i])
-            error = gpu->driver.copy_within(gpu->on_gpu.buffers[i], gpu->kept[i],
-                                            gpu_argument_bytes(&gpu->on_gpu.launch->arguments[i]), NULL);
-    return error;
+    return gpu_failure(&gpu->driver, gpu->on_gpu.arena, error, doing);
 }
 
 /* Runs the plain C reference.  *said describes what was compared; the result is the difference. */
@@ -139,7 +112,7 @@ static void run_forms(Gpu *gpu)
             int error = gpu_form_queue(&gpu->on_gpu, &form->on_gpu);
             if (!error && k % QUEUED_MOST == 0)
                 error = gpu->driver.context_synchronize();
-            form->problem = gpu_failure(&gpu->on_gpu, error, "launching it again");
+            form->problem = failure(gpu, error, "launching it again");
         }
     }
 }
@@ -179,98 +152,25 @@ static void give_gpu(int file)
         close(file);
 }
 
-/* Cold: the L2 cache is full of other data.  Warm: right after a launch of the same form, or, if the kernel changes its
- * inputs, after its buffers were restored. */
-static int queue_form(const Gpu *gpu, const Form *form)
-{
-    const GpuDriver *driver = &gpu->driver;
-    bool restores = false;
-    for (unsigned i = 0; i < gpu->on_gpu.launch->argument_count; i++)
-        restores |= gpu->kept[i] != 0;
-    int error = restore(gpu);
-    error = error ? error : gpu_flush_run(&gpu->driver, &gpu->flush);
-    error = error ? error : driver->event_record(form->events[0], NULL);
-    error = error ? error : gpu_form_queue(&gpu->on_gpu, &form->on_gpu);
-    error = error ? error : driver->event_record(form->events[1], NULL);
-    error = error ? error : restores ? restore(gpu) : gpu_form_queue(&gpu->on_gpu, &form->on_gpu);
-    error = error ? error : driver->event_record(form->events[2], NULL);
-    error = error ? error : gpu_form_queue(&gpu->on_gpu, &form->on_gpu);
-    return error ? error : driver->event_record(form->events[3], NULL);
-}
-
-static int round_run(Gpu *gpu, unsigned round)
-{
-    const GpuDriver *driver = &gpu->driver;
-    int error = CUDA_DONE;
-    for (unsigned i = 0; i < gpu->form_count && !error; i++)
-        if (!gpu->forms[i].problem)
-            error = queue_form(gpu, &gpu->forms[i]);
-    if (!error)
-        error = driver->context_synchronize();
-    for (unsigned i = 0; i < gpu->form_count && !error; i++) {
-        Form *form = &gpu->forms[i];
-        float cold = 0, warm = 0;
-        if (form->problem)
-            continue;
-        error = driver->event_elapsed(&cold, form->events[0], form->events[1]);
-        error = error ? error : driver->event_elapsed(&warm, form->events[2], form->events[3]);
-        form->cold[round] = 1000.0 * (double)cold;
-        form->warm[round] = 1000.0 * (double)warm;
-    }
-    return error;
-}
-
-static double now_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static const char *time_forms(Gpu *gpu)
 {
-    const char *problem = keep_changed(gpu);
+    const char *problem = gpu_launch_keep(&gpu->on_gpu, gpu->forms[0].result);
+    gpu->rounds = (GpuRounds){.most = gpu->request.repeat, .seconds = gpu->request.seconds};
+    for (unsigned i = 0; i < gpu->form_count; i++)
+        gpu->timed[i].form = gpu->forms[i].problem ? NULL : &gpu->forms[i].on_gpu;
     if (!problem)
-        problem = gpu_failure(&gpu->on_gpu, gpu_flush_open(&gpu->driver, &gpu->flush), "preparing to flush the cache");
-    for (unsigned i = 0; i < gpu->form_count && !problem; i++) {
-        Form *form = &gpu->forms[i];
-        form->cold = ARENA_ARRAY(gpu->on_gpu.arena, double, gpu->request.repeat);
-        form->warm = ARENA_ARRAY(gpu->on_gpu.arena, double, gpu->request.repeat);
-        for (unsigned k = 0; k < COUNT_OF(form->events) && !problem; k++)
-            problem = gpu_failure(&gpu->on_gpu, gpu->driver.event_create(&form->events[k], 0), "making an event");
-    }
-    if (!problem)
-        problem = gpu_failure(&gpu->on_gpu, round_run(gpu, 0), "timing"); /* not counted: clocks rise, code is loaded */
-    double begin = now_seconds();
-    while (!problem && gpu->rounds < gpu->request.repeat &&
-           (gpu->rounds < 3 || now_seconds() - begin < gpu->request.seconds)) {
-        problem = gpu_failure(&gpu->on_gpu, round_run(gpu, gpu->rounds), "timing");
-        gpu->rounds += !problem;
-    }
-    return problem;
-}
-
-static int compare_times(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
+        problem = failure(gpu, gpu_flush_open(&gpu->driver, &gpu->flush), "preparing to flush the cache");
+    return problem ? problem : gpu_time(&gpu->on_gpu, &gpu->flush, gpu->timed, gpu->form_count, &gpu->rounds);
 }
 
 /* Microseconds: median and quartiles. */
-static json_t *times_json(const double *times, unsigned count)
+static json_t *times_json(double *times, unsigned count)
 {
     if (!count)
         return json_null();
-    double *sorted = malloc(count * sizeof *sorted);
-    if (!sorted)
-        out_of_memory();
-    memcpy(sorted, times, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, compare_times);
-    double median = count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
-    json_t *value = json_pack("{s:f,s:f,s:f,s:f}", "median", median, "least", sorted[0], "quarter", sorted[count / 4],
-                              "three_quarters", sorted[count - 1 - count / 4]);
-    free(sorted);
-    return value;
+    const double median = gpu_median(times, count);
+    return json_pack("{s:f,s:f,s:f,s:f}", "median", median, "least", times[0], "quarter", times[count / 4],
+                     "three_quarters", times[count - 1 - count / 4]);
 }
 
 static json_t *text_or_null(const char *text)
@@ -279,7 +179,7 @@ static json_t *text_or_null(const char *text)
     return value ? value : json_string("(not UTF-8)");
 }
 
-static json_t *form_json(const Gpu *gpu, const Form *form)
+static json_t *form_json(const Form *form, const GpuTimed *timed, unsigned rounds)
 {
     json_t *value = json_object();
     json_object_set_new(value, "file", text_or_null(form->path));
@@ -288,14 +188,14 @@ static json_t *form_json(const Gpu *gpu, const Form *form)
     const Launch *launch = form->on_gpu.launch;
     if (launch) {
         const unsigned *grid = launch->grid, *block = launch->block;
-        json_object_set_new(value, "by_contract", json_boolean(form->on_gpu.has_contract));
+        json_object_set_new(value, "by_contract", json_boolean(form->has_contract));
         json_object_set_new(value, "grid", json_pack("[i,i,i]", (int)grid[0], (int)grid[1], (int)grid[2]));
         json_object_set_new(value, "block", json_pack("[i,i,i]", (int)block[0], (int)block[1], (int)block[2]));
         json_object_set_new(value, "registers", json_integer(form->on_gpu.registers));
         json_object_set_new(value, "local_bytes", json_integer(form->on_gpu.local_bytes));
     }
-    json_object_set_new(value, "cold_us", times_json(form->cold, form->problem ? 0 : gpu->rounds));
-    json_object_set_new(value, "warm_us", times_json(form->warm, form->problem ? 0 : gpu->rounds));
+    json_object_set_new(value, "cold_us", times_json(timed->cold, timed->form ? rounds : 0));
+    json_object_set_new(value, "warm_us", times_json(timed->warm, timed->form ? rounds : 0));
     return value;
 }
 
@@ -322,14 +222,14 @@ static void print_result(const Gpu *gpu)
 {
     json_t *forms = json_array(), *value = json_object();
     for (unsigned i = 0; i < gpu->form_count; i++)
-        json_array_append_new(forms, form_json(gpu, &gpu->forms[i]));
+        json_array_append_new(forms, form_json(&gpu->forms[i], &gpu->timed[i], gpu->rounds.done));
     json_object_set_new(value, "format", json_string("ptxopt-gpu-run"));
     json_object_set_new(value, "version", json_integer(1));
     json_object_set_new(value, "device", device_json(&gpu->driver));
     json_object_set_new(value, "launch", text_or_null(gpu->request.launch));
     json_object_set_new(value, "kernel", text_or_null(gpu->on_gpu.launch->kernel));
     json_object_set_new(value, "reference", text_or_null(gpu->reference));
-    json_object_set_new(value, "rounds", json_integer(gpu->rounds));
+    json_object_set_new(value, "rounds", json_integer(gpu->rounds.done));
     json_object_set_new(value, "flushed_bytes", json_integer((json_int_t)gpu->flush.bytes));
     json_object_set_new(value, "forms", forms);
     print_json(value);
@@ -404,16 +304,8 @@ static const char *read_options(int argc, char **argv, Request *request)
 static void clean_up(Gpu *gpu)
 {
     const GpuDriver *driver = &gpu->driver;
-    for (unsigned i = 0; i < gpu->form_count; i++) {
-        Form *form = &gpu->forms[i];
-        for (unsigned k = 0; k < COUNT_OF(form->events); k++)
-            if (form->events[k])
-                driver->event_destroy(form->events[k]);
-        gpu_form_close(&gpu->on_gpu, &form->on_gpu);
-    }
-    for (unsigned i = 0; gpu->kept && i < gpu->on_gpu.launch->argument_count; i++)
-        if (gpu->kept[i])
-            driver->memory_free(gpu->kept[i]);
+    for (unsigned i = 0; i < gpu->form_count; i++)
+        gpu_form_close(&gpu->on_gpu, &gpu->forms[i].on_gpu);
     if (gpu->on_gpu.launch)
         gpu_launch_close(&gpu->on_gpu);
     gpu_flush_close(driver, &gpu->flush);
@@ -424,7 +316,8 @@ static const char *load(const Gpu *gpu, Form *form, const char *path)
     const char *error;
     form->path = path;
     const Source *source = source_read(gpu->on_gpu.arena, path, &error);
-    return source ? gpu_form_load(&gpu->on_gpu, source->text, &form->on_gpu) : error;
+    return source ? gpu_contract_load(&gpu->on_gpu, source->text, &form->on_gpu, &form->has_contract)
+                  : error;
 }
 
 static int run(Gpu *gpu, char **files, unsigned count)
@@ -448,9 +341,9 @@ static int run(Gpu *gpu, char **files, unsigned count)
         return STATUS_DONE;
     }
     gpu->on_gpu.driver = &gpu->driver;
-    gpu->kept = ARENA_ARRAY(gpu->on_gpu.arena, DevicePointer, gpu->on_gpu.launch->argument_count + 1);
     const char *problem = gpu_launch_open(&gpu->on_gpu);
     gpu->forms = ARENA_ARRAY(gpu->on_gpu.arena, Form, count);
+    gpu->timed = ARENA_ARRAY(gpu->on_gpu.arena, GpuTimed, count);
     gpu->form_count = count;
     for (unsigned i = 0; i < count && !problem; i++) {
         gpu->forms[i].problem = load(gpu, &gpu->forms[i], files[i]);

@@ -28,6 +28,8 @@ static int start_python(Arena *arena, const ExplainOptions *options)
         VEC_PUSH(arena, words, "-o");
         VEC_PUSH(arena, words, options->folder);
     }
+    if (options->measured)
+        VEC_PUSH(arena, words, "-measured");
     if (options->leaves) {
         VEC_PUSH(arena, words, "-leaves");
         VEC_PUSH(arena, words, arena_printf(arena, "%llu", (unsigned long long)options->leaves));

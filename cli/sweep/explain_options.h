@@ -6,6 +6,7 @@
 
 typedef struct ExplainOptions {
     const char *table, *folder; /* folder NULL: nothing is drawn */
+    bool measured;              /* times on a GPU, not predicted ones */
     uint64_t leaves;            /* 0: the default */
 } ExplainOptions;
 

@@ -1,10 +1,11 @@
-"""Explains a table of `ptxopt sweep`: python3 -m ptxopt.explain TABLE.tsv [-o FOLDER]
+"""Explains a table of `ptxopt sweep`: python3 -m ptxopt.explain TABLE.tsv [-o FOLDER] [-measured]
 
 For each architecture, a regression tree from relative counters to speedup, after Magni, Dubach and O'Boyle (SC'13,
 section 7): samples are the five best configurations of each kernel for each factor; counters and times are relative to the
 original with its best block; the tree is pruned by cost and complexity, and cross-validation says how far. Prints the
 trees, their errors and the importance of each counter. With -o, also draws the trees and the paper's figures 8, 9 and 11 as
-SVG, for which Matplotlib is needed. -leaves N prunes trees further, to at most N leaves (8).
+SVG, for which Matplotlib is needed. -leaves N prunes trees further, to at most N leaves (8). -measured explains times on a GPU, not predicted
+ones.
 """
 from __future__ import annotations
 
@@ -69,23 +70,23 @@ def library(module: str, package: str, purpose: str) -> Any:
              f"'{sys.executable} -m pip install {package}'")
 
 
-def read_table(path: str) -> list[Row]:
-    """The rows whose speedup over the best original is known."""
+def read_table(path: str, speedup: str) -> list[Row]:
+    """The rows whose speedup over the best original, in the column of this name, is known."""
     rows = []
     try:
         with open(path, newline="", encoding="utf-8") as file:
             for number, line in enumerate(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE), 2):
-                if line["status"] != "ok" or line["speedup"] == "-":
+                if line["status"] != "ok" or line[speedup] == "-":
                     continue
                 rows.append(Row(line["kernel"], line["launch"], line["arch"], line["block"], line["level"],
                                 line["dimension"], int(line["factor"]), line["stride"], line["basis"],
-                                float(line["speedup"]), {name: float(line[name]) for name in COUNTERS}))
+                                float(line[speedup]), {name: float(line[name]) for name in COUNTERS}))
     except OSError as error:
         fail(f"{path}: {error.strerror}")
     except (KeyError, TypeError, ValueError, UnicodeDecodeError):
         fail(f"{path}: this is not a table of 'ptxopt sweep'")
     if not rows:
-        fail(f"{path}: no configuration in it has a speedup")
+        fail(f"{path}: no configuration in it has a {'measured ' if speedup == 'speedup_measured' else ''}speedup")
     return relative(rows)
 
 
@@ -360,9 +361,10 @@ def main(arguments: Optional[Sequence[str]] = None) -> None:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("table", metavar="TABLE.tsv", help="a table of 'ptxopt sweep'")
     parser.add_argument("-leaves", type=int, metavar="N", default=8, help="prune to at most N leaves (8)")
+    parser.add_argument("-measured", action="store_true", help="explain times on a GPU, not predicted ones")
     parser.add_argument("-o", dest="folder", metavar="FOLDER", help="also draw figures into this folder")
     options = parser.parse_args(arguments)
-    rows = read_table(options.table)
+    rows = read_table(options.table, "speedup_measured" if options.measured else "speedup")
     library("sklearn.tree", "scikit-learn", "regression trees")
     if options.folder:
         os.makedirs(options.folder, exist_ok=True)

@@ -103,7 +103,7 @@ const char *on_gpu_run_original(OnGpu *gpu, Arena *arena, Launch *launch, const 
     const char *problem = gpu_launch_open(&gpu->launch);
     if (problem)
         return problem;
-    problem = gpu_form_load(&gpu->launch, text, &form);
+    problem = gpu_form_load(&gpu->launch, text, NULL, &form);
     if (!problem)
         problem = gpu_form_run(&gpu->launch, &form, &gpu->original);
     /* That way around, because the emulator's results have the module's variables, too. */
@@ -118,7 +118,8 @@ const char *on_gpu_run_form(OnGpu *gpu, const char *text)
     GpuForm form;
     EmulatorResult *result;
     const GpuLaunch *launch = &gpu->launch;
-    const char *problem = gpu_form_load(launch, text, &form);
+    bool has_contract;
+    const char *problem = gpu_contract_load(launch, text, &form, &has_contract);
     if (!problem)
         problem = gpu_form_run(launch, &form, &result);
     if (!problem)

@@ -2,7 +2,7 @@
 #ifndef PTXOPT_TESTS_GENERATE_ON_GPU_H
 #define PTXOPT_TESTS_GENERATE_ON_GPU_H
 
-#include "tools/gpu-launch.h"
+#include "tools/gpu-contract.h"
 
 typedef struct OnGpu {
     GpuDriver driver;

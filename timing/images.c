@@ -1,5 +1,5 @@
 /* Arrays, texture objects and surface objects; the structures follow the CUDA driver API manual. */
-#include "tools/gpu-images.h"
+#include "timing/images.h"
 
 #include <string.h>
 
@@ -94,7 +94,7 @@ static int owner_of(const Launch *launch, unsigned argument)
     return -1;
 }
 
-bool image_wants_buffer(const Launch *launch, unsigned argument)
+bool gpu_image_wants_buffer(const Launch *launch, unsigned argument)
 {
     int owner = owner_of(launch, argument);
     return launch->arguments[argument].image->linear_memory ||
@@ -139,7 +139,7 @@ static Place host_place(const LaunchArgument *argument, const void *bytes)
                    .height = argument->image->height};
 }
 
-int image_write(const GpuDriver *driver, const LaunchArgument *argument, const GpuImage *image, const void *bytes)
+int gpu_image_write(const GpuDriver *driver, const LaunchArgument *argument, const GpuImage *image, const void *bytes)
 {
     Copy copy = whole_copy(argument);
     copy.from = host_place(argument, bytes);
@@ -147,7 +147,7 @@ int image_write(const GpuDriver *driver, const LaunchArgument *argument, const G
     return driver->copy_3d(&copy);
 }
 
-int image_read(const GpuDriver *driver, const LaunchArgument *argument, const GpuImage *image, void *bytes)
+int gpu_image_read(const GpuDriver *driver, const LaunchArgument *argument, const GpuImage *image, void *bytes)
 {
     Copy copy = whole_copy(argument);
     copy.from = (Place){.memory = MEMORY_ARRAY, .array = image->array};
@@ -187,8 +187,8 @@ static Sampling sampling_of(const LaunchArgument *argument)
     return sampling;
 }
 
-int image_open(const GpuDriver *driver, const Launch *launch, unsigned argument, GpuImage *images, DevicePointer buffer,
-               const char **problem)
+int gpu_image_open(const GpuDriver *driver, const Launch *launch, unsigned argument, GpuImage *images,
+                   DevicePointer buffer, const char **problem)
 {
     const LaunchArgument *wanted = &launch->arguments[argument];
     GpuImage *image = &images[argument];
@@ -212,7 +212,7 @@ int image_open(const GpuDriver *driver, const Launch *launch, unsigned argument,
                                             : driver->texture_create(&image->handle, &resource, &sampling, NULL);
 }
 
-void image_close(const GpuDriver *driver, const LaunchArgument *argument, GpuImage *image)
+void gpu_image_close(const GpuDriver *driver, const LaunchArgument *argument, GpuImage *image)
 {
     if (image->handle && argument->kind == ARGUMENT_SURFACE)
         driver->surface_destroy(image->handle);

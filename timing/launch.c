@@ -1,11 +1,8 @@
 /* Launching on a GPU what a launch file says. */
-#include "tools/gpu-launch.h"
+#include "timing/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "opt/opt.h"
-#include "runtime/ptxopt-launch.h"
 
 uint64_t gpu_argument_bytes(const LaunchArgument *argument)
 {
@@ -18,16 +15,21 @@ bool gpu_owns_memory(const LaunchArgument *argument)
            (argument->image && argument->kind != ARGUMENT_SAMPLER && !argument->image->of);
 }
 
-const char *gpu_failure(const GpuLaunch *gpu, int error, const char *doing)
+const char *gpu_failure(const GpuDriver *driver, Arena *arena, int error, const char *doing)
 {
     if (error == CUDA_DONE)
         return NULL;
     Buf text = {0};
     buf_printf(&text, "%s: ", doing);
-    gpu_error_print(gpu->driver, error, &text);
-    const char *message = arena_strndup(gpu->arena, buf_text(&text), text.length);
+    gpu_error_print(driver, error, &text);
+    const char *message = arena_strndup(arena, buf_text(&text), text.length);
     buf_free(&text);
     return message;
+}
+
+static const char *failure(const GpuLaunch *gpu, int error, const char *doing)
+{
+    return gpu_failure(gpu->driver, gpu->arena, error, doing);
 }
 
 /* The memory of an image that is a plain buffer: its own or that of an earlier one. */
@@ -47,22 +49,23 @@ static const char *make_buffer(const GpuLaunch *gpu, unsigned i)
     const char *problem = NULL;
     if (gpu_owns_memory(argument) || argument->kind == ARGUMENT_SYMBOL)
         gpu->contents[i] = launch_fill(gpu->arena, argument);
-    if (gpu_owns_memory(argument) && (!argument->image || image_wants_buffer(gpu->launch, i)))
-        problem = gpu_failure(gpu, gpu->driver->memory_alloc(&gpu->buffers[i], bytes ? bytes : 1),
+    if (gpu_owns_memory(argument) && (!argument->image || gpu_image_wants_buffer(gpu->launch, i)))
+        problem = failure(gpu, gpu->driver->memory_alloc(&gpu->buffers[i], bytes ? bytes : 1),
                           arena_printf(gpu->arena, "allocating '%s', %llu bytes", argument->name,
                                        (unsigned long long)bytes));
     if (problem || !argument->image)
         return problem;
-    int error = image_open(gpu->driver, gpu->launch, i, gpu->images, image_buffer(gpu, i), &problem);
+    int error = gpu_image_open(gpu->driver, gpu->launch, i, gpu->images, image_buffer(gpu, i), &problem);
     const char *name = argument->name ? argument->name : "an image";
     return problem ? arena_printf(gpu->arena, "'%s': %s", name, problem)
-                   : gpu_failure(gpu, error, arena_printf(gpu->arena, "making '%s'", name));
+                   : failure(gpu, error, arena_printf(gpu->arena, "making '%s'", name));
 }
 
 const char *gpu_launch_open(GpuLaunch *gpu)
 {
     unsigned count = gpu->launch->argument_count;
     gpu->buffers = ARENA_ARRAY(gpu->arena, DevicePointer, count + 1);
+    gpu->kept = ARENA_ARRAY(gpu->arena, DevicePointer, count + 1);
     gpu->contents = ARENA_ARRAY(gpu->arena, void *, count + 1);
     gpu->images = ARENA_ARRAY(gpu->arena, GpuImage, count + 1);
     for (unsigned i = 0; i < count; i++) {
@@ -79,11 +82,11 @@ static const char *fill_buffers(const GpuLaunch *gpu)
         const LaunchArgument *argument = &gpu->launch->arguments[i];
         int error = CUDA_DONE;
         if (gpu->images[i].is_owner)
-            error = image_write(gpu->driver, argument, &gpu->images[i], gpu->contents[i]);
+            error = gpu_image_write(gpu->driver, argument, &gpu->images[i], gpu->contents[i]);
         else if (gpu->buffers[i] && argument->count)
             error = gpu->driver->copy_in(gpu->buffers[i], gpu->contents[i], gpu_argument_bytes(argument));
         if (error != CUDA_DONE)
-            return gpu_failure(gpu, error, arena_printf(gpu->arena, "filling '%s'", argument->name));
+            return failure(gpu, error, arena_printf(gpu->arena, "filling '%s'", argument->name));
     }
     return NULL;
 }
@@ -98,11 +101,11 @@ static const char *fill_symbols(const GpuLaunch *gpu, const GpuForm *form)
         DevicePointer address;
         size_t size;
         int error = gpu->driver->module_global(&address, &size, form->module, argument->name);
-        const char *problem = gpu_failure(gpu, error, argument->name);
+        const char *problem = failure(gpu, error, argument->name);
         if (!problem && size < gpu_argument_bytes(argument))
             problem = arena_printf(gpu->arena, "'%s' has %zu bytes, and the launch file more", argument->name, size);
         if (!problem)
-            problem = gpu_failure(gpu, gpu->driver->copy_in(address, gpu->contents[i], gpu_argument_bytes(argument)),
+            problem = failure(gpu, gpu->driver->copy_in(address, gpu->contents[i], gpu_argument_bytes(argument)),
                                   argument->name);
         if (problem)
             return problem;
@@ -110,7 +113,7 @@ static const char *fill_symbols(const GpuLaunch *gpu, const GpuForm *form)
     return NULL;
 }
 
-static const char *load(const GpuLaunch *gpu, const char *text, GpuForm *form)
+static const char *load(const GpuLaunch *gpu, const char *image, GpuForm *form)
 {
     enum { LOG_BYTES = 4096 };
     const GpuDriver *driver = gpu->driver;
@@ -119,13 +122,13 @@ static const char *load(const GpuLaunch *gpu, const char *text, GpuForm *form)
     int options[] = {JIT_ERROR_LOG, JIT_ERROR_LOG_SIZE};
     void *values[] = {log, (void *)(uintptr_t)LOG_BYTES};
     const char *problem =
-        gpu_failure(gpu, driver->module_load(&form->module, text, 2, options, values), "loading it");
+        failure(gpu, driver->module_load(&form->module, image, 2, options, values), "loading it");
     if (problem) {
         log[LOG_BYTES - 1] = 0;
         log[strcspn(log, "\n")] = 0;
         return log[0] ? arena_printf(gpu->arena, "%s: %s", problem, log) : problem;
     }
-    problem = gpu_failure(gpu, driver->module_function(&form->function, form->module, gpu->launch->kernel),
+    problem = failure(gpu, driver->module_function(&form->function, form->module, gpu->launch->kernel),
                           gpu->launch->kernel);
     if (problem)
         return problem;
@@ -134,30 +137,15 @@ static const char *load(const GpuLaunch *gpu, const char *text, GpuForm *form)
     return fill_symbols(gpu, form);
 }
 
-/* The launch that results from applying the module's contract to the original one (docs/formats.md). */
-static const char *adapt(const GpuLaunch *gpu, GpuForm *form)
+const char *gpu_form_allow_shared(const GpuLaunch *gpu, const GpuForm *form)
 {
-    DevicePointer address;
-    size_t size;
-    uint32_t words[PTXOPT_CONTRACT_WORDS];
-    const char *name = arena_printf(gpu->arena, "__ptxopt_launch_%s", gpu->launch->kernel);
-    form->launch = launch_changed(gpu->arena, gpu->launch, NULL);
-    if (gpu->driver->module_global(&address, &size, form->module, name) == CUDA_DONE) {
-        char why[256];
-        size_t shared = form->launch->dynamic_shared;
-        if (size != sizeof words || gpu->driver->copy_out(words, address, sizeof words) != CUDA_DONE)
-            return arena_printf(gpu->arena, "%s is not a known launch contract", name);
-        if (!ptxopt_launch_adapt_grid(words, form->launch->grid, form->launch->block, &shared, why, sizeof why))
-            return arena_printf(gpu->arena, "%s: %s", name, why);
-        form->has_contract = true;
-        form->launch->dynamic_shared = shared;
-    }
-    if (form->launch->dynamic_shared > (48 << 10))
-        return gpu_failure(gpu,
-                       gpu->driver->function_set(form->function, FUNCTION_MOST_DYNAMIC_SHARED,
-                                                (int)form->launch->dynamic_shared),
-                       "asking for dynamic shared memory");
-    return NULL;
+    enum { WITHOUT_ASKING = 48 << 10 };
+    if (form->launch->dynamic_shared <= WITHOUT_ASKING)
+        return NULL;
+    return failure(gpu,
+                   gpu->driver->function_set(form->function, FUNCTION_MOST_DYNAMIC_SHARED,
+                                             (int)form->launch->dynamic_shared),
+                   "asking for dynamic shared memory");
 }
 
 int gpu_form_queue(const GpuLaunch *gpu, const GpuForm *form)
@@ -204,11 +192,14 @@ EmulatorResult *gpu_launch_filled(const GpuLaunch *gpu)
     return result;
 }
 
-const char *gpu_form_load(const GpuLaunch *gpu, const char *text, GpuForm *form)
+const char *gpu_form_load(const GpuLaunch *gpu, const char *image, const LaunchChange *change, GpuForm *form)
 {
     *form = (GpuForm){0};
-    const char *problem = load(gpu, text, form);
-    return problem ? problem : adapt(gpu, form);
+    const char *problem = load(gpu, image, form);
+    if (problem)
+        return problem;
+    form->launch = launch_changed(gpu->arena, gpu->launch, change);
+    return gpu_form_allow_shared(gpu, form);
 }
 
 void gpu_form_close(const GpuLaunch *gpu, GpuForm *form)
@@ -223,9 +214,9 @@ const char *gpu_form_run(const GpuLaunch *gpu, const GpuForm *form, EmulatorResu
     *result = gpu_launch_filled(gpu);
     const char *problem = fill_buffers(gpu);
     if (!problem)
-        problem = gpu_failure(gpu, gpu_form_queue(gpu, form), "launching it");
+        problem = failure(gpu, gpu_form_queue(gpu, form), "launching it");
     if (!problem)
-        problem = gpu_failure(gpu, gpu->driver->context_synchronize(), "running it");
+        problem = failure(gpu, gpu->driver->context_synchronize(), "running it");
     for (unsigned i = 0, place = 0; i < gpu->launch->argument_count && !problem; i++) {
         const LaunchArgument *argument = &gpu->launch->arguments[i];
         if (!gpu_owns_memory(argument))
@@ -233,10 +224,10 @@ const char *gpu_form_run(const GpuLaunch *gpu, const GpuForm *form, EmulatorResu
         EmulatorBuffer *buffer = &(*result)->buffers[place++];
         int error = CUDA_DONE;
         if (gpu->images[i].is_owner)
-            error = image_read(gpu->driver, argument, &gpu->images[i], buffer->bytes);
+            error = gpu_image_read(gpu->driver, argument, &gpu->images[i], buffer->bytes);
         else if (buffer->size)
             error = gpu->driver->copy_out(buffer->bytes, gpu->buffers[i], buffer->size);
-        problem = gpu_failure(gpu, error, "reading results");
+        problem = failure(gpu, error, "reading results");
     }
     return problem;
 }
@@ -245,8 +236,10 @@ void gpu_launch_close(GpuLaunch *gpu)
 {
     for (unsigned i = 0; gpu->images && i < gpu->launch->argument_count; i++) {
         if (gpu->launch->arguments[i].image)
-            image_close(gpu->driver, &gpu->launch->arguments[i], &gpu->images[i]);
+            gpu_image_close(gpu->driver, &gpu->launch->arguments[i], &gpu->images[i]);
         if (gpu->buffers[i])
             gpu->driver->memory_free(gpu->buffers[i]);
+        if (gpu->kept[i])
+            gpu->driver->memory_free(gpu->kept[i]);
     }
 }
