@@ -136,6 +136,21 @@ result "an interrupt ends a sweep" "$([ $status -eq 0 ] && ! grep -q error "$wor
 "$PTXOPT" sweep -q "$kernel" "$free" "${many[@]}" -o "$work/part.tsv"
 result "and it can be continued" "$(cmp "$work/whole.tsv" "$work/part.tsv" 2>&1)"
 
+# Several machines, here two workers on this one.
+if parallel --version 2>/dev/null | grep -q GNU; then
+    reduce=(corpus/reduce/reduce.sm_75.ptx "$PWD/corpus/reduce/reduce_sum.launch.json"
+        "$PWD/corpus/reduce/reduce_minmaxsum.launch.json")
+    few=(-machine "$PWD/$machine" -arch sm_90 -factors 2 -dims bx)
+    "$PTXOPT" sweep -q "$(realpath "${reduce[0]}")" "${reduce[@]:1}" "${few[@]}" -o "$work/alone.tsv" 2>"$work/err"
+    for again in "" " once more"; do
+        tools/sweep-spread "$work/spread" -S : -j 2 "${reduce[@]}" -- "${few[@]}" >"$work/out" 2>"$work/err"
+        result "several machines$again" "$(diff <(sort "$work/alone.tsv") <(sort "$work/spread/table.tsv"))"
+    done
+    result "several machines: usage" "$(tools/sweep-spread "$work/spread" 2>&1 | grep -v '^tools/sweep-spread RESULTS')"
+else
+    echo "skip several machines: GNU parallel is not installed"
+fi
+
 says "no launch" 2 "sweep: expected FILE.ptx and LAUNCH.json" "$kernel"
 says "a file that is no table" 1 ":1: this is not a table of 'ptxopt sweep'" "$kernel" "$free" -o Makefile
 says "a missing launch file" 1 "missing.json" "$kernel" missing.json
