@@ -62,3 +62,31 @@ bool loops_add_preheaders(Body *body, Analyses *analyses)
     arena_free(scratch);
     return changed;
 }
+
+bool loop_remove_empty_latch(Body *body, const Loop *loop)
+{
+    const Block *latch = loop->latches[0];
+    const Inst *only = latch->first;
+    const bool is_empty = !only || (only == latch->last && inst_is_branch(only) && !inst_is_guarded(only) &&
+                                    only->target_count == 1 && !inst_falls_through(only));
+    if (loop->latch_count != 1 || latch == loop->header || !is_empty || latch->phis.count || latch->pragmas.count ||
+        latch->marks.count || latch->pred_count != 1)
+        return false;
+    Block *before = latch->preds[0];
+    block_replace_pred(loop->header, latch, before);
+    block_retarget(before, latch, loop->header);
+    body_remove_unreachable(body);
+    return true;
+}
+
+bool loops_remove_empty_latches(Body *body, Analyses *analyses)
+{
+    const LoopForest *loops = analyses_loops(analyses);
+    bool changed = false;
+    for (uint32_t i = 0; i < loops->loop_count; i++)
+        if (loops->loops[i].end == i + 1)
+            changed |= loop_remove_empty_latch(body, &loops->loops[i]);
+    if (changed)
+        analyses_invalidate(analyses, ANALYSES_ALL);
+    return changed;
+}

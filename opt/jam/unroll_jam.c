@@ -47,22 +47,6 @@ static Block *block_labelled(const Body *body, const char *label)
     return NULL;
 }
 
-/* Removes a block at the loop's end that does nothing but lead back, if the branch before it could: the block that
- * leads out is then the loop's end. True if there was one; the body has changed. */
-static bool remove_empty_latch(Jam *jam)
-{
-    Block *latch = jam->loop->latches[0], *header = jam->loop->header;
-    Inst *only = latch->first;
-    bool is_empty = !only || (only == latch->last && inst_is_branch(only) && !inst_is_guarded(only) &&
-                              only->target_count == 1 && !inst_falls_through(only));
-    if (jam->loop->latch_count != 1 || latch == header || !is_empty || latch->phis.count || latch->pred_count != 1)
-        return false;
-    block_replace_pred(header, latch, latch->preds[0]);
-    block_retarget(latch->preds[0], latch, header);
-    body_remove_unreachable(jam->body);
-    return true;
-}
-
 /* The loop's ends: one edge back, from the only block that leads out. */
 static bool check_shape(Jam *jam)
 {
@@ -324,7 +308,7 @@ static Block *jam_loop(Jam *jam, Block *header, const char *label)
         bool found = jam_analyze(jam, header);
         require(found && jam->loop->preheader);
     }
-    if (remove_empty_latch(jam)) {
+    if (loop_remove_empty_latch(jam->body, jam->loop)) {
         bool found = jam_analyze(jam, header);
         require(found && jam->loop->preheader);
     }

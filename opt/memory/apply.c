@@ -53,7 +53,9 @@ bool memory_stage(PassContext *context, const StageRequest *request)
 {
     context->staging = request;
     context->staged = (StageResult){.refusal = {.reason = REFUSAL_SWITCHED_OFF}};
-    Body *before = prepare(context);
+    Body *before = body_clone(context->body);
+    loops_remove_empty_latches(context->body, context->analyses);
+    body_free(prepare(context));
     if (has_nest(context))
         find_pointers(context);
     bool done = pass_run(context, PASS_STAGE);
@@ -62,9 +64,9 @@ bool memory_stage(PassContext *context, const StageRequest *request)
         pass_run(context, PASS_POINTERS);
         pass_run(context, PASS_CLEANUP);
     }
-    if (before && done)
+    if (done)
         body_free(before);
-    else if (before)
+    else
         pass_set_body(context, before);
     context->staging = NULL;
     return done;

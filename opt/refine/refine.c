@@ -168,6 +168,7 @@ static bool refine_threads(Body *body, const RefineRequest *request, RefineResul
     r.spacing = request->is_apart ? WARP / request->threads : 1;
     analyze(&r);
     if (refine_set_sizes(&r)) {
+        loops_remove_empty_latches(body, r.analyses);
         loops_add_preheaders(body, r.analyses);
         build_entry(&r);
         analyze(&r);
