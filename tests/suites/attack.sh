@@ -42,7 +42,9 @@ for seed in 7 8; do
     cmp "$folder/$seed.ptx" "$folder/$seed.first" >/dev/null || wrong="$wrong $seed"
 done
 result "a seed gives the same program" "$wrong"
-check "a program of a file" "$folder/7.ptx" "$folder/7.launch.json" "$folder/8.ptx" "$folder/8.launch.json"
+"$BUILD/tests/ptxsmith" 9 "$folder"
+check "a program of a file" "$folder/7.ptx" "$folder/7.launch.json" "$folder/8.ptx" "$folder/8.launch.json" \
+    "$folder/9.ptx" "$folder/9.launch.json"
 
 assembler="$(nvidia_program PTXOPT_PTXAS ptxas)"
 if [ -z "$assembler" ]; then
