@@ -27,8 +27,10 @@ bool sweep_gpu_open(Sweep *sweep)
     if (done) {
         const int error = gpu_flush_open(&gpu->driver, &gpu->flush);
         done = error == CUDA_DONE;
-        if (!done)
+        if (!done) {
+            buf_printf(&message, "%s: a kernel that fills L2 with other data: ", gpu->driver.name);
             gpu_error_print(&gpu->driver, error, &message);
+        }
     }
     if (!done)
         fprintf(stderr, "ptxopt: error: -measure: %s\n", buf_text(&message));
@@ -145,7 +147,7 @@ static const char *time_alone(const Sweep *sweep, const SweepPair *pair, GpuTime
 void sweep_pair_measure(Sweep *sweep, SweepPair *pair, const Launch *launch, const LaunchChange *change, SweepRow *row)
 {
     const char *difference = NULL;
-    const char *problem = sweep->gpu->is_lost ? "a launch with another block has ended its use"
+    const char *problem = sweep->gpu->is_lost ? "not run, because the driver refuses all launches after a fault"
                                               : look(sweep, compare(pair, launch, change, &difference));
     GpuTimed timed = {.form = pair->form.module ? &pair->form : &pair->original};
     GpuRounds rounds;

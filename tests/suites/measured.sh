@@ -85,8 +85,20 @@ cat >"$tmp/fill.json" <<'END'
 {"kernel": "fill", "grid": [64], "block": [64], "check": ["c"],
  "args": [{"buffer": "c", "type": "u32", "count": 4096}]}
 END
-runs "a form is chosen" 0 "measured on Emulated GPU: blocks of" "$PTXOPT" tune "$tmp/fill.ptx" "$tmp/fill.json" \
-    -measure -assembler ptxas
+fill=("$tmp/fill.ptx" "$tmp/fill.json" -measure -assembler ptxas)
+runs "forms that are wrong there" 0 "rows in" env PTXOPT_EMULATED_FAILURE=wrong "$PTXOPT" sweep "${fill[@]}" \
+    -factors 2 -dims x,bx -strides unit -o "$tmp/wrong.tsv"
+result "forms that are wrong there: status" "$(table "$tmp/wrong.tsv" '[r["status"] for r in rows]' |
+    grep -vxF "['ok', 'ok', 'different', 'different']")"
+runs "launches that fail" 0 "rows in" env PTXOPT_EMULATED_FAILURE=fault "$PTXOPT" sweep "${fill[@]}" -factors 2 \
+    -dims x -strides unit -o "$tmp/fault.tsv"
+result "launches that fail: status" "$(table "$tmp/fault.tsv" '{(r["status"], r["reason"]) for r in rows}' |
+    grep -vxF "{('fault', 'on the GPU: launching it: CUDA_ERROR_LAUNCH_FAILED (719)')}")"
+runs "PTX that the driver refuses" 1 "Emulated GPU: a kernel that fills L2 with other data: CUDA_ERROR_INVALID_PTX" \
+    env PTXOPT_EMULATED_FAILURE=reject "$PTXOPT" sweep "${fill[@]}" -factors 2
+runs "tuning where launches fail" 1 "the original cannot be measured with its own block" env \
+    PTXOPT_EMULATED_FAILURE=fault "$PTXOPT" tune "${fill[@]}"
+runs "a form is chosen" 0 "measured on Emulated GPU: blocks of" "$PTXOPT" tune "${fill[@]}"
 cp "$tmp/out" "$tmp/first"
 result "a form is chosen: it is faster" "$(grep -E '^([2-9]|1\.[1-9])[0-9.]* times as fast' "$tmp/first" >/dev/null ||
     cat "$tmp/first")"
