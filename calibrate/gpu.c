@@ -1,9 +1,9 @@
 /* The times of the microkernels on a GPU. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "calibrate/internal.h"
 #include "gpu/gpu.h"
+#include "timing/timing.h"
 
 enum { MOST_ARGUMENTS = 4, LOG_BYTES = 4096 };
 
@@ -84,12 +84,6 @@ static int time_once(const Timing *timing, const Launch *launch, double *time)
     return error;
 }
 
-static int compare_times(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The median of the runs, after one that is not counted: clocks rise, and code is loaded. */
 static int time_kernel(const Timing *timing, Arena *arena, uint64_t runs, CalibrateKernel *kernel)
 {
@@ -97,8 +91,7 @@ static int time_kernel(const Timing *timing, Arena *arena, uint64_t runs, Calibr
     int error = time_once(timing, &kernel->launch, &first);
     for (uint64_t i = 0; i < runs && !error; i++)
         error = time_once(timing, &kernel->launch, &times[i]);
-    qsort(times, runs, sizeof *times, compare_times);
-    kernel->measured = 0.5 * (times[(runs - 1) / 2] + times[runs / 2]);
+    kernel->measured = gpu_median(times, (unsigned)runs);
     return error;
 }
 

@@ -1,4 +1,4 @@
-/* What the driver says about a GPU that this process does not open. */
+/* The driver's figures for a GPU, asked by a child process, so that this one does not open it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
