@@ -62,10 +62,15 @@ static const unsigned char symbol_places[256] = {
     [0x50] = SYMBOL_NOWHERE, /* SPARSE_MMA_MASK */
     [0x51] = SYMBOL_NOWHERE, /* TCGEN05_1CTA_USED */
     [0x52] = SYMBOL_NOWHERE, /* TCGEN05_2CTA_USED */
+    [0x53] = SYMBOL_NOWHERE, /* without a name or a value; of sm_100 and later, since CUDA 13.3 */
     [0x54] = SYMBOL_NOWHERE, /* REG_RECONFIG */
     [0x5a] = SYMBOL_NOWHERE, /* MERCURY_FINALIZER_OPTIONS */
     [0x5b] = SYMBOL_NOWHERE, /* BLOCKS_ARE_CLUSTERS */
     [0x5f] = SYMBOL_NOWHERE, /* MERCURY_ISA_VERSION */
+    [0x66] = SYMBOL_NOWHERE, /* LANGUAGE, since CUDA 13.3 */
+    [0x67] = SYMBOL_NOWHERE, /* without a name; a byte, of sm_107 */
+    [0x6b] = SYMBOL_NOWHERE, /* NVSAL_SW_WAR, since CUDA 13.3 */
+    [0x6d] = SYMBOL_NOWHERE, /* PREEXIT_USED, since CUDA 13.3 */
 };
 
 typedef struct Attribute {

@@ -1,8 +1,8 @@
 /* Reads a cubin of one part: its sections, the kernel that each belongs to, and its tables of symbols.
  *
  * The names and types of sections are those that `cuobjdump -elf` prints; what each holds was found by comparing cubins
- * that ptxas 13.0 makes of whole modules and of their kernels one by one. A section that is not in the tables below is
- * refused. */
+ * that ptxas 13.0 and 13.5 make of whole modules and of their kernels one by one. A section that is not in the tables
+ * below is refused. */
 #include <ctype.h>
 #include <string.h>
 
@@ -44,6 +44,7 @@ static const SectionRule shared_rules[] = {
     {".nv.merc.debug_frame", USE_FRAMES},
     {".nv.merc.rela.debug_frame", USE_FRAMES},
     {".nv.merc.nv.info", USE_ATTRIBUTES},
+    {".nv.merc.nv.callgraph", USE_CALLS},
     {".nv.merc.nv.constant.pic", USE_SAME},
     {".nv.merc.nv.constant.user", USE_SAME},
     {".nv.merc.nv.global", USE_SAME},

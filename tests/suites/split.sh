@@ -76,6 +76,19 @@ for module in "${large[@]}"; do
 done
 result "large modules are the same in parts" "$wrong$([ "$whole" -eq 0 ] || echo " $whole assembled whole")"
 
+# The newest ptxas writes other attributes and sections.
+newest=third_party/cuda-13.5/bin/ptxas
+if [ -x "$newest" ]; then
+    wrong="" split=0 whole=0
+    for module in printing.sm_100 templates.sm_120 warp.sm_90 atomics.sm_80 memory.sm_75 corpus; do
+        [ "$module" = corpus ] && path="${large[0]}" || path="tests/ptx/$module.ptx"
+        PTXOPT_PTXAS="$newest" check_module "$path"
+    done
+    result "the newest ptxas: the same in parts" "$wrong$([ "$whole" -eq 0 ] || echo " $whole assembled whole")"
+else
+    echo "skip the newest ptxas: not installed (CUDA=13.5 tools/deps.sh)"
+fi
+
 # The comparison itself sees one byte of code, of attributes and of a symbol.
 wrong=""
 assemble tests/ptx/warp.sm_90.ptx "$work/whole" -q
