@@ -25,14 +25,18 @@ struct Assembler {
     SignalHold hold;        /* while there are any */
 };
 
-/* An empty kernel for an old version and target, which every working assembler can assemble. */
-static const char probe[] = ".version 6.0\n"
-                            ".target sm_30\n"
-                            ".address_size 64\n"
-                            ".visible .entry ptxopt_probe()\n"
-                            "{\n"
-                            "\tret;\n"
-                            "}\n";
+enum { OLD_VERSION = 60 }; /* of PTX, times 10: every working assembler knows it */
+
+/* A request for an empty kernel of a version of PTX and an old target. */
+static AssemblyRequest probe_request(Arena *arena, unsigned ptx_version)
+{
+    const char *text = arena_printf(arena, ".version %u.%u\n.target sm_30\n.address_size 64\n"
+                                    ".visible .entry ptxopt_probe()\n{\n\tret;\n}\n",
+                                    ptx_version / 10, ptx_version % 10);
+    AssemblyRequest request = assembly_request(text, strlen(text));
+    request.timeout_ms = PROBE_TIMEOUT_MS;
+    return request;
+}
 
 /* The architecture to assemble for. False if the text is not one of the table's. */
 static bool find_arch(const char *text, Arch *arch)
@@ -73,9 +77,17 @@ const char *assembler_note(const Assembler *assembler)
     return assembler->note;
 }
 
-/* NULL, with *message set, if this file cannot assemble for the architecture. */
-static Assembler *open_path(Arena *arena, AssemblerKind kind, const char *path, Arch arch, const char **message)
+typedef struct Wanted {
+    Arch arch;
+    unsigned ptx_version;     /* times 10 */
+    const char *const *sites; /* ends with NULL; or NULL */
+} Wanted;
+
+/* NULL, with *message set, if this file cannot assemble what is wanted. */
+static Assembler *open_path(Arena *arena, AssemblerKind kind, const char *path, const Wanted *wanted,
+                            const char **message)
 {
+    const Arch arch = wanted->arch;
     Assembler *assembler = ARENA_NEW(arena, Assembler);
     *assembler = (Assembler){.kind = kind, .arch = arch, .path = path, .arena = arena, .stop_fd = -1};
     assembler->arch_name = arena_printf(arena, "%s", arch_names(arch).real);
@@ -86,8 +98,7 @@ static Assembler *open_path(Arena *arena, AssemblerKind kind, const char *path, 
         assembler->worker = worker_start(arena, backend->engine, path, arch, &assembler->version, message);
     if (!assembler->version)
         return NULL;
-    AssemblyRequest request = assembly_request(probe, sizeof probe - 1);
-    request.timeout_ms = PROBE_TIMEOUT_MS;
+    const AssemblyRequest request = probe_request(arena, wanted->ptx_version);
     Assembly result;
     if (assembler_run(assembler, arena, &request, &result))
         return assembler;
@@ -108,14 +119,13 @@ static bool is_absent(const char *path, const char *message)
 
 /* Tries every candidate of one kind. For each that failed, appends a line to 'tried', and to 'notes' too if it is
  * installed. */
-static Assembler *open_kind(Arena *arena, AssemblerKind kind, Arch arch, const char *const *sites, Buf *tried,
-                            Buf *notes)
+static Assembler *open_kind(Arena *arena, AssemblerKind kind, const Wanted *wanted, Buf *tried, Buf *notes)
 {
-    Candidates candidates = locate(arena, backend_of(kind), sites);
+    Candidates candidates = locate(arena, backend_of(kind), wanted->sites);
     const char *said = NULL;
     for (size_t i = 0; i < candidates.paths.count; i++) {
         const char *path = candidates.paths.data[i], *message = NULL;
-        Assembler *assembler = open_path(arena, kind, path, arch, &message);
+        Assembler *assembler = open_path(arena, kind, path, wanted, &message);
         if (assembler)
             return assembler;
         /* A library that is installed under several names fails several times in the same way. */
@@ -152,7 +162,7 @@ bool assembler_is_named(AssemblerKind kind)
 
 Assembler *assembler_open(Arena *arena, AssemblerKind kind, const char *arch_name, const char **error)
 {
-    return assembler_open_in(arena, kind, arch_name, NULL, error);
+    return assembler_open_for(arena, kind, arch_name, 0, NULL, error);
 }
 
 /* The reason why there is no assembler. Nothing replaces one that was named, so the message then suggests no
@@ -165,14 +175,24 @@ static const char *explain_absence(Arena *arena, AssemblerKind kind, Arch arch, 
                                         "PTXOPT_CUDA_DRIVER can name others");
 }
 
-Assembler *assembler_open_in(Arena *arena, AssemblerKind kind, const char *arch_name, const char *const *sites,
-                             const char **error)
+/* Tries the kinds in their order; ASSEMBLER_AUTO: all. */
+static Assembler *open_any(Arena *arena, AssemblerKind kind, const Wanted *wanted, Buf *tried, Buf *notes)
+{
+    Assembler *assembler = NULL;
+    for (AssemblerKind k = ASSEMBLER_AUTO + 1; k < ASSEMBLER_KIND_COUNT && !assembler; k++)
+        if (kind == ASSEMBLER_AUTO || kind == k)
+            assembler = open_kind(arena, k, wanted, tried, notes);
+    return assembler;
+}
+
+Assembler *assembler_open_for(Arena *arena, AssemblerKind kind, const char *arch_name, unsigned ptx_version,
+                              const char *const *sites, const char **error)
 {
     const bool is_named = assembler_is_named(kind);
     if (is_named)
         kind = named_kind(kind);
-    Arch arch;
-    if (!find_arch(arch_name, &arch)) {
+    Wanted wanted = {.ptx_version = ptx_version > OLD_VERSION ? ptx_version : OLD_VERSION, .sites = sites};
+    if (!find_arch(arch_name, &wanted.arch)) {
         *error = arena_printf(arena, "'%s' is not a known architecture such as sm_90", arch_name);
         return NULL;
     }
@@ -182,15 +202,17 @@ Assembler *assembler_open_in(Arena *arena, AssemblerKind kind, const char *arch_
         return NULL;
     }
     Buf tried = {0}, notes = {0};
-    Assembler *assembler = NULL;
-    for (AssemblerKind k = ASSEMBLER_AUTO + 1; k < ASSEMBLER_KIND_COUNT && !assembler; k++)
-        if (kind == ASSEMBLER_AUTO || kind == k)
-            assembler = open_kind(arena, k, arch, sites, &tried, &notes);
+    Assembler *assembler = open_any(arena, kind, &wanted, &tried, &notes);
+    if (!assembler && wanted.ptx_version > OLD_VERSION) {
+        tried.length = notes.length = 0;
+        wanted.ptx_version = OLD_VERSION;
+        assembler = open_any(arena, kind, &wanted, &tried, &notes);
+    }
     *error = NULL;
     if (assembler && notes.length)
         assembler->note = arena_printf(arena, "not used:%s", notes.data);
     if (!assembler)
-        *error = explain_absence(arena, kind, arch, is_named, buf_text(&tried));
+        *error = explain_absence(arena, kind, wanted.arch, is_named, buf_text(&tried));
     buf_free(&tried);
     buf_free(&notes);
     return assembler;
@@ -204,8 +226,7 @@ static const char *try_controls(Assembler *assembler, const char *word)
     if (message)
         return message;
     const char *const words[] = {word, NULL};
-    AssemblyRequest request = assembly_request(probe, sizeof probe - 1);
-    request.timeout_ms = PROBE_TIMEOUT_MS;
+    AssemblyRequest request = probe_request(arena, OLD_VERSION);
     request.options = words;
     Assembly result;
     if (assembler_run(assembler, arena, &request, &result))

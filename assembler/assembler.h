@@ -7,8 +7,8 @@
  *   ptxas      the program that nvcc runs: compiles the whole program at once
  *
  * The environment variable PTXOPT_CUDA_DRIVER, PTXOPT_NVJITLINK or PTXOPT_PTXAS names a back end's file, which nothing
- * else then replaces. Otherwise it is looked for in these places, and the first that can assemble a trivial kernel for
- * the wanted architecture is used:
+ * else then replaces. Otherwise it is looked for in these places, and the first that can assemble a trivial kernel of
+ * the module's version of PTX for the wanted architecture is used:
  *   third_party/cuda in the folder of the running program, and of the shared library that this is in, or up to three
  *     folders above it (bin/ptxas, lib/libnvJitLink.so.13: where tools/deps.sh puts them)
  *   the loader's path or $PATH; $CUDA_HOME, $CUDA_PATH, /usr/local/cuda
@@ -17,6 +17,7 @@
  *   NVIDIA's wheels in folders of Python packages, and then those files that Triton brings: in the folders that the
  *     caller names, the one that this library is in, and those of $VIRTUAL_ENV, $CONDA_PREFIX, the python3 on $PATH,
  *     the prefix of the program, ~/.local, /usr/local and /usr
+ *   third_party/cuda-13.5 and the like, beside third_party/cuda, the highest version first
  *
  * An assembler can crash or hang on its input, or use up all memory. All back ends run in child processes under limits
  * of time and memory ($PTXOPT_ASSEMBLER_MEMORY, in MiB), so none of this affects the caller: the outcome describes it,
@@ -49,9 +50,11 @@ typedef struct Assembler Assembler;
  * Assembler is in 'arena' and must be closed. NULL if none works: *error (in the arena, lines without a newline at the
  * end) then lists the attempts, the reason why each failed, and the remedy. */
 Assembler *assembler_open(Arena *arena, AssemblerKind kind, const char *arch, const char **error);
-/* The same, but also looks in 'sites', a list of folders of Python packages that ends with NULL. NULL: none. */
-Assembler *assembler_open_in(Arena *arena, AssemblerKind kind, const char *arch, const char *const *sites,
-                             const char **error);
+/* The same for modules of a version of PTX, times 10 as in Module: one that knows this version, if there is any; if
+ * not, as assembler_open(), and its messages will say so. Also looks in 'sites', a list of folders of Python packages
+ * that ends with NULL. NULL: none. */
+Assembler *assembler_open_for(Arena *arena, AssemblerKind kind, const char *arch, unsigned ptx_version,
+                              const char *const *sites, const char **error);
 /* True if an environment variable names the file that assembler_open() must use; it is then an error if it cannot be
  * used. */
 bool assembler_is_named(AssemblerKind kind);

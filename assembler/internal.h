@@ -213,7 +213,7 @@ typedef struct Candidates {
 
 /* True if an environment variable names the back end's file. */
 bool backend_is_named(const Backend *backend);
-/* 'sites' as for assembler_open_in(). */
+/* 'sites' as for assembler_open_for(). */
 Candidates locate(Arena *arena, const Backend *backend, const char *const *sites);
 
 #endif

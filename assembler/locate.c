@@ -105,14 +105,14 @@ static void own_files(Arena *arena, const char *files[2])
     files[1] = is_known ? arena_strndup(arena, path, strlen(path)) : NULL;
 }
 
-/* Adds the folder of the program or library and the three above it, because programs and tests are at several depths
- * below the root. */
-static void add_checkout(Locating *locating, const char *file)
+/* Adds the folders that match a pattern in that of the program or library and in the three above it, because programs
+ * and tests are at several depths below the root. */
+static void add_checkout(Locating *locating, const char *file, const char *pattern)
 {
     for (unsigned level = 0; level < 4; level++) {
         const char *folder = folder_above(locating->arena, file, level);
         if (folder)
-            add_cuda_folder(locating, arena_printf(locating->arena, "%s/third_party/cuda", folder));
+            add_matches(locating, arena_printf(locating->arena, "%s/third_party/%s", folder, pattern), add_cuda_folder);
     }
 }
 
@@ -234,7 +234,7 @@ static void add_everywhere(Locating *locating, const char *const *sites)
     own_files(arena, files);
     for (size_t i = 0; i < COUNT_OF(files); i++)
         if (files[i])
-            add_checkout(locating, files[i]);
+            add_checkout(locating, files[i], "cuda");
     add_system(locating);
     for (size_t i = 0; i < COUNT_OF(files); i++)
         if (files[i])
@@ -243,6 +243,9 @@ static void add_everywhere(Locating *locating, const char *const *sites)
         add_cuda_folder(locating, arena_printf(arena, "%s/cuda", own));
     for_each_site(locating, sites, add_nvidia);
     for_each_site(locating, sites, add_triton);
+    for (size_t i = 0; i < COUNT_OF(files); i++)
+        if (files[i])
+            add_checkout(locating, files[i], "cuda-*");
     if (locating->backend->other_file)
         add_file(locating, locating->backend->other_file);
 }

@@ -237,7 +237,8 @@ bool open_assembler(Run *run)
         return true;
     const char *error = NULL;
     run->assembler =
-        assembler_open_in(run->arena, options->assembler, run->arch, options->python_folders.data, &error);
+        assembler_open_for(run->arena, options->assembler, run->arch, run->module->version,
+                           options->python_folders.data, &error);
     if (run->assembler) {
         report->assembler = assembler_name(run->assembler);
         report->assembler_version = assembler_version(run->assembler);

@@ -7,7 +7,8 @@
 #
 # Debian packages are installed with apt-get. If there is no CUDA toolkit, NVIDIA's ptxas and nvJitLink are fetched as
 # Python wheels into third_party/cuda, which git ignores: bin/ptxas and lib/libnvJitLink.so.13; and so is nvdisasm,
-# bin/nvdisasm, where it is not installed.
+# bin/nvdisasm, where it is not installed. The figures of the tests and documents are of their version. The newest ptxas
+# comes into a folder of its own, third_party/cuda-VERSION; ptxopt uses it for what the other does not know.
 #
 # Before anything is fetched, its size is printed. $CC is the C compiler (cc), whose Debian package has its name.
 #
@@ -154,11 +155,15 @@ other_assemblers() {
 END
 }
 
+newest_version() {
+    other_assemblers | tail -n 1 | cut -d ' ' -f 1
+}
+
 # $1: folder to work in. Fetches the ptxas that $CUDA names.
 install_other_assembler() {
     local work="$1" version package folder
-    read -r version package folder < <(other_assemblers |
-        if [ "$CUDA" = newest ]; then tail -n 1; else grep "^${CUDA//./\\.} "; fi) || true
+    [ "$CUDA" != newest ] || CUDA="$(newest_version)"
+    read -r version package folder < <(other_assemblers | grep "^${CUDA//./\\.} ") || true
     if [ -z "$version" ]; then
         say "CUDA=$CUDA is none of these: $(other_assemblers | cut -d ' ' -f 1 | paste -s -d ' '), newest"
         return 1
@@ -168,7 +173,7 @@ install_other_assembler() {
         say "$target is installed already"
         return
     fi
-    say "fetching $package from the Python package index"
+    say "fetching $package from the Python package index (about 40 MB)"
     if ! python3 -m pip download --quiet --disable-pip-version-check --no-input --retries 2 --no-deps \
         --only-binary :all: --dest "$work" "$package" >"$work/log" 2>&1; then
         grep -v '^WARNING: Retrying' "$work/log" | tail -n 5 >&2
@@ -232,6 +237,17 @@ install_assembler() {
     say "installed $cuda_folder/bin/ptxas and $cuda_folder/lib/libnvJitLink.so.13 (under NVIDIA's licence)"
 }
 
+# True if the newest ptxas that is known here is installed.
+newest_present() {
+    local version ptxas
+    version="$(newest_version)"
+    for ptxas in "$(command -v ptxas)" "${CUDA_HOME:-/usr/local/cuda}/bin/ptxas" \
+        "third_party/cuda-$version/bin/ptxas"; do
+        [ ! -x "$ptxas" ] || ! "$ptxas" --version | grep -qF "release $version," || return 0
+    done
+    return 1
+}
+
 nvdisasm_present() {
     have nvdisasm || [ -x "$cuda_folder/bin/nvdisasm" ] || [ -x "${CUDA_HOME:-/usr/local/cuda}/bin/nvdisasm" ] ||
         [ -x /usr/local/cuda/bin/nvdisasm ]
@@ -258,7 +274,7 @@ fi
 
 done_something=no
 mapfile -t packages < <(missing_packages test)
-if ! { toolkit_present || wheels_present; } || ! nvdisasm_present; then
+if ! { toolkit_present || wheels_present; } || ! nvdisasm_present || ! newest_present; then
     # Fetches the wheels.
     pip_present || packages+=(python3-pip ca-certificates)
 fi
@@ -299,5 +315,10 @@ if ! nvdisasm_present; then
     done_something=yes
     with_wheels install_nvdisasm ||
         say "no nvdisasm: listings lack operands and live registers, and the tests that use it are skipped"
+fi
+if ! newest_present; then
+    done_something=yes
+    CUDA=newest
+    with_wheels install_other_assembler || say "without the newest ptxas: what only that knows is not assembled"
 fi
 [ "$done_something" = yes ] || say "everything is installed already"

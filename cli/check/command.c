@@ -123,7 +123,8 @@ static bool set_controls(const Checking *checking, Assembler *assembler, const c
 static bool check_arch(Checking *checking, const char *arch)
 {
     const char *error;
-    Assembler *assembler = assembler_open(checking->arena, ASSEMBLER_PTXAS, arch, &error);
+    Assembler *assembler = assembler_open_for(checking->arena, ASSEMBLER_PTXAS, arch,
+                                              checking->run.module->version, NULL, &error);
     if (!assembler)
         return fail(error);
     if (!set_controls(checking, assembler, &error)) {

@@ -85,6 +85,30 @@ if [ -n "$ptxas" ]; then
     found env/$site/nvidia/cuda_nvcc/bin/ptxas PATH="$tmp/path:$tmp/env/bin"
     found env/$site/triton/backends/nvidia/bin/ptxas PATH="$tmp/path:$tmp/env/bin"
     found env/$site/triton/backends/nvidia/bin/ptxas-blackwell PATH="$tmp/path:$tmp/env/bin"
+    found prefix/third_party/cuda-13.5/bin/ptxas
+    # One that does not know the module's version of PTX gives way to one that does, if there is any.
+    mkdir -p "$tmp/toolkit/bin" "$tmp/known"
+    ln -s "$tmp/real" "$tmp/known/ptxas"
+    cat >"$tmp/toolkit/bin/ptxas" <<END
+#!/bin/sh
+case "\$(cat input.ptx 2>/dev/null)" in *"version 8.3"*)
+    echo "ptxas input.ptx, line 1; fatal   : Unsupported .version 8.3; current version is '8.2'" >&2
+    exit 255 ;;
+esac
+exec "$tmp/known/ptxas" "\$@"
+END
+    chmod +x "$tmp/toolkit/bin/ptxas"
+    sed 's/^\.version .*/.version 8.3/' "$kernel" >"$tmp/newer.ptx"
+    old=(CUDA_HOME="$tmp/toolkit" "$prefix/bin/ptxopt" -v -assembler ptxas -o /dev/null)
+    try "a newer module, by an old assembler alone" 4 "${old[@]}" "$tmp/newer.ptx"
+    says "a newer module, by an old assembler alone: says why" "Unsupported .version 8.3"
+    mkdir -p "$tmp/prefix/third_party/cuda-13.5/bin"
+    ln -s "$tmp/real" "$tmp/prefix/third_party/cuda-13.5/bin/ptxas"
+    try "a newer module, where there is a newer assembler" 0 "${old[@]}" "$tmp/newer.ptx"
+    says "a newer module: by the newer one" 'third_party/cuda-13.5/bin/ptxas\) assembles'
+    try "an older module" 0 "${old[@]}" "$kernel"
+    says "an older module: by the first" 'toolkit/bin/ptxas\) assembles'
+    rm -r "$tmp/prefix/third_party" "$tmp/toolkit"
     # The user's own comes before Triton's, and a toolkit before both.
     mkdir -p "$tmp/env/$site/triton/backends/nvidia/bin" "$tmp/toolkit/bin"
     cp "$tmp/real" "$tmp/env/$site/triton/backends/nvidia/bin/ptxas"
