@@ -485,6 +485,7 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     context.coarsening = &request->coarsening;
     context.defect_request = &options->defects;
     context.order = &request->order;
+    context.joins_everywhere = request->vectors;
     if (request->coarsen || request->refining.threads || orders)
         pass_run(&context, PASS_INLINE);
     pass_run(&context, PASS_SSA);

@@ -516,9 +516,9 @@ typedef struct Trial {
 /* Counts the accesses that vectors could save in the copy and not before. */
 static void count_vectors(PassContext *context, Trial *trial, Analyses *analyses)
 {
-    const unsigned before = vectors_count(context->body, context->analyses, false);
-    const unsigned after = vectors_count(trial->body, analyses, false);
-    const unsigned slow = vectors_count(trial->body, analyses, true);
+    const unsigned before = vectors_count(context->body, context->analyses, false, context->joins_everywhere);
+    const unsigned after = vectors_count(trial->body, analyses, false, context->joins_everywhere);
+    const unsigned slow = vectors_count(trial->body, analyses, true, context->joins_everywhere);
     trial->saved += after > before ? after - before : 0;
     trial->lost = before > slow ? before - slow : 0;
 }

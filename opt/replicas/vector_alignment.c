@@ -126,15 +126,21 @@ static AffineForm without_constant(Vectorizer *vectorizer, const AffineForm *for
     return rest;
 }
 
+/* Only the coefficient's lowest bit counts: odd factors, and the sign, make no multiple of a power of two. More sums
+ * can be tested so, among them those of stencils, which begin one element off in all threads: unless vectors are asked
+ * for, they are left alone, since their version with vectors would be code that no thread executes. */
 static bool term_add(Vectorizer *vectorizer, const AffineTerm *term)
 {
+    AffineTerm tested = *term;
+    if (vectorizer->everywhere)
+        tested.coefficient = (int64_t)lowest_bit((uint64_t)term->coefficient);
     for (unsigned i = 0; i < vectorizer->term_count; i++)
-        if (affine_base_equal(&vectorizer->terms[i], term) &&
-            vectorizer->terms[i].coefficient == term->coefficient)
+        if (affine_base_equal(&vectorizer->terms[i], &tested) &&
+            vectorizer->terms[i].coefficient == tested.coefficient)
             return true;
     if (vectorizer->term_count == VECTOR_TERMS || vectorizer->proven_only)
         return false;
-    vectorizer->terms[vectorizer->term_count++] = *term;
+    vectorizer->terms[vectorizer->term_count++] = tested;
     return true;
 }
 

@@ -292,10 +292,10 @@ static bool block_vectorize(Vectorizer *vectorizer, Block *block, unsigned *vers
     return changed;
 }
 
-unsigned vectors_count(Body *body, Analyses *analyses, bool on_slow_sides)
+unsigned vectors_count(Body *body, Analyses *analyses, bool on_slow_sides, bool everywhere)
 {
     Arena *scratch = arena_new();
-    Vectorizer vectorizer = {.scratch = scratch, .body = body, .analyses = analyses};
+    Vectorizer vectorizer = {.scratch = scratch, .body = body, .analyses = analyses, .everywhere = everywhere};
     unsigned saved = 0;
     vectorizer.locations =
         locations_compute(scratch, body, analyses_memory(analyses), analyses_values(analyses), LOCATION_STORES);
