@@ -490,6 +490,16 @@ static void fix_functions(Run *run)
     }
 }
 
+/* Tiles that are asked for need the size of the blocks: if nothing else tells it, that of the launch files. */
+static void follow_launch_block(const Run *run, KernelReport *kernel)
+{
+    const Function *function = kernel->result.kernel;
+    KernelRequest *request = &kernel->request;
+    const BlockSize known = block_size_resolve(&function->tuning, request->block);
+    if (request->staging.wanted && known.origin != BLOCK_REQUIRED && known.origin != BLOCK_GIVEN)
+        choice_launch_block(&run->choice, function->name, request->block);
+}
+
 static void run_kernel(Run *run, KernelReport *kernel)
 {
     KernelResult *result = &kernel->result;
@@ -498,6 +508,7 @@ static void run_kernel(Run *run, KernelReport *kernel)
     check_block(run, kernel);
     search_begin(run, kernel);
     const KernelRequest plain = kernel->request;
+    follow_launch_block(run, kernel);
     if (kernel->is_auto && kernel->learned_block[0])
         memcpy(kernel->request.block, kernel->learned_block, sizeof kernel->request.block);
     run->judge.keeps_code = chooses(kernel);

@@ -22,6 +22,19 @@ const Launch *choice_launch(const ChoiceContext *context, const char *kernel)
     return NULL;
 }
 
+bool choice_launch_block(const ChoiceContext *context, const char *kernel, unsigned block[3])
+{
+    const Launch *first = choice_launch(context, kernel);
+    for (size_t i = 0; i < context->launch_count; i++) {
+        const Launch *launch = context->launches[i];
+        if (strcmp(launch->kernel, kernel) == 0 && memcmp(launch->block, first->block, sizeof first->block) != 0)
+            return false;
+    }
+    if (first)
+        memcpy(block, first->block, sizeof first->block);
+    return first != NULL;
+}
+
 void basis_follow(CostBasis *basis, const ChoiceContext *context)
 {
     basis->poll = context->judge ? &context->judge->poll : NULL;

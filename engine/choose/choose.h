@@ -24,6 +24,9 @@ typedef struct ChoiceContext {
 /* The launch of the kernel, or NULL. */
 const Launch *choice_launch(const ChoiceContext *context, const char *kernel);
 
+/* Sets the block of all launches of the kernel; false if there is none, or their blocks differ. */
+bool choice_launch_block(const ChoiceContext *context, const char *kernel, unsigned block[3]);
+
 /* Sets how launches are counted for a choice. */
 void basis_follow(CostBasis *basis, const ChoiceContext *context);
 
