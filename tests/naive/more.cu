@@ -1,0 +1,135 @@
+/* Naive kernels, and what an expert makes of each: stencils of 25 and 49 taps without a loop, and a product of bytes by
+ * columns. docs/memory.md and docs/results/naive.md compare them with forms. */
+#define KERNEL extern "C" __global__ void
+
+__host__ __device__ constexpr float weight(int reach, int row, int column)
+{
+    return 1.0f / (1 + (row - reach) * (row - reach) + 0.5f * (column - reach) * (column - reach));
+}
+
+template <int R>
+__device__ void stencil(const float *__restrict__ in, float *__restrict__ out, int width, int height)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < R || y < R || x >= width - R || y >= height - R)
+        return;
+    float sum = 0;
+#pragma unroll
+    for (int j = 0; j < 2 * R + 1; j++)
+#pragma unroll
+        for (int i = 0; i < 2 * R + 1; i++)
+            sum += weight(R, j, i) * in[(y + j - R) * width + x + i - R];
+    out[y * width + x] = sum;
+}
+
+KERNEL stencil25(const float *__restrict__ in, float *__restrict__ out, int width, int height)
+{
+    stencil<2>(in, out, width, height);
+}
+
+KERNEL stencil49(const float *__restrict__ in, float *__restrict__ out, int width, int height)
+{
+    stencil<3>(in, out, width, height);
+}
+
+/* 32 x 8 threads make 128 x 32 results, 4 x 4 each, from a tile with a halo. The width is a multiple of 4, and rows of
+ * the tile begin at one, so all are read and written in vectors. */
+template <int R>
+__device__ void stencil_tiled(const float *__restrict__ in, float *__restrict__ out, int width, int height)
+{
+    constexpr int OWN = 4, ROWS = 8 * OWN + 2 * R, COLUMNS = 128 + 8, UNITS = COLUMNS / 4;
+    __shared__ __align__(16) float tile[ROWS][COLUMNS];
+    int left = blockIdx.x * 128 - 4, top = blockIdx.y * 8 * OWN - R, thread = threadIdx.y * 32 + threadIdx.x;
+#pragma unroll
+    for (int k = 0; k < (ROWS * UNITS + 255) / 256; k++) {
+        int unit = thread + k * 256, row = unit / UNITS, column = unit % UNITS * 4;
+        if (unit < ROWS * UNITS) {
+            int y = min(max(top + row, 0), height - 1), x = min(max(left + column, 0), width - 4);
+            *(float4 *)&tile[row][column] = *(const float4 *)&in[y * width + x];
+        }
+    }
+    __syncthreads();
+    float sums[OWN][4] = {};
+#pragma unroll
+    for (int j = 0; j < 2 * R + OWN; j++) {
+        float row[12];
+#pragma unroll
+        for (int c = 0; c < 12; c += 4)
+            *(float4 *)&row[c] = *(const float4 *)&tile[threadIdx.y * OWN + j][threadIdx.x * 4 + c];
+#pragma unroll
+        for (int o = 0; o < OWN; o++)
+            if (j - o >= 0 && j - o < 2 * R + 1)
+#pragma unroll
+                for (int i = 0; i < 2 * R + 1; i++)
+#pragma unroll
+                    for (int u = 0; u < 4; u++)
+                        sums[o][u] += weight(R, j - o, i) * row[4 + u + i - R];
+    }
+    int x = left + 4 + threadIdx.x * 4;
+#pragma unroll
+    for (int o = 0; o < OWN; o++) {
+        int y = top + R + threadIdx.y * OWN + o;
+        if (y < R || y >= height - R)
+            continue;
+#pragma unroll
+        for (int u = 0; u < 4; u++)
+            if (x + u >= R && x + u < width - R)
+                out[y * width + x + u] = sums[o][u];
+    }
+}
+
+KERNEL stencil25_expert(const float *__restrict__ in, float *__restrict__ out, int width, int height)
+{
+    stencil_tiled<2>(in, out, width, height);
+}
+
+KERNEL stencil49_expert(const float *__restrict__ in, float *__restrict__ out, int width, int height)
+{
+    stencil_tiled<3>(in, out, width, height);
+}
+
+KERNEL product_columns(const signed char *a, const signed char *b, int *c, int m, int n, int k)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= n || y >= m)
+        return;
+    int sum = 0;
+    for (int i = 0; i < k; i++)
+        sum += a[y * k + i] * b[i * n + x];
+    c[y * n + x] = sum;
+}
+
+/* 256 threads make 64 x 64 results, 4 x 4 each; blocks of 4 x 4 bytes of b are transposed on the way to the tile. */
+KERNEL product_columns_expert(const signed char *a, const signed char *b, int *c, int m, int n, int k)
+{
+    __shared__ int rows[16][68], columns[16][68];
+    int t = threadIdx.x, tx = t % 16, ty = t / 16, top = blockIdx.y * 64, left = blockIdx.x * 64, sums[4][4] = {};
+    for (int first = 0; first < k; first += 64) {
+        int row = t / 4, unit = t % 4 * 4, depth = t / 16, column = t % 16 * 4, words[4];
+        int4 own = *(const int4 *)&a[(top + row) * k + first + 4 * unit];
+        for (int i = 0; i < 4; i++)
+            words[i] = *(const int *)&b[(first + 4 * depth + i) * n + left + column];
+        __syncthreads();
+        rows[unit][row] = own.x, rows[unit + 1][row] = own.y, rows[unit + 2][row] = own.z, rows[unit + 3][row] = own.w;
+        int low0 = __byte_perm(words[0], words[1], 0x5140), low1 = __byte_perm(words[2], words[3], 0x5140);
+        int high0 = __byte_perm(words[0], words[1], 0x7362), high1 = __byte_perm(words[2], words[3], 0x7362);
+        columns[depth][column] = __byte_perm(low0, low1, 0x5410);
+        columns[depth][column + 1] = __byte_perm(low0, low1, 0x7632);
+        columns[depth][column + 2] = __byte_perm(high0, high1, 0x5410);
+        columns[depth][column + 3] = __byte_perm(high0, high1, 0x7632);
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < 16; i++) {
+            int p[4], q[4];
+            for (int u = 0; u < 4; u++)
+                p[u] = rows[i][ty * 4 + u], q[u] = columns[i][tx * 4 + u];
+#pragma unroll
+            for (int u = 0; u < 4; u++)
+                for (int v = 0; v < 4; v++)
+                    sums[u][v] = __dp4a(p[u], q[v], sums[u][v]);
+        }
+    }
+    for (int u = 0; u < 4; u++)
+        for (int v = 0; v < 4; v++)
+            c[(top + ty * 4 + u) * n + left + tx * 4 + v] = sums[u][v];
+}
