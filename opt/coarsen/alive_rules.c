@@ -36,6 +36,7 @@ Share coarsening_share(const Coarsening *c, const Inst *inst)
         return quiet && !carries ? SHARE_ANYWAY : SHARE_ALIVE;
     return quiet || carries ? SHARE_PURE : SHARE_ORDERED;
 }
+
 bool coarsening_has_zero(const Body *body, RegId reg)
 {
     const Reg *r = &body->regs.data[reg];

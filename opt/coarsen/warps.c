@@ -158,13 +158,10 @@ static bool names_who_stay(const ExitCheck *check, const Inst *inst, const Block
     return false;
 }
 
-/* True if all threads that go from the branch to 'to', and no others, come to 'next', once each. */
+/* True if all threads that go from the branch to its successor 'to', and no others, come to 'next', once each. */
 static bool all_come(const Facts *facts, const Block *branch, const Block *to, const Block *next)
 {
-    for (unsigned p = 0; p < to->pred_count; p++)
-        if (to->preds[p] != branch)
-            return false; /* there is another way in */
-    return branch != next && dominance_has(facts->dominance, to, next) &&
+    return to->pred_count == 1 && branch != next && dominance_has(facts->dominance, to, next) &&
            dominance_has(facts->postdominance, next, to) &&
            loop_of(facts->loops, branch) == loop_of(facts->loops, next);
 }
