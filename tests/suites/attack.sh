@@ -61,6 +61,19 @@ else
     result "ptxas accepts every program" "$wrong"
 fi
 
+# A campaign ends at the first wrong output. An attack that finds one from the fifth seed on is played by a script.
+mkdir -p "$folder/played/tests"
+cat >"$folder/played/tests/attack" <<'END'
+#!/usr/bin/env bash
+# Prints the sums of an attack on the programs of its last argument, FIRST,COUNT.
+range="${*: -1}"
+echo "${range#*,} programs: 2 forms equal, 3 refused, 0 not possible, 0 not run, $((${range%,*} > 4)) wrong"
+END
+chmod +x "$folder/played/tests/attack"
+said="$(BUILD="$folder/played" timeout 60 tests/generate/campaign -e -j 1 -t 50 "$folder/campaign" 2>&1)"
+result "a campaign to the first wrong output" "$([ $? = 1 ] &&
+    grep -q "^PTX: 8 programs, 4 forms equal, 6 refused, .* 1 wrong$" <<<"$said" || echo "$said")"
+
 # A wrong output is played by a program that calls each output wrong in which a pass has left its traces.
 cat >"$folder/wrong" <<'END'
 #!/usr/bin/env bash
