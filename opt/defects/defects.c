@@ -1,5 +1,6 @@
 #include "opt/defects/defects.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 #include "target/target.h"

@@ -12,7 +12,7 @@ typedef enum DefectId {
 
 typedef struct Defect {
     const char *name;
-    unsigned first, fixed; /* versions of ptxas: 1206 is 12.6 */
+    unsigned first, fixed; /* versions of ptxas: 1206 is 12.6; UINT_MAX: no version is known */
     const char *words;
 } Defect;
 

@@ -10,6 +10,8 @@
  *     bfe(a, 40, 5)           becomes    bfe(a, 31, 5)                  signed, any position from 32 to 255
  *     prmt(a, b, 9) & 255     becomes    prmt(prmt(a, b, 9), 0, 0x4440) & 255    also other ways to keep the low bytes
  *     lop3(a, a, b, 0xc0) & b becomes    lop3(a, b, 0, 0xf0) & b    any table, any two sources the same
+ *     sub.cc(mulhi(x, y), z)  becomes    add.cc(-1, 1), addc.cc(mulhi(x, y), ~z)      32 bits
+ *     (float)(unsigned)bfe(x, 8, 8) becomes (float)(unsigned)(x << 16 >> 24)          signed; any byte or half of x
  *
  * ptxas, which sees through many spellings of -z, does not see through this one. Guarded instructions are left alone,
  * as ptxas leaves them, unless they use a narrow negative, select or extract. */
@@ -391,39 +393,88 @@ static void find_repeated_source(Finding *finding, Inst *inst)
     inst_remove(inst);
 }
 
+/* A difference from the high half of a product, with a borrow. ptxas adds -z in the multiplication, whose carry is that
+ * of x * y + (-z << 32): if z is 0, there is none, where a difference without a borrow has one. */
+static void find_lost_borrow(Finding *finding, Inst *inst)
+{
+    Body *body = finding->context->body;
+    Computation c, product;
+    if (!(inst->effects & EFFECT_CC_WRITE) || inst->effects & EFFECT_CC_READ || !computation_of(body, inst, &c) ||
+        c.op != COMPUTE_SUB || c.bits != 32 || c.sources[0].reg == REG_NONE || c.sources[1].reg == REG_NONE)
+        return;
+    const Inst *from = origin(finding, c.sources[0].reg);
+    if (!from || !computation_of(body, from, &product) || product.op != COMPUTE_MUL_HIGH || product.bits != 32 ||
+        !note(finding, DEFECT_LOST_BORROW, inst))
+        return;
+    const RegId complement = put_complement(finding, inst, c.sources[1].reg, "not.b32");
+    const RegId zero = body_clone_reg(body, c.result);
+    inst_insert_before(inst, inst_build(body, "add.cc.u32", "dii", zero, (int64_t)-1, (int64_t)1));
+    inst_insert_before(inst, inst_build(body, "addc.cc.u32", "drr", c.result, c.sources[0].reg, complement));
+    inst_remove(inst);
+}
+
+/* The start of a signed byte or half of a register that the register has, extended; false: it has none. */
+static bool signed_part(const Finding *finding, RegId reg, RegId *value, unsigned *start, unsigned *bits)
+{
+    const Inst *inst = reg == REG_NONE ? NULL : origin(finding, reg);
+    Computation c;
+    uint64_t position, length;
+    if (!inst || !computation_of(finding->values->body, inst, &c) || c.op != COMPUTE_EXTRACT || c.bits != 32 ||
+        !c.is_signed || c.sources[0].reg == REG_NONE || !is_constant_source(finding, &c.sources[1], &position) ||
+        !is_constant_source(finding, &c.sources[2], &length))
+        return false;
+    *value = c.sources[0].reg;
+    *start = position & UINT8_MAX;
+    *bits = length & UINT8_MAX;
+    return (*bits == 8 || *bits == 16) && *start % *bits == 0 && *start + *bits <= 32;
+}
+
+/* A conversion to a float of 32 bits without a sign, which are a signed byte or half, extended. ptxas makes it convert
+ * a part of the register, and takes the part's sign for that of the conversion. */
+static void find_signed_field(Finding *finding, Inst *inst)
+{
+    Body *body = finding->context->body;
+    RegId value;
+    unsigned start, bits;
+    if (inst_is_opaque(inst) || inst_op(inst) != OP_CVT || inst->operand_count != 2 ||
+        type_class(inst->signature->types[0]) != CLASS_FLOAT || inst->signature->types[1] != TYPE_U32 ||
+        !signed_part(finding, inst_reg(inst, 1), &value, &start, &bits) || !note(finding, DEFECT_SIGNED_FIELD, inst))
+        return;
+    const RegId top = body_clone_reg(body, value), field = body_clone_reg(body, value);
+    inst_insert_before(inst, inst_build(body, "shl.b32", "dri", top, value, (int64_t)(32 - start - bits)));
+    inst_insert_before(inst, inst_build(body, "shr.s32", "dri", field, top, (int64_t)(32 - bits)));
+    inst_replace_operand(body, inst, 1, field);
+}
+
+static void find_negated_bounds(Finding *finding, Inst *inst)
+{
+    find_negated_bound(finding, inst, COMPUTE_MAX);
+    find_negated_bound(finding, inst, COMPUTE_MIN);
+}
+
 bool pass_fix_defects(PassContext *context)
 {
-    const DefectRequest *request = context->defect_request;
-    const bool loses_negations = request && defect_applies(DEFECT_NEGATED_BOUND, request);
-    const bool rotates = request && defect_applies(DEFECT_SHIFTS_AS_ROTATION, request);
-    const bool loses_signs = request && defect_applies(DEFECT_NARROW_NEGATION, request);
-    const bool mistakes_signs = request && defect_applies(DEFECT_CONSTANT_SELECTOR, request);
-    const bool fills_fields = request && defect_applies(DEFECT_FIELD_AFTER_END, request);
-    const bool loses_sign_bytes = request && defect_applies(DEFECT_SIGN_BYTE, request);
-    const bool loses_sources = request && defect_applies(DEFECT_REPEATED_SOURCE, request);
-    if (!loses_negations && !rotates && !loses_signs && !mistakes_signs && !fills_fields && !loses_sign_bytes &&
-        !loses_sources)
+    typedef void Find(Finding *finding, Inst *inst);
+    static Find *const finders[DEFECT_COUNT] = {
+        [DEFECT_NEGATED_BOUND] = find_negated_bounds, [DEFECT_SHIFTS_AS_ROTATION] = find_rotation,
+        [DEFECT_NARROW_NEGATION] = find_narrow_negation, [DEFECT_CONSTANT_SELECTOR] = find_selection,
+        [DEFECT_FIELD_AFTER_END] = find_field, [DEFECT_SIGN_BYTE] = find_sign_byte,
+        [DEFECT_REPEATED_SOURCE] = find_repeated_source, [DEFECT_LOST_BORROW] = find_lost_borrow,
+        [DEFECT_SIGNED_FIELD] = find_signed_field,
+    };
+    Find *applied[DEFECT_COUNT];
+    unsigned count = 0;
+    for (DefectId id = 0; id < DEFECT_COUNT; id++)
+        if (context->defect_request && defect_applies(id, context->defect_request))
+            applied[count++] = finders[id];
+    if (!count)
         return false;
     Finding finding = {.context = context, .values = analyses_values(context->analyses)};
     for (size_t b = 0; b < context->body->blocks.count; b++)
         for (Inst *inst = context->body->blocks.data[b]->first, *next; inst; inst = next) {
             next = inst->next;
-            if (loses_negations) {
-                find_negated_bound(&finding, inst, COMPUTE_MAX);
-                find_negated_bound(&finding, inst, COMPUTE_MIN);
-            }
-            if (loses_signs)
-                find_narrow_negation(&finding, inst);
-            if (mistakes_signs)
-                find_selection(&finding, inst);
-            if (fills_fields)
-                find_field(&finding, inst);
-            if (loses_sign_bytes)
-                find_sign_byte(&finding, inst);
-            if (loses_sources)
-                find_repeated_source(&finding, inst);
-            if (rotates)
-                find_rotation(&finding, inst);
+            for (unsigned i = 0; i < count && inst->block; i++)
+                applied[i](&finding, inst);
         }
     return finding.changed;
 }

@@ -109,6 +109,9 @@ kernel 'shfl.sync.bfly.b32 %s3, %a, %a, 7711, -1; shfl.sync.bfly.b32 %s3|%q1, %a
 and.b32 %s1, %s1, 24; shl.b32 %s1, 255, %s1; redux.sync.min.u32 %s2, %a, %s1; match.any.sync.b32 %s0, %a, -1;
 match.any.sync.b32 %s2, %a, -1; selp.b32 %r, %s0, %a, %q1;' | sed 's/sm_75/sm_80/' >"$work/parted.ptx"
 kernel 'prmt.b32 %s1, %a, %b, 9; and.b32 %r, %s1, 255;' >"$work/sign-byte.ptx"
+kernel 'bfe.s32 %s1, %a, 8, 8; cvt.rn.f32.u32 %f1, %s1; mov.b32 %r, %f1;' >"$work/signed-byte.ptx"
+kernel 'and.b32 %c, %c, 1; mul.hi.u32 %s1, %a, %b; sub.cc.u32 %s2, %s1, %c; subc.u32 %r, %a, %b;' >"$work/borrow.ptx"
+kernel 'mov.b32 %f1, %a; set.le.f32.f32 %s1, %f1, %f1; cvt.u64.u32 %d, %s1; cnot.b32 %r, %s1;' >"$work/one.ptx"
 if [ "$version" -ge 120 ] && [ "$version" -lt 134 ]; then
     says "a source twice" 5 'different' -arch sm_75 -opt-level 0,3 "$work/repeated.ptx"
     says "a byte that is a sign" 5 'different' -arch sm_75 -opt-level 0,3 "$work/sign-byte.ptx"
@@ -116,7 +119,7 @@ if [ "$version" -ge 120 ] && [ "$version" -lt 134 ]; then
 fi
 if [ "$version" -ge 120 ] && [ "$version" -le 135 ]; then
     for name in least-negated least-chooses saturated no-number no-value nan-negated nan-chooses \
-        not-extended low-half parted; do
+        not-extended low-half parted signed-byte borrow one; do
         says "$name" 5 'different' -arch sm_90 -inputs 40 "$work/$name.ptx"
         says "$name, -O0 is right" 0 'equal for 40' -arch sm_90 -opt-level 0 -inputs 40 "$work/$name.ptx"
     done
@@ -140,6 +143,10 @@ fi
 says "rewritten by -fix-defects" 0 'equal for 16 inputs' -arch sm_90 "$work/fixed.ptx"
 "$PTXOPT" -q -fix-defects -assembler none -o "$work/fixed.ptx" "$work/extract.ptx"
 "$PTXOPT" -q -fix-defects -assembler none -o "$work/signs.ptx" "$work/sign-byte.ptx"
+for name in signed-byte borrow; do
+    "$PTXOPT" -q -fix-defects -assembler none -o "$work/$name.fixed.ptx" "$work/$name.ptx"
+    says "$name, rewritten by -fix-defects" 0 'equal for 40 inputs' -arch sm_75,sm_90 -inputs 40 "$work/$name.fixed.ptx"
+done
 says "a byte rewritten by -fix-defects" 0 'equal for 16 inputs' -arch sm_75,sm_90 "$work/signs.ptx"
 says "a field rewritten by -fix-defects" 0 'equal for 40 inputs' -arch sm_75,sm_90 -inputs 40 "$work/fixed.ptx"
 

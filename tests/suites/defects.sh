@@ -71,6 +71,16 @@ is_wrong_merge() {
     grep -qE 'LOP3.LUT R[0-9]+, R[0-9]+, RZ, R[0-9]+, 0x80,'
 }
 
+# A product of which something is subtracted, with a carry.
+is_wrong_borrow() {
+    grep -qE 'IMAD.HI[.U32]* (RZ|R[0-9]+), P[0-9],'
+}
+
+# A conversion of a signed part of a register.
+is_wrong_part() {
+    grep -qE 'I2F[A-Z0-9.]*\.S(8|16)|I2FP[A-Z0-9.]*\.S(8|16)'
+}
+
 # $1: name; $2: the test of the code; $3: the code itself; $4: architectures.
 try() {
     local name="$1" test="$2" program arch version says is
@@ -132,6 +142,21 @@ try sign-second is_wrong_sign "${sign/9/13}" sm_90
 merge='lop3.b32 %s1, %a, %a, %b, 0xc0; and.b32 %r, %s1, %b;'
 try merge is_wrong_merge "$merge" "$all"
 try merge-moved is_wrong_merge "mov.b32 %s2, %a; ${merge/%a, %a/%s2, %a}" sm_90
+
+borrow='mul.hi.u32 %s1, %a, %b; sub.cc.u32 %r, %s1, %c; subc.u32 %s2, 0, 0; cvt.u64.u32 %d, %s2;'
+try borrow is_wrong_borrow "$borrow" "$all"
+try borrow-signed is_wrong_borrow "${borrow/hi.u32/hi.s32}" "sm_75 sm_90"
+# The other way around, and low products, are right.
+try borrow-from is_wrong_borrow "${borrow/%s1, %c/%c, %s1}" sm_90
+try borrow-low is_wrong_borrow "${borrow/hi.u32/lo.u32}" sm_90
+
+part='bfe.s32 %s1, %a, 8, 8; cvt.rn.f32.u32 %r, %s1;'
+try part is_wrong_part "$part" "$all"
+try part-half is_wrong_part "${part/8, 8/16, 16}" "sm_75 sm_90"
+try part-double is_wrong_part "${part/f32.u32 %r/f64.u32 %d}" "sm_75 sm_90"
+# Other fields, and shifts, are right.
+try part-field is_wrong_part "${part/8, 8/4, 8}" sm_90
+try part-shifted is_wrong_part 'shl.b32 %s2, %a, 16; shr.s32 %s1, %s2, 24; cvt.rn.f32.u32 %r, %s1;' sm_90
 
 # In functions, too. Those without such code stay as they are.
 cat >"$work/functions.ptx" <<'END'

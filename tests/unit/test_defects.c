@@ -300,6 +300,54 @@ static void repeated_sources(void **state)
     expect_each(right, COUNT_OF(right), 0, DEFECT_REPEATED_SOURCE);
 }
 
+static void borrows_of_high_products(void **state)
+{
+    (void)state;
+    /* Two of the threads subtract 0. */
+    static const char *const wrong[] = {
+        "mul.hi.u32 %s1, %a, %b; sub.cc.u32 %s2, %s1, %c; subc.u32 %r, %a, %b;",
+        "and.b32 %c, %c, 1; mul.hi.u32 %s1, %a, %b; sub.cc.u32 %s2, %s1, %c; subc.u32 %r, 0, 0;",
+        "and.b32 %c, %c, 1; mul.hi.s32 %s1, %a, 12345; mov.b32 %s3, %s1; sub.cc.s32 %r, %s3, %c; subc.s32 %r, %r, %b;",
+        "and.b32 %c, %c, 1; mul.hi.u32 %s1, %a, %b; sub.cc.u32 %s2, %s1, %c; subc.u32 %r, %s1, %s2;",
+    };
+    static const char *const right[] = {
+        "mul.hi.u32 %s1, %a, %b; sub.cc.u32 %s2, %c, %s1; subc.u32 %r, %a, %b;", /* the second operand */
+        "mul.hi.u32 %s1, %a, %b; sub.cc.u32 %s2, %s1, 7; subc.u32 %r, %a, %b;",
+        "mul.lo.u32 %s1, %a, %b; sub.cc.u32 %s2, %s1, %c; subc.u32 %r, %a, %b;",
+        "mad.hi.u32 %s1, %a, %b, %c; sub.cc.u32 %s2, %s1, %c; subc.u32 %r, %a, %b;",
+        "mul.hi.u32 %s1, %a, %b; sub.u32 %s2, %s1, %c; add.u32 %r, %s2, %b;",
+        "mul.hi.u32 %s1, %a, %b; sub.cc.u32 %s2, %a, %b; subc.cc.u32 %s2, %s1, %c; subc.u32 %r, %a, %b;",
+        "mul.hi.u64 %e1, %x, %x; sub.cc.u64 %e2, %e1, %x; subc.u64 %d, %x, 0;",
+        "mul.hi.u32 %s1, %a, %b; setp.gt.s32 %p, %c, 9; add.cc.u32 %s2, %a, %b; @%p sub.cc.u32 %s2, %s1, %c; "
+        "addc.u32 %r, %b, 0;",
+    };
+    expect_each(wrong, COUNT_OF(wrong), 1, DEFECT_LOST_BORROW);
+    expect_each(right, COUNT_OF(right), 0, DEFECT_LOST_BORROW);
+}
+
+static void signed_fields_without_a_sign(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "bfe.s32 %s1, %a, 8, 8; cvt.rn.f32.u32 %s2, %s1; mov.b32 %r, %s2;",
+        "bfe.s32 %s1, %a, 0, 8; cvt.rn.f64.u32 %d, %s1;",
+        "mov.b32 %s3, 16; bfe.s32 %s1, %a, %s3, %s3; mov.b32 %s2, %s1; cvt.rz.f32.u32 %r, %s2;",
+        "bfe.s32 %s1, %a, 24, 8; setp.gt.s32 %p, %c, 9; @%p cvt.rn.f32.u32 %r, %s1;",
+        "bfe.s32 %s1, %a, 0, 16; add.s32 %s2, %s1, %b; cvt.rn.f32.u32 %r, %s1; xor.b32 %r, %r, %s2;",
+    };
+    static const char *const right[] = {
+        "bfe.s32 %s1, %a, 8, 8; cvt.rn.f32.s32 %r, %s1;",
+        "bfe.u32 %s1, %a, 8, 8; cvt.rn.f32.u32 %r, %s1;",
+        "bfe.s32 %s1, %a, 4, 8; cvt.rn.f32.u32 %r, %s1;",
+        "bfe.s32 %s1, %a, 0, 12; cvt.rn.f32.u32 %r, %s1;",
+        "bfe.s32 %s1, %a, 8, 16; cvt.rn.f32.u32 %r, %s1;",
+        "shl.b32 %s2, %a, 16; shr.s32 %s1, %s2, 24; cvt.rn.f32.u32 %r, %s1;",
+        "bfe.s32 %s1, %a, 8, 8; cvt.u64.u32 %d, %s1;",
+    };
+    expect_each(wrong, COUNT_OF(wrong), 1, DEFECT_SIGNED_FIELD);
+    expect_each(right, COUNT_OF(right), 0, DEFECT_SIGNED_FIELD);
+}
+
 static unsigned found(const char *code, unsigned version, unsigned arch)
 {
     Module *module = kernel_of(code);
@@ -321,12 +369,16 @@ static void versions_and_targets(void **state)
     const char *field = "bfe.s32 %r, %a, 40, 5;";
     const char *sign = "prmt.b32 %s1, %a, %b, 9; and.b32 %r, %s1, 255;";
     const char *sources = "lop3.b32 %s1, %a, %a, %b, 0xc0; and.b32 %r, %s1, %b;";
-    static const struct { unsigned version, arch, bounds, sums, selections, fields, signs, sources; } cases[] = {
-        {1205, 90, 0, 1, 1, 1, 1, 1}, {1206, 90, 1, 1, 1, 1, 1, 1}, {1302, 90, 1, 1, 1, 1, 1, 1},
-        {1303, 90, 1, 0, 1, 1, 1, 1}, {1304, 90, 0, 0, 0, 1, 0, 0}, {1305, 90, 0, 0, 0, 0, 0, 0},
-        {1300, 80, 0, 1, 1, 1, 1, 1}, {1300, 75, 0, 1, 1, 1, 1, 1}, {1300, 100, 1, 1, 1, 1, 1, 1},
-        {1300, 103, 1, 1, 1, 1, 1, 1}, {1300, 120, 0, 1, 1, 1, 1, 1}, {0, 90, 1, 1, 1, 1, 1, 1},
-        {0, 80, 0, 1, 1, 1, 1, 1}, {1300, 0, 0, 0, 0, 0, 0, 0}, {1101, 90, 0, 0, 0, 0, 0, 0},
+    const char *borrow = "mul.hi.u32 %s1, %a, %b; sub.cc.u32 %s2, %s1, %c; subc.u32 %r, %a, %b;";
+    const char *part = "bfe.s32 %s1, %a, 8, 8; cvt.rn.f32.u32 %r, %s1;";
+    static const struct {
+        unsigned version, arch, bounds, sums, selections, fields, signs, sources, lasting;
+    } cases[] = {
+        {1205, 90, 0, 1, 1, 1, 1, 1, 1}, {1206, 90, 1, 1, 1, 1, 1, 1, 1}, {1302, 90, 1, 1, 1, 1, 1, 1, 1},
+        {1303, 90, 1, 0, 1, 1, 1, 1, 1}, {1304, 90, 0, 0, 0, 1, 0, 0, 1}, {1305, 90, 0, 0, 0, 0, 0, 0, 1},
+        {1300, 80, 0, 1, 1, 1, 1, 1, 1}, {1300, 75, 0, 1, 1, 1, 1, 1, 1}, {1300, 100, 1, 1, 1, 1, 1, 1, 1},
+        {1300, 103, 1, 1, 1, 1, 1, 1, 1}, {1300, 120, 0, 1, 1, 1, 1, 1, 1}, {0, 90, 1, 1, 1, 1, 1, 1, 1},
+        {0, 80, 0, 1, 1, 1, 1, 1, 1}, {1300, 0, 0, 0, 0, 0, 0, 0, 0}, {1101, 90, 0, 0, 0, 0, 0, 0, 0},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         assert_int_equal(found(bound, cases[i].version, cases[i].arch), cases[i].bounds);
@@ -335,6 +387,8 @@ static void versions_and_targets(void **state)
         assert_int_equal(found(field, cases[i].version, cases[i].arch), cases[i].fields);
         assert_int_equal(found(sign, cases[i].version, cases[i].arch), cases[i].signs);
         assert_int_equal(found(sources, cases[i].version, cases[i].arch), cases[i].sources);
+        assert_int_equal(found(borrow, cases[i].version, cases[i].arch), cases[i].lasting);
+        assert_int_equal(found(part, cases[i].version, cases[i].arch), cases[i].lasting);
     }
 }
 
@@ -372,6 +426,8 @@ int main(void)
         cmocka_unit_test(fields_after_the_end),
         cmocka_unit_test(bytes_that_are_signs),
         cmocka_unit_test(repeated_sources),
+        cmocka_unit_test(borrows_of_high_products),
+        cmocka_unit_test(signed_fields_without_a_sign),
         cmocka_unit_test(versions_and_targets),
         cmocka_unit_test(newer_targets),
         cmocka_unit_test(versions_are_read),
