@@ -303,7 +303,7 @@ static void repeated_sources(void **state)
 static void borrows_of_high_products(void **state)
 {
     (void)state;
-    /* Two of the threads subtract 0. */
+    /* Some of the threads subtract 0. */
     static const char *const wrong[] = {
         "mul.hi.u32 %s1, %a, %b; sub.cc.u32 %s2, %s1, %c; subc.u32 %r, %a, %b;",
         "and.b32 %c, %c, 1; mul.hi.u32 %s1, %a, %b; sub.cc.u32 %s2, %s1, %c; subc.u32 %r, 0, 0;",
