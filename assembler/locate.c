@@ -105,15 +105,25 @@ static void own_files(Arena *arena, const char *files[2])
     files[1] = is_known ? arena_strndup(arena, path, strlen(path)) : NULL;
 }
 
-/* Adds the folders that match a pattern in that of the program or library and in the three above it, because programs
- * and tests are at several depths below the root. */
-static void add_checkout(Locating *locating, const char *file, const char *pattern)
+/* Adds what is in third_party, in the folder of the program or library and in the three above it, because programs and
+ * tests are at several depths below the root. */
+static void add_checkout(Locating *locating, const char *file, AddFolder *add)
 {
     for (unsigned level = 0; level < 4; level++) {
         const char *folder = folder_above(locating->arena, file, level);
         if (folder)
-            add_matches(locating, arena_printf(locating->arena, "%s/third_party/%s", folder, pattern), add_cuda_folder);
+            add(locating, arena_printf(locating->arena, "%s/third_party", folder));
     }
+}
+
+static void add_default(Locating *locating, const char *third_party)
+{
+    add_cuda_folder(locating, arena_printf(locating->arena, "%s/cuda", third_party));
+}
+
+static void add_other_versions(Locating *locating, const char *third_party)
+{
+    add_matches(locating, arena_printf(locating->arena, "%s/cuda-*", third_party), add_cuda_folder);
 }
 
 static void add_beside(Locating *locating, const char *file)
@@ -234,7 +244,7 @@ static void add_everywhere(Locating *locating, const char *const *sites)
     own_files(arena, files);
     for (size_t i = 0; i < COUNT_OF(files); i++)
         if (files[i])
-            add_checkout(locating, files[i], "cuda");
+            add_checkout(locating, files[i], add_default);
     add_system(locating);
     for (size_t i = 0; i < COUNT_OF(files); i++)
         if (files[i])
@@ -245,7 +255,7 @@ static void add_everywhere(Locating *locating, const char *const *sites)
     for_each_site(locating, sites, add_triton);
     for (size_t i = 0; i < COUNT_OF(files); i++)
         if (files[i])
-            add_checkout(locating, files[i], "cuda-*");
+            add_checkout(locating, files[i], add_other_versions);
     if (locating->backend->other_file)
         add_file(locating, locating->backend->other_file);
 }

@@ -86,6 +86,12 @@ if [ -n "$ptxas" ]; then
     found env/$site/triton/backends/nvidia/bin/ptxas PATH="$tmp/path:$tmp/env/bin"
     found env/$site/triton/backends/nvidia/bin/ptxas-blackwell PATH="$tmp/path:$tmp/env/bin"
     found prefix/third_party/cuda-13.5/bin/ptxas
+    # A source tree in a folder whose name is a pattern of shells.
+    mkdir -p "$tmp/a[b]/third_party/cuda/bin"
+    cp "$prefix/bin/ptxopt" "$tmp/a[b]/ptxopt"
+    ln -s "$tmp/real" "$tmp/a[b]/third_party/cuda/bin/ptxas"
+    try "a folder with brackets" 0 "$tmp/a[b]/ptxopt" -assembler ptxas -o /dev/null "$kernel"
+    rm -r "$tmp/a[b]"
     # One that does not know the module's version of PTX gives way to one that does, if there is any.
     mkdir -p "$tmp/toolkit/bin" "$tmp/known"
     ln -s "$tmp/real" "$tmp/known/ptxas"
