@@ -49,19 +49,7 @@ result "each module of tests/ptx is the same in parts" "$wrong"
 result "most modules can be assembled in parts" "$([ "$split" -gt "$whole" ] || echo "$split of $((split + whole))")"
 
 # Large modules: the kernels of the corpus several times, under other names, and as nvcc compiles CUB and Thrust.
-python3 - "$work/corpus.ptx" corpus/*/*.sm_90.ptx <<'END'
-import re, sys
-modules = [".version 8.8\n.target sm_90\n.address_size 64\n"]
-declared = re.compile(r"\.(?:entry|func)\s+(?:\([^)]*\)\s*)?(\w+)|^\s*\.(?:visible |weak |extern )*"
-                      r"(?:global|const|shared)[^\n=;]*?\s(\w+)(?:\[[^\]]*\])*\s*[=;]", re.M)
-for path in sys.argv[2:]:
-    text = re.sub(r"(?m)^\s*\.(version|target|address_size).*$", "", open(path).read())
-    names = {name for pair in declared.findall(text) for name in pair if name}
-    for copy in range(3):
-        suffix = "__%s_%d" % (path.split("/")[1], copy)
-        modules.append(re.sub(r"[\w$%]+", lambda m: m[0] + suffix if m[0] in names else m[0], text))
-open(sys.argv[1], "w").write("\n".join(modules))
-END
+tests/tools/join-modules.py 3 corpus/*/*.sm_90.ptx >"$work/corpus.ptx"
 large=("$work/corpus.ptx")
 nvcc="$(nvidia_program PTXOPT_REAL_NVCC nvcc)"
 for source in cub thrust tensor; do
