@@ -14,7 +14,7 @@
  *     (float)(unsigned)bfe(x, 8, 8) becomes (float)(unsigned)(x << 16 >> 24)          signed; any byte or half of x
  *
  * ptxas, which sees through many spellings of -z, does not see through this one. Guarded instructions are left alone,
- * as ptxas leaves them, unless they use a narrow negative, select or extract. */
+ * as ptxas leaves them, unless they use a narrow negative, select, extract or convert. */
 #include "opt/passes.h"
 
 enum { CONSTANT_STEPS = 4 }; /* instructions that a constant is followed through */
@@ -280,18 +280,33 @@ static void find_selection(Finding *finding, Inst *inst)
         replace_with_constant(finding, inst, &c.sources[2], c.result, (int32_t)bits < 0 ? -1 : 0);
 }
 
-/* A signed field of 32 bits that begins after the last of them, at a constant position: all of its bits are copies of
- * the sign, which is the field at position 31, too (PTX ISA, bfe). An empty field is 0, and ptxas makes it so. */
+/* A signed field of 32 bits whose position and length are constants; their lowest 8 bits count (PTX ISA, bfe). */
+typedef struct Field {
+    Computation computation;
+    unsigned position, length;
+} Field;
+
+static bool is_signed_field(const Finding *finding, const Inst *inst, Field *field)
+{
+    Computation *c = &field->computation;
+    uint64_t position, length;
+    if (!computation_if_executed(finding->values->body, inst, c) || c->op != COMPUTE_EXTRACT || c->bits != 32 ||
+        !c->is_signed || !is_constant_source(finding, &c->sources[1], &position) ||
+        !is_constant_source(finding, &c->sources[2], &length))
+        return false;
+    field->position = position & UINT8_MAX;
+    field->length = length & UINT8_MAX;
+    return true;
+}
+
+/* A signed field that begins after the last bit: all of its bits are copies of the sign, which is the field at position
+ * 31, too. An empty field is 0, and ptxas makes it so. */
 static void find_field(Finding *finding, Inst *inst)
 {
-    Computation c;
-    uint64_t position, length;
-    if (!computation_if_executed(finding->context->body, inst, &c) || c.op != COMPUTE_EXTRACT || c.bits != 32 ||
-        !c.is_signed || !is_constant_source(finding, &c.sources[1], &position) ||
-        !is_constant_source(finding, &c.sources[2], &length))
-        return;
-    if ((position & UINT8_MAX) > 31 && length & UINT8_MAX && note(finding, DEFECT_FIELD_AFTER_END, inst))
-        replace_with_constant(finding, inst, &c.sources[1], c.result, 31);
+    Field field;
+    if (is_signed_field(finding, inst, &field) && field.position > 31 && field.length &&
+        note(finding, DEFECT_FIELD_AFTER_END, inst))
+        replace_with_constant(finding, inst, &field.computation.sources[1], field.computation.result, 31);
 }
 
 /* The number of lowest bytes that the instruction keeps of *source, as an integer without a sign; 0: it does not. */
@@ -413,37 +428,27 @@ static void find_lost_borrow(Finding *finding, Inst *inst)
     inst_remove(inst);
 }
 
-/* The start of a signed byte or half of a register that the register has, extended; false: it has none. */
-static bool signed_part(const Finding *finding, RegId reg, RegId *value, unsigned *start, unsigned *bits)
-{
-    const Inst *inst = reg == REG_NONE ? NULL : origin(finding, reg);
-    Computation c;
-    uint64_t position, length;
-    if (!inst || !computation_of(finding->values->body, inst, &c) || c.op != COMPUTE_EXTRACT || c.bits != 32 ||
-        !c.is_signed || c.sources[0].reg == REG_NONE || !is_constant_source(finding, &c.sources[1], &position) ||
-        !is_constant_source(finding, &c.sources[2], &length))
-        return false;
-    *value = c.sources[0].reg;
-    *start = position & UINT8_MAX;
-    *bits = length & UINT8_MAX;
-    return (*bits == 8 || *bits == 16) && *start % *bits == 0 && *start + *bits <= 32;
-}
-
 /* A conversion to a float of 32 bits without a sign, which are a signed byte or half, extended. ptxas makes it convert
  * a part of the register, and takes the part's sign for that of the conversion. */
 static void find_signed_field(Finding *finding, Inst *inst)
 {
     Body *body = finding->context->body;
-    RegId value;
-    unsigned start, bits;
-    if (inst_is_opaque(inst) || inst_op(inst) != OP_CVT || inst->operand_count != 2 ||
-        type_class(inst->signature->types[0]) != CLASS_FLOAT || inst->signature->types[1] != TYPE_U32 ||
-        !signed_part(finding, inst_reg(inst, 1), &value, &start, &bits) || !note(finding, DEFECT_SIGNED_FIELD, inst))
+    if (inst_is_opaque(inst) || inst_op(inst) != OP_CVT || inst_reg(inst, 1) == REG_NONE ||
+        type_class(inst->signature->types[0]) != CLASS_FLOAT || inst->signature->types[1] != TYPE_U32)
         return;
-    const RegId top = body_clone_reg(body, value), field = body_clone_reg(body, value);
-    inst_insert_before(inst, inst_build(body, "shl.b32", "dri", top, value, (int64_t)(32 - start - bits)));
-    inst_insert_before(inst, inst_build(body, "shr.s32", "dri", field, top, (int64_t)(32 - bits)));
-    inst_replace_operand(body, inst, 1, field);
+    const Inst *extract = origin(finding, inst_reg(inst, 1));
+    Field field;
+    if (!extract || !inst_is_plain(extract) || !is_signed_field(finding, extract, &field))
+        return;
+    const RegId value = field.computation.sources[0].reg;
+    const unsigned position = field.position, length = field.length;
+    const bool is_part = (length == 8 || length == 16) && position % length == 0 && position + length <= 32;
+    if (value == REG_NONE || !is_part || !note(finding, DEFECT_SIGNED_FIELD, inst))
+        return;
+    const RegId top = body_clone_reg(body, value), extended = body_clone_reg(body, value);
+    inst_insert_before(inst, inst_build(body, "shl.b32", "dri", top, value, (int64_t)(32 - position - length)));
+    inst_insert_before(inst, inst_build(body, "shr.s32", "dri", extended, top, (int64_t)(32 - length)));
+    inst_replace_operand(body, inst, 1, extended);
 }
 
 static void find_negated_bounds(Finding *finding, Inst *inst)
