@@ -56,7 +56,7 @@ typedef struct PassContext {
     const StageRequest *staging;
     EdgesRequest edges_request;
     const GridOrder *order;
-    bool joins_everywhere;  /* the vectors pass is to run later */
+    bool joins_everywhere; /* the vectors pass is to run later */
     const DefectRequest *defect_request; /* NULL: nothing is looked for */
     LaunchContract contract; /* set by growing and by coarsening */
     Unadapted unadapted;     /* set by the check pass */
