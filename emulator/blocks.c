@@ -10,19 +10,12 @@ static void special_fill(Warp *warp, unsigned row, uint32_t value)
         cells[lane] = value;
 }
 
-static void warp_start(Emulator *emulator, BlockState *block, Warp *warp, unsigned index)
+/* Makes what the warp keeps when its place in memory starts another block of the grid. */
+static void warp_prepare(const Emulator *emulator, BlockState *block, Warp *warp, unsigned index)
 {
     uint32_t *rows = (uint32_t *)warp->special;
     warp->block = block;
     warp->index = index;
-    warp->runnable_count = warp->blocked_count = 0;
-    warp->idle_steps = warp->steps = 0;
-    warp->moved[0] = warp->moved[1] = 0;
-    warp->repeats = 0;
-    warp->cluster_arrived = 0;
-    warp->registers = emulator->launch_registers;
-    unsigned threads = emulator->block_threads - index * LANES;
-    warp->live = threads >= LANES ? ALL_LANES : (1u << threads) - 1;
     for (unsigned lane = 0; lane < LANES; lane++) {
         unsigned thread[3];
         thread_position(warp, lane, thread);
@@ -36,12 +29,27 @@ static void warp_start(Emulator *emulator, BlockState *block, Warp *warp, unsign
         rows[SPECIAL_MASK_GT * LANES + lane] = ~((1u << lane) - 1 + (1u << lane));
     }
     special_fill(warp, SPECIAL_WARPID, index);
+    const unsigned *size = emulator->cluster;
+    const unsigned place[3] = {block->rank % size[0], block->rank / size[0] % size[1], block->rank / size[0] / size[1]};
+    for (unsigned i = 0; i < 3; i++)
+        special_fill(warp, SPECIAL_CLUSTER_CTAID_X + i, place[i]);
+    special_fill(warp, SPECIAL_CLUSTER_CTARANK, block->rank);
+}
+
+static void warp_start(Emulator *emulator, BlockState *block, Warp *warp, unsigned index)
+{
+    warp->runnable_count = warp->blocked_count = 0;
+    warp->idle_steps = warp->steps = 0;
+    warp->moved[0] = warp->moved[1] = 0;
+    warp->repeats = 0;
+    warp->cluster_arrived = 0;
+    warp->registers = emulator->launch_registers;
+    unsigned threads = emulator->block_threads - index * LANES;
+    warp->live = threads >= LANES ? ALL_LANES : (1u << threads) - 1;
     for (unsigned i = 0; i < 3; i++) {
         special_fill(warp, SPECIAL_CTAID_X + i, block->id[i]);
         special_fill(warp, SPECIAL_CLUSTERID_X + i, block->id[i] / emulator->cluster[i]);
-        special_fill(warp, SPECIAL_CLUSTER_CTAID_X + i, block->id[i] % emulator->cluster[i]);
     }
-    special_fill(warp, SPECIAL_CLUSTER_CTARANK, block->rank);
     Frame *frame = frame_new(emulator, emulator->entry, NULL);
     warp->root = frame;
     warp_push(warp, split_new(emulator, NULL, frame, 0, warp->live, PC_EXIT));
@@ -99,6 +107,7 @@ static BlockState *block_new(Emulator *emulator, Cluster *cluster, unsigned rank
     block->warps = ARENA_ARRAY(emulator->arena, Warp, block->warp_count);
     for (unsigned i = 0; i < block->warp_count; i++) {
         block->warps[i].special = emulator_alloc(emulator, SPECIAL_COUNT, SPECIAL_ROW_BYTES);
+        warp_prepare(emulator, block, &block->warps[i], i);
         if (emulator->entry->agreement_count)
             block->warps[i].decided =
                 emulator_alloc(emulator, emulator->entry->agreement_count * LANES, sizeof(uint32_t));
@@ -211,6 +220,7 @@ static void block_end(BlockState *block)
     for (unsigned i = 0; i < block->warp_count; i++)
         frame_free(block->warps[i].root);
     block->active = false;
+    block->emulator->skips_reads = block->emulator->can_skip_reads;
 }
 
 static Cluster *cluster_new(Emulator *emulator)

@@ -25,11 +25,9 @@ bool parallel_possible(const Emulator *emulator)
     uint64_t blocks = (uint64_t)emulator->grid[0] * emulator->grid[1] * emulator->grid[2];
     if (options->jobs < 2 || blocks < 2 || options->resident_blocks > 1 || options->watch)
         return false;
-    if (emulator->launch->device) /* its memory could not be restored for another run */
-        return false;
     if (emulator->cluster[0] * emulator->cluster[1] * emulator->cluster[2] > 1)
         return false;
-    return blocks_are_unordered(emulator);
+    return run_is_repeatable(emulator);
 }
 
 static void *work(void *data)
@@ -121,13 +119,14 @@ bool parallel_run(Emulator *emulator)
     workers_join(emulator, workers, count);
     fine = workers[0].done_well && !emulator->forgot_accesses && !emulator->is_stopped;
     /* If a thread could not be created, the others have run its blocks. */
-    for (unsigned i = 1; i < count; i++)
+    for (unsigned i = 1; i < count; i++) {
+        emulator->misses_reads |= workers[i].emulator->misses_reads;
         fine = fine && (!workers[i].started || worker_is_fine(emulator, &workers[i]));
+    }
     for (unsigned i = 1; i < count; i++)
         emulator_end(workers[i].emulator);
     pthread_mutex_destroy(&lock);
     emulator->atomics = NULL;
     emulator->next_block = NULL;
-    emulator->ran = fine && emulator->steps <= emulator_step_limit(emulator);
-    return emulator->ran;
+    return fine && emulator->steps <= emulator_step_limit(emulator);
 }

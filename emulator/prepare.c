@@ -154,6 +154,7 @@ Emulator *emulator_new_worker(const Emulator *primary)
     emulator->primary = primary;
     emulator->next_block = primary->next_block;
     emulator->atomics = primary->atomics;
+    emulator->can_skip_reads = primary->can_skip_reads;
     require(emulator_prepare(emulator));
     return emulator;
 }

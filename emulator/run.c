@@ -36,6 +36,29 @@ static Emulator *emulator_again(Emulator *emulator, const EmulatorOptions *optio
     return emulator_new(module, launch, result, options);
 }
 
+/* Runs a prepared launch, on several cores if that is possible. Returns the Emulator that did so. */
+static Emulator *run_whole(Emulator *emulator, EmulatorOptions *options)
+{
+    for (bool skips_reads = true, is_done = false; !is_done;) {
+        emulator->can_skip_reads = skips_reads && run_is_repeatable(emulator);
+        if (parallel_possible(emulator)) {
+            is_done = parallel_run(emulator);
+        } else {
+            emulator_run_launch(emulator);
+            is_done = !emulator->misses_reads;
+        }
+        if (is_done)
+            break;
+        if (emulator->misses_reads)
+            skips_reads = false;
+        else
+            options->jobs = 1;
+        emulator = emulator_again(emulator, options);
+        is_done = !emulator_prepare(emulator);
+    }
+    return emulator;
+}
+
 /* Runs the launch, or a part that stands for it. Returns the Emulator that did so. */
 static Emulator *run_best(Emulator *emulator, const EmulatorOptions *options)
 {
@@ -47,14 +70,7 @@ static Emulator *run_best(Emulator *emulator, const EmulatorOptions *options)
         emulator = emulator_again(emulator, &rest);
         is_ready = emulator_prepare(emulator);
     }
-    if (is_ready && parallel_possible(emulator) && !parallel_run(emulator)) {
-        rest.jobs = 1;
-        emulator = emulator_again(emulator, &rest);
-        is_ready = emulator_prepare(emulator);
-    }
-    if (is_ready && !emulator->ran)
-        emulator_run_launch(emulator);
-    return emulator;
+    return is_ready ? run_whole(emulator, &rest) : emulator;
 }
 
 EmulatorResult *emulator_run(Arena *arena, const Module *module, const Launch *launch, const EmulatorOptions *options)

@@ -26,6 +26,8 @@ bool sample_end(Emulator *emulator);
 
 /* unordered.c: true if nothing depends on the order in which blocks run */
 bool blocks_are_unordered(const Emulator *emulator);
+/* The same, and the launch can run again after a run that was given up: memory is restored, and nothing was printed. */
+bool run_is_repeatable(const Emulator *emulator);
 
 /* parallel.c */
 bool parallel_possible(const Emulator *emulator);

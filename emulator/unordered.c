@@ -50,3 +50,8 @@ bool blocks_are_unordered(const Emulator *emulator)
     }
     return true;
 }
+
+bool run_is_repeatable(const Emulator *emulator)
+{
+    return !emulator->launch->device && blocks_are_unordered(emulator);
+}

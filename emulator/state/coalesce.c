@@ -133,7 +133,7 @@ void count_shape(Exec *x, const Region *region, AccessShape *shape, uint32_t off
         return;
     }
     const unsigned lines = pieces_count(shape, offset, LINE_BYTES);
-    if (region->toucher[writes])
+    if (region->touches[writes])
         reuse_shape(x, region, shape, offset, lines, writes);
     counts_add(x, writes, pieces_count(shape, offset, SECTOR_BYTES), lines, shape->passes.all, 0);
 }

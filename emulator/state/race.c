@@ -21,13 +21,20 @@ void race_prepare(Emulator *emulator, Region *region)
     VEC_PUSH(emulator->arena, emulator->raced, region);
 }
 
+static void reads_alloc(Emulator *emulator, Region *region)
+{
+    RaceCells *cells = region->race;
+    cells->newer = emulator_alloc(emulator, race_cell_count(region), sizeof *cells->newer);
+    cells->older = emulator_alloc(emulator, race_cell_count(region), sizeof *cells->older);
+}
+
 static void cells_alloc(Emulator *emulator, Region *region)
 {
     RaceCells *cells = region->race;
     size_t count = race_cell_count(region);
     cells->writes = emulator_alloc(emulator, count, sizeof *cells->writes);
-    cells->newer = emulator_alloc(emulator, count, sizeof *cells->newer);
-    cells->older = emulator_alloc(emulator, count, sizeof *cells->older);
+    if (cells->newer)
+        reads_alloc(emulator, region);
     if (emulator->options.jobs > 1 && region->space == SPACE_GLOBAL)
         cells->seen = emulator_alloc(emulator, count, 1);
     if (cells->pending)
@@ -45,8 +52,10 @@ static void cells_refine(Emulator *emulator, Region *region, unsigned shift)
     for (size_t i = 0, count = race_cell_count(region); i < count; i++) {
         size_t from = i >> (old.shift - shift);
         cells->writes[i] = old.writes[from];
-        cells->newer[i] = old.newer[from];
-        cells->older[i] = old.older[from];
+        if (cells->newer) {
+            cells->newer[i] = old.newer[from];
+            cells->older[i] = old.older[from];
+        }
         if (cells->seen)
             cells->seen[i] = old.seen[from];
         if (cells->pending)
@@ -60,7 +69,7 @@ static void cells_refine(Emulator *emulator, Region *region, unsigned shift)
 }
 
 /* Makes the cells of the region ready for an access. */
-static RaceCells *cells_ready(Emulator *emulator, Region *region, uint64_t offset, unsigned bytes)
+static RaceCells *cells_ready(Emulator *emulator, Region *region, uint64_t offset, unsigned bytes, bool reads)
 {
     RaceCells *cells = region->race;
     unsigned shift = (offset | bytes) & 1 ? 0 : (offset | bytes) & 2 ? 1 : 2;
@@ -68,7 +77,24 @@ static RaceCells *cells_ready(Emulator *emulator, Region *region, uint64_t offse
         cells_refine(emulator, region, shift);
     if (!cells->writes)
         cells_alloc(emulator, region);
+    if (reads && !cells->newer)
+        reads_alloc(emulator, region);
     return cells;
+}
+
+bool race_skips(const Emulator *emulator, const Region *region, bool writes)
+{
+    return !writes && emulator->skips_reads && region->space == SPACE_GLOBAL && !region->race->is_written;
+}
+
+/* A region is written some of whose reads were skipped: the run ends, and other cores take no more blocks. */
+static bool reads_are_missing(Exec *x)
+{
+    Emulator *emulator = x->emulator;
+    emulator->misses_reads = true;
+    if (emulator->next_block)
+        __atomic_store_n(emulator->next_block, emulator->blocks, __ATOMIC_RELAXED);
+    return false;
 }
 
 static bool conflicts(const Exec *x, uint32_t before, uint32_t now)
@@ -94,7 +120,7 @@ static bool race_report(Exec *x, const Op *op, unsigned lane, uint32_t before, b
 
 void race_set_pending(Emulator *emulator, Region *region, uint64_t offset, unsigned bytes, bool pending)
 {
-    RaceCells *cells = cells_ready(emulator, region, offset, bytes);
+    RaceCells *cells = cells_ready(emulator, region, offset, bytes, false);
     if (!cells->pending)
         cells->pending = emulator_alloc(emulator, race_cell_count(region), 1);
     for (uint64_t i = offset >> cells->shift; i <= (offset + bytes - 1) >> cells->shift; i++)
@@ -129,8 +155,14 @@ static void cell_read(const Exec *x, RaceCells *cells, size_t i, uint32_t now)
 bool race_check(Exec *x, const Op *op, unsigned lane, unsigned bytes, AccessMode mode, bool strong, Region *region,
                 uint64_t offset, const uint8_t *stored)
 {
-    RaceCells *cells = cells_ready(x->emulator, region, offset, bytes);
     bool writes = mode != MODE_LOAD;
+    if (race_skips(x->emulator, region, writes)) {
+        region->race->skipped_reads = true;
+        return true;
+    }
+    if (writes && region->race->skipped_reads)
+        return reads_are_missing(x);
+    RaceCells *cells = cells_ready(x->emulator, region, offset, bytes, !writes);
     uint32_t now = stamp_now(x) | lane << 1 | (strong ? STAMP_STRONG : 0);
     uint8_t seen = (uint8_t)((mode != MODE_STORE ? SEEN_WEAK_READ << strong : 0) |
                              (writes ? SEEN_WEAK_WRITE << strong : 0));
@@ -146,12 +178,14 @@ bool race_check(Exec *x, const Op *op, unsigned lane, unsigned bytes, AccessMode
             cell_read(x, cells, i, now);
             continue;
         }
+        cells->is_written = true;
+        cells->writes[i] = now;
+        if (!cells->newer)
+            continue;
         if (conflicts(x, cells->newer[i], now))
             return race_report(x, op, lane, cells->newer[i], false, true, region, at);
         if (conflicts(x, cells->older[i], now))
             return race_report(x, op, lane, cells->older[i], false, true, region, at);
-        cells->is_written = true;
-        cells->writes[i] = now;
         cells->newer[i] = cells->older[i] = 0;
     }
     return true;
@@ -263,26 +297,28 @@ static void row_write(const Exec *x, RaceCells *cells, const AccessShape *shape,
         unsigned count;
         size_t begin = run_cells(cells, run, offset, &count);
         x->emulator->loops->stamp(&cells->writes[begin], &shape->lanes[run->cell], count, now);
-        memset(&cells->newer[begin], 0, count * sizeof *cells->newer);
-        memset(&cells->older[begin], 0, count * sizeof *cells->older);
+        if (cells->newer) {
+            memset(&cells->newer[begin], 0, count * sizeof *cells->newer);
+            memset(&cells->older[begin], 0, count * sizeof *cells->older);
+        }
         if (cells->seen)
             cells_see(cells, begin, count, SEEN_WEAK_WRITE);
     }
 }
 
-unsigned race_shift(Emulator *emulator, Region *region, unsigned bytes)
+unsigned race_shift(Emulator *emulator, Region *region, unsigned bytes, bool writes)
 {
     const RaceCells *cells = region->race;
-    if (cells->writes && bytes >> cells->shift)
+    if ((writes ? cells->writes : cells->newer) && bytes >> cells->shift)
         return cells->shift;
-    return cells_ready(emulator, region, 0, bytes)->shift;
+    return cells_ready(emulator, region, 0, bytes, !writes)->shift;
 }
 
 bool race_row(Exec *x, Region *region, const AccessShape *shape, uint32_t offset, bool writes)
 {
     RaceCells *cells = region->race;
     uint32_t now = stamp_now(x), when = 0;
-    if ((writes && shape->overlaps) || cells->pending)
+    if ((writes && (shape->overlaps || cells->skipped_reads)) || cells->pending)
         return false;
     for (unsigned i = 0; i < shape->run_count && (writes || cells->is_written); i++) {
         const Run *run = &shape->runs[i];
@@ -291,8 +327,9 @@ bool race_row(Exec *x, Region *region, const AccessShape *shape, uint32_t offset
         size_t begin = run_cells(cells, run, offset, &count);
         if (!stamps_agree(x, &cells->writes[begin], lanes, count, now, &when))
             return false;
-        if (writes && (!stamps_agree(x, &cells->newer[begin], lanes, count, now, &when) ||
-                       !stamps_agree(x, &cells->older[begin], lanes, count, now, &when)))
+        if (writes && cells->newer &&
+            (!stamps_agree(x, &cells->newer[begin], lanes, count, now, &when) ||
+             !stamps_agree(x, &cells->older[begin], lanes, count, now, &when)))
             return false;
     }
     if (writes)
@@ -316,9 +353,18 @@ static bool seen_add(uint8_t *a, uint8_t b)
 bool race_merge(Emulator *emulator, Region *region, const Region *other)
 {
     const RaceCells *from = other->race;
-    if (!from || !from->seen)
+    if (!from)
         return true;
-    RaceCells *to = cells_ready(emulator, region, 0, 1u << from->shift);
+    RaceCells *to = region->race;
+    if ((from->skipped_reads && to->is_written) || (to->skipped_reads && from->is_written)) {
+        emulator->misses_reads = true;
+        return false;
+    }
+    to->skipped_reads |= from->skipped_reads;
+    to->is_written |= from->is_written;
+    if (!from->seen)
+        return true;
+    cells_ready(emulator, region, 0, 1u << from->shift, false);
     unsigned finer = from->shift - to->shift;
     for (size_t i = 0, count = race_cell_count(region); i < count; i++) {
         uint64_t eight = 1;

@@ -19,10 +19,8 @@ void reuse_prepare(Emulator *emulator, Region *region)
 {
     if (!emulator->options.count_reuse || region->space != SPACE_GLOBAL)
         return;
-    for (unsigned i = 0; i < 2; i++) {
-        region->toucher[i] = emulator_alloc(emulator, sector_count(region) + 1, sizeof *region->toucher[i]);
-        region->times[i] = emulator_alloc(emulator, sector_count(region) + 1, sizeof *region->times[i]);
-    }
+    for (unsigned i = 0; i < 2; i++)
+        region->touches[i] = emulator_alloc(emulator, sector_count(region) + 1, sizeof *region->touches[i]);
     region->loaders = emulator_alloc(emulator, sector_count(region) + 1, sizeof *region->loaders);
     region->updates = emulator_alloc(emulator, sector_count(region) + 1, sizeof *region->updates);
     footprint_prepare(emulator, region, sector_count(region));
@@ -32,9 +30,11 @@ void reuse_prepare(Emulator *emulator, Region *region)
 enum { TIME_BITS = 27 };
 #define TIME_MASK ((UINT32_C(1) << TIME_BITS) - 1)
 
-static uint32_t access_time(const Exec *x, bool writes)
+/* The touch of the access that the warp now makes. */
+static SectorTouch touch_now(const Exec *x, bool writes)
 {
-    return x->warp->index << TIME_BITS | (x->warp->moved[writes] & TIME_MASK);
+    const uint32_t time = x->warp->index << TIME_BITS | (x->warp->moved[writes] & TIME_MASK);
+    return (SectorTouch){(uint32_t)x->block->index + 1, time};
 }
 
 static void add_distance(uint64_t *distances, uint32_t before, uint32_t time)
@@ -45,13 +45,12 @@ static void add_distance(uint64_t *distances, uint32_t before, uint32_t time)
     distances[k < REUSE_DISTANCES ? k : REUSE_DISTANCES - 1]++;
 }
 
-static void count_sector(Exec *x, const Region *region, uint64_t sector, uint32_t block, bool writes)
+static void count_sector(Exec *x, const Region *region, uint64_t sector, SectorTouch now, bool writes)
 {
     EmulatorCounters *counters = &x->emulator->result->counters;
-    const uint32_t time = access_time(x, writes), before = region->times[writes][sector];
-    region->times[writes][sector] = time;
-    if (region->toucher[writes][sector] != block) {
-        region->toucher[writes][sector] = block;
+    const SectorTouch before = region->touches[writes][sector];
+    region->touches[writes][sector] = now;
+    if (before.block != now.block) {
         *(writes ? &counters->block_store_sectors : &counters->block_load_sectors) += 1;
         if (!writes) {
             region->loaders[sector]++;
@@ -59,11 +58,11 @@ static void count_sector(Exec *x, const Region *region, uint64_t sector, uint32_
                 x->frame->code->costs[x->split->pc].fresh++;
         }
         footprint_touch(x->emulator, region, writes, sector);
-    } else if (before >> TIME_BITS != time >> TIME_BITS) {
+    } else if (before.time >> TIME_BITS != now.time >> TIME_BITS) {
         if (!writes)
-            add_distance(counters->shared_reuse, before, time);
-    } else if (before != time) { /* else the same access */
-        add_distance(writes ? counters->own_rewrites : counters->own_reuse, before, time);
+            add_distance(counters->shared_reuse, before.time, now.time);
+    } else if (before.time != now.time) { /* else the same access */
+        add_distance(writes ? counters->own_rewrites : counters->own_reuse, before.time, now.time);
     }
 }
 
@@ -112,36 +111,36 @@ void updates_count(uint32_t mask, const Translation *at)
 
 void reuse_count(Exec *x, uint32_t mask, unsigned bytes, unsigned lines, AccessMode mode, const Translation *at)
 {
-    const uint32_t block = (uint32_t)x->block->index + 1;
     const bool writes = mode != MODE_LOAD;
+    const SectorTouch now = touch_now(x, writes);
     EACH_ACTIVE(lane, mask)
     {
         const Region *region = at->region[lane];
-        if (!region || !region->toucher[0])
+        if (!region || !region->touches[0])
             continue;
         const uint64_t offset = at->address[lane] - region->base;
         for (uint64_t sector = offset / SECTOR_BYTES; sector <= (offset + bytes - 1) / SECTOR_BYTES; sector++)
-            count_sector(x, region, sector, block, writes);
+            count_sector(x, region, sector, now, writes);
     }
     x->warp->moved[writes] += lines;
 }
 
 void reuse_shape(Exec *x, const Region *region, const AccessShape *shape, uint32_t offset, unsigned lines, bool writes)
 {
-    const uint32_t block = (uint32_t)x->block->index + 1;
+    const SectorTouch now = touch_now(x, writes);
     for (unsigned i = 0; i < shape->run_count; i++) {
         const uint32_t begin = offset + shape->runs[i].first, end = begin + shape->runs[i].bytes;
         for (uint32_t sector = begin / SECTOR_BYTES; sector <= (end - 1) / SECTOR_BYTES; sector++)
-            count_sector(x, region, sector, block, writes);
+            count_sector(x, region, sector, now, writes);
     }
     x->warp->moved[writes] += lines;
 }
 
 void reuse_merge(Region *region, const Region *other)
 {
-    for (unsigned i = 0; i < 2 && region->toucher[i]; i++)
+    for (unsigned i = 0; i < 2 && region->touches[i]; i++)
         for (size_t k = 0; k < sector_count(region); k++)
-            region->toucher[i][k] |= other->toucher[i][k];
+            region->touches[i][k].block |= other->touches[i][k].block;
     for (size_t k = 0; region->updates && k < sector_count(region); k++) {
         region->updates[k] += other->updates[k];
         region->loaders[k] += other->loaders[k];
@@ -161,9 +160,9 @@ uint64_t reuse_hot_loads(const Region *region, uint64_t blocks)
 static void collect(EmulatorCounters *counters, const Region *region, uint64_t blocks)
 {
     counters->hot_load_sectors += reuse_hot_loads(region, blocks);
-    for (size_t k = 0; region->toucher[0] && k < sector_count(region); k++) {
-        counters->load_footprint += region->toucher[0][k] != 0;
-        counters->store_footprint += region->toucher[1][k] != 0;
+    for (size_t k = 0; region->touches[0] && k < sector_count(region); k++) {
+        counters->load_footprint += region->touches[0][k].block != 0;
+        counters->store_footprint += region->touches[1][k].block != 0;
         if (region->updates[k] > counters->most_updates)
             counters->most_updates = region->updates[k];
     }

@@ -32,13 +32,22 @@ bool row_track(Exec *x, AccessShape *shape, Region *region, uint32_t mask, const
 {
     Emulator *emulator = x->emulator;
     bool counts = emulator->options.count_memory && (region->space == SPACE_GLOBAL || region->space == SPACE_SHARED);
-    if (!counts && !region->written && !region->race)
+    RaceCells *cells = region->race;
+    if (cells && race_skips(emulator, region, writes)) {
+        cells->skipped_reads = true;
+        cells = NULL;
+    }
+    if (!counts && !region->written && !cells)
         return true;
-    unsigned shift = region->race ? race_shift(emulator, region, bytes) : (unsigned)__builtin_ctz(bytes);
+    unsigned shift = (unsigned)__builtin_ctz(bytes);
+    if (cells)
+        shift = race_shift(emulator, region, bytes, writes);
+    else if (region->race && region->race->shift < shift)
+        shift = region->race->shift; /* as in regions that are written, which the op may access, too */
     shape_update(emulator, shape, mask, offsets, bytes, shift);
     if (region->written && !writes && !all_written(region, shape, offsets[0]))
         return false;
-    if (region->race && !race_row(x, region, shape, offsets[0], writes))
+    if (cells && !race_row(x, region, shape, offsets[0], writes))
         return false;
     if (region->written && writes)
         mark_written(region, shape, offsets[0]);

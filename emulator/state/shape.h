@@ -39,7 +39,7 @@ void shape_update(Emulator *emulator, AccessShape *shape, uint32_t mask, const u
 
 /* coalesce.c: counts a load or store of this shape whose lane 0 has the offset. */
 void count_shape(Exec *x, const Region *region, AccessShape *shape, uint32_t offset, bool writes);
-/* reuse.c: the same, in a region that tracks the touchers of its sectors. */
+/* reuse.c: the same, in a region that tracks the touches of its sectors. */
 void reuse_shape(Exec *x, const Region *region, const AccessShape *shape, uint32_t offset, unsigned lines,
                  bool writes);
 

@@ -33,6 +33,8 @@ void race_clear(Region *region)
         return;
     size_t bytes = race_cell_count(region) * sizeof(uint32_t);
     memset(region->race->writes, 0, bytes);
+    if (!region->race->newer)
+        return;
     memset(region->race->newer, 0, bytes);
     memset(region->race->older, 0, bytes);
 }
@@ -40,9 +42,11 @@ void race_clear(Region *region)
 static void stamps_mark(const Region *region, uint32_t *places)
 {
     const RaceCells *cells = region->race;
-    for (size_t i = 0, count = cells->writes ? race_cell_count(region) : 0; i < count; i++)
-        places[cells->writes[i] >> STAMP_SHIFT] = places[cells->newer[i] >> STAMP_SHIFT] =
-            places[cells->older[i] >> STAMP_SHIFT] = 1;
+    const size_t count = race_cell_count(region);
+    for (size_t i = 0; cells->writes && i < count; i++)
+        places[cells->writes[i] >> STAMP_SHIFT] = 1;
+    for (size_t i = 0; cells->newer && i < count; i++)
+        places[cells->newer[i] >> STAMP_SHIFT] = places[cells->older[i] >> STAMP_SHIFT] = 1;
 }
 
 static void stamp_move(uint32_t *stamp, const uint32_t *places)
@@ -54,8 +58,10 @@ static void stamp_move(uint32_t *stamp, const uint32_t *places)
 static void stamps_move(const Region *region, const uint32_t *places)
 {
     const RaceCells *cells = region->race;
-    for (size_t i = 0, count = cells->writes ? race_cell_count(region) : 0; i < count; i++) {
+    const size_t count = race_cell_count(region);
+    for (size_t i = 0; cells->writes && i < count; i++)
         stamp_move(&cells->writes[i], places);
+    for (size_t i = 0; cells->newer && i < count; i++) {
         stamp_move(&cells->newer[i], places);
         stamp_move(&cells->older[i], places);
     }

@@ -34,6 +34,12 @@ typedef struct EpochTable EpochTable;
 
 typedef struct Footprint Footprint;
 
+/* An access to a sector. */
+typedef struct SectorTouch {
+    uint32_t block; /* counted from 1; 0: there was none */
+    uint32_t time;  /* the warp and its time */
+} SectorTouch;
+
 typedef struct Region {
     const char *name;
     Space space;
@@ -44,9 +50,7 @@ typedef struct Region {
     uint8_t *written; /* for each byte, 1 once written; NULL: not tracked, or all are from the start */
     RaceCells *race;  /* NULL: not tracked */
     bool watched;     /* EmulatorOptions.watch */
-    uint32_t *toucher[2]; /* reuse.c: for each sector the last block that loaded [0] or stored [1] there, counted from
-                           * 1; NULL: not tracked */
-    uint32_t *times[2];   /* reuse.c: for each sector, its last load [0] and store [1]: the warp and the time */
+    SectorTouch *touches[2]; /* reuse.c: for each sector its last load [0] and store [1]; NULL: not tracked */
     uint32_t *loaders;    /* reuse.c: for each sector, the blocks that load it */
     uint32_t *updates;    /* reuse.c: for each sector, how often an atomic operation updates it */
     Footprint *footprint; /* footprint.c; NULL: not tracked */
@@ -228,7 +232,6 @@ struct Emulator {
     uint64_t begun, blocks; /* the blocks that have begun when this one took its last, of all */
     uint64_t next_poll;     /* the count of steps at which the caller is asked again */
     bool is_stopped;        /* the caller has ended the run: atomic, read by other cores in their 'primary' */
-    bool ran;               /* parallel_run has run the whole launch */
     void *atomics;          /* the pthread_mutex_t that atomics lock; NULL: one core */
     struct Sample *sample;  /* sample.c: the blocks to run; NULL: all */
     uint8_t octant;         /* footprint.c: the set with the block's octant of its box; 0: it is in no box */
@@ -238,6 +241,9 @@ struct Emulator {
     EpochTable *epochs;     /* race check */
     VEC(Region *) raced;    /* the regions with race cells */
     bool forgot_accesses;   /* race check: there were too many epochs */
+    bool can_skip_reads;    /* race check: the launch could run again */
+    bool skips_reads;       /* race check: it could, and a block has ended (race_skips) */
+    bool misses_reads;      /* race check: that was wrong, so the launch must run again */
     uint32_t tick;          /* race check: counts device-wide fences, from 1 */
     uint32_t *block_fences; /* the tick of each block's last device-wide fence */
     SyncTable syncs;        /* in global memory */

@@ -30,6 +30,7 @@ typedef struct Emulated {
     const char *globals;          /* at module scope; NULL: none */
     const char *directives;       /* of the entry; NULL: none */
     unsigned grid, block;         /* 0: 1 */
+    unsigned jobs;                /* cores; 0: 1 */
     FILE *output;
     bool unwatched; /* no checks, so loads and stores take the fast path */
 } Emulated;
@@ -55,7 +56,8 @@ static inline EmulatorResult *emulate(Arena *arena, const Emulated *kernel, cons
                      .arguments = argument,
                      .argument_count = 1};
     EmulatorOptions options = {
-        .check_races = !kernel->unwatched, .check_registers = !kernel->unwatched, .output = kernel->output};
+        .check_races = !kernel->unwatched, .check_registers = !kernel->unwatched, .output = kernel->output,
+        .jobs = kernel->jobs};
     EmulatorResult *result = emulator_run(arena, module, &launch, &options);
     if (result->fault.kind != FAULT_NONE)
         result->fault.message = fault_text(arena, module, &result->fault);

@@ -1,6 +1,8 @@
 /* The race check: accesses of each size and shape, in which one lane of 32 is at fault, and long memory. */
 #include "emulated.h"
 
+#include <stdlib.h>
+
 #define SHARED ".shared .align 16 .b8 box[2048];\n"
 
 /* Warp 0 stores, then warp 1 loads: each lane from a place of its own, but lane 'lane' from that of lane 'lane' of warp
@@ -88,12 +90,63 @@ static void earlier_readers_are_remembered(void **state)
                  FAULT_RACE, "writes byte 0 of shared memory, which thread 0,0,0 of block 0,0,0 read");
 }
 
+/* Reads of a region that no block has written yet are not recorded; a block that writes it later must see them. */
+static void late_writes_see_earlier_reads(void **state)
+{
+    Arena *arena = arena_new();
+    (void)state;
+    for (unsigned jobs = 1; jobs <= 2; jobs++) {
+        Emulated kernel = {.grid = 64, .block = 32, .jobs = jobs};
+        expect_fault(&kernel,
+                     "mov.u32 %r2, %ctaid.x; setp.eq.u32 %p1, %r2, 63; @!%p1 ld.global.u32 %r3, [%rd2+128];\n"
+                     "setp.eq.and.u32 %p2, %r1, 5, %p1; @%p2 st.global.u32 [%rd2+144], 7;",
+                     FAULT_RACE, "writes byte 164 of out, which thread 9,0,0 of block 62,0,0 read");
+        expect_fault(&kernel,
+                     "mov.u32 %r2, %ctaid.x; setp.eq.u32 %p1, %r2, 0; @%p1 st.global.u32 [%rd2], 7; @%p1 bra end;\n"
+                     "ld.global.u32 %r3, [%rd2];\nend:",
+                     FAULT_RACE, "reads byte 0 of out, which thread 0,0,0 of block 0,0,0 wrote");
+        const uint32_t *words = emulated_words(
+            arena, &kernel,
+            "ld.global.u32 %r3, [%rd2+128]; mov.u32 %r2, %ctaid.x; setp.eq.u32 %p1, %r2, 63;\n"
+            "add.u32 %r3, %r3, %r1; @%p1 st.global.u32 [%rd2], %r3;");
+        for (uint32_t i = 0; i < 32; i++)
+            assert_int_equal(words[i], i);
+    }
+    arena_free(arena);
+}
+
+/* A kernel that prints does so once, though its last block writes what the others have read. */
+static void late_writes_print_once(void **state)
+{
+    char *text = NULL;
+    size_t length;
+    Emulated kernel = {
+        .grid = 8,
+        .globals = ".extern .func (.param .b32 r) vprintf(.param .b64 format, .param .b64 arguments);\n"
+                   ".global .align 1 .b8 line[3] = {104, 10, 0};\n",
+    };
+    Arena *arena = arena_new();
+    (void)state;
+    kernel.output = open_memstream(&text, &length);
+    emulated_words(arena, &kernel,
+                   "ld.global.u32 %r3, [%rd2+128]; mov.u32 %r2, %ctaid.x; setp.eq.u32 %p1, %r2, 7;\n"
+                   "{ .param .b64 a; .param .b64 b; .param .b32 r; mov.u64 %rd5, line; cvta.global.u64 %rd5, %rd5;\n"
+                   "st.param.b64 [a], %rd5; st.param.b64 [b], 0; call (r), vprintf, (a, b); }\n"
+                   "@%p1 st.global.u32 [%rd2], 7;");
+    fclose(kernel.output);
+    assert_string_equal(text, "h\nh\nh\nh\nh\nh\nh\nh\n");
+    free(text);
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_lane_of_a_warp_races),
         cmocka_unit_test(old_accesses_are_remembered),
         cmocka_unit_test(earlier_readers_are_remembered),
+        cmocka_unit_test(late_writes_see_earlier_reads),
+        cmocka_unit_test(late_writes_print_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
