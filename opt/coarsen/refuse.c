@@ -82,10 +82,12 @@ static bool refuse_under(Coarsening *c, const Inst *inst, const VarianceReason *
 bool coarsening_refuse_controlled(Coarsening *c, const Inst *inst)
 {
     const Block *block = inst->block;
-    if (c->exits.obstacle && c->exits.obstacle != inst)
-        return coarsening_refuse_with(c, c->exits.obstacle, REFUSAL_LEFT_BEFORE,
-                                      REFUSAL_WITH(refusal_name(inst_spelling(c->scratch, inst)),
-                                                   refusal_number(coarsening_line(c, inst))));
+    const Inst *obstacle = c->exits.obstacle;
+    if (obstacle && obstacle != inst)
+        return coarsening_refuse_with(
+            c, obstacle, obstacle->sync == SYNC_NONE ? REFUSAL_PARTED_BEFORE : REFUSAL_LEFT_BEFORE,
+            REFUSAL_WITH(refusal_name(inst_spelling(c->scratch, inst)),
+                         refusal_number(coarsening_line(c, inst))));
     VarianceRoot root = {NULL, REG_NONE, REG_NONE};
     VarianceReason reason = {VARIANCE_UNIFORM, NULL, NULL, REG_NONE, NULL};
     /* Merged blocks may differ: a barrier is refused because threads of one of them do. */
