@@ -18,7 +18,7 @@ int cuInit(unsigned flags)
 {
     if (flags)
         return INVALID_VALUE;
-    return failure_is("no-init") || !clock_open() || !checks_open() || !log_open() ? NO_DEVICE : DONE;
+    return failure_is("no-init") || !clock_open() || !checks_open() || !pages_open() || !log_open() ? NO_DEVICE : DONE;
 }
 
 int cuDriverGetVersion(int *version)

@@ -51,8 +51,20 @@ uint8_t *device_bytes(uint64_t address, size_t size);
 /* The bytes at a host's address; NULL if the host cannot access them, because they are the device's. */
 uint8_t *host_bytes(const void *address, size_t size);
 uint8_t *either_bytes(uint64_t address, size_t size); /* of the device, or of the host */
+/* Narrows *begin and *end, the bounds of a page around an address that is in no memory, to those of the gap between
+ * memories that it is in. False if no device memory is in the page. */
+bool memory_gap(uint64_t address, uint64_t *begin, uint64_t *end);
 /* All memory, in the form that a launch needs, in the arena. */
 const EmulatorMemory *memory_list(Arena *arena, size_t *count);
+
+/* pages.c: accesses outside of allocations, as $PTXOPT_EMULATED_BOUNDS allows them */
+
+/* Reads it, before the device is first used. False, after printing the error, if it is wrong. */
+bool pages_open(void);
+/* How far from the begin of a page the first device memory is. */
+uint64_t pages_first_offset(void);
+/* EmulatorDevice.outside; NULL: no access outside of allocations is allowed. */
+bool (*pages_outside(void))(uint64_t address, uint64_t size, EmulatorMemory *memory);
 
 /* array.c */
 
@@ -95,6 +107,7 @@ typedef struct EmulatedFunction {
     int carveout, cache;  /* as set; without effect */
     unsigned cluster_policy;
     bool allows_large_clusters;
+    bool has_warned; /* of an access outside of allocations */
 } EmulatedFunction;
 
 /* figures.c: ptxas's figures of kernels */

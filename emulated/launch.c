@@ -195,7 +195,7 @@ int emulated_run(const EmulatedLaunch *wanted)
         return error;
     Arena *arena = arena_new();
     EmulatorOptions options = checks;
-    EmulatorDevice device = {.heap = &heap};
+    EmulatorDevice device = {.heap = &heap, .outside = pages_outside()};
     options.output = stdout;
     heap_prepare(module);
     if (wanted->is_cooperative) {
@@ -217,6 +217,10 @@ int emulated_run(const EmulatedLaunch *wanted)
     EmulatorResult *result = emulator_run(arena, module, &launch, &options);
     log_add("launch %s %u,%u,%u %u,%u,%u", launch.kernel, launch.grid[0], launch.grid[1], launch.grid[2],
             launch.block[0], launch.block[1], launch.block[2]);
+    if (result->outside.kind != FAULT_NONE && !wanted->function->has_warned) {
+        fprintf(stderr, "warning: %s\n", fault_text(arena, module, &result->outside));
+        wanted->function->has_warned = true;
+    }
     if (result->fault.kind != FAULT_NONE)
         report_fault(result->fault.kind, fault_text(arena, module, &result->fault));
     else if (failure_is("wrong") && is_coarsened(wanted->function))

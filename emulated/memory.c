@@ -41,6 +41,27 @@ Memory *memory_at(uint64_t address)
     return memory && (address - memory->address < memory->size || address == memory->address) ? memory : NULL;
 }
 
+bool memory_gap(uint64_t address, uint64_t *begin, uint64_t *end)
+{
+    const uint64_t page_begin = *begin, page_end = *end;
+    size_t below = memories_below(address);
+    bool has_memory = false;
+    if (below) {
+        const Memory *memory = memories[below - 1];
+        uint64_t last = memory->address + memory->size;
+        if (last > address)
+            return false;
+        has_memory = memory->kind == KIND_DEVICE && last > page_begin;
+        if (last > *begin)
+            *begin = last;
+    }
+    if (below < memory_count && memories[below]->address < page_end) {
+        *end = memories[below]->address;
+        has_memory |= memories[below]->kind == KIND_DEVICE;
+    }
+    return has_memory;
+}
+
 static bool memory_insert(Memory *memory)
 {
     if (memory_count == memory_room) {
@@ -75,6 +96,8 @@ static void memory_place(Memory *memory)
     if (memory->kind == KIND_DEVICE) {
         memory->bytes = calloc(1, (size_t)memory->size + 1);
         memory->written = checks.check_unwritten ? calloc(1, (size_t)memory->size + 1) : NULL;
+        if (next_address == FIRST_ADDRESS)
+            next_address += pages_first_offset();
         memory->address = next_address;
         next_address += (memory->size / ADDRESS_UNIT + 2) * ADDRESS_UNIT;
         if (next_address > LAST_ADDRESS)

@@ -108,6 +108,9 @@ typedef struct EmulatorDevice {
     const EmulatorImage *images; /* image i has the handle emulator_image_handle(i), however a kernel gets it */
     unsigned image_count;
     EmulatorHeap *heap;      /* NULL: each launch has its own */
+    /* Describes the memory that an access to these bytes, which are in none of 'memories', is to nevertheless. False:
+     * the access is a fault. NULL: each is. */
+    bool (*outside)(uint64_t address, uint64_t size, EmulatorMemory *memory);
     uint64_t grid_workspace; /* the address of the words with which a cooperative grid synchronizes; 0: none */
 } EmulatorDevice;
 
@@ -327,6 +330,7 @@ typedef struct EmulatorBuffer {
 
 typedef struct EmulatorResult {
     EmulatorFault fault; /* kind FAULT_NONE: the run succeeded */
+    EmulatorFault outside; /* the first access that EmulatorDevice.outside allowed; kind FAULT_NONE: there is none */
     EmulatorCounters counters;
     EmulatorBuffer *buffers; /* those of the launch in argument order, then the module's variables in global memory */
     unsigned buffer_count;

@@ -1,6 +1,14 @@
 /* Runs of whole launches. */
 #include "emulator/run.h"
 
+static void fault_keep(Arena *arena, EmulatorFault *fault)
+{
+    if (fault->message)
+        fault->message = arena_strndup(arena, fault->message, strlen(fault->message));
+    if (fault->source)
+        fault->source = arena_strndup(arena, fault->source, strlen(fault->source));
+}
+
 /* Copies the results that the caller keeps to its arena. */
 static void result_keep(Arena *arena, EmulatorResult *result, bool drops_buffers)
 {
@@ -18,11 +26,8 @@ static void result_keep(Arena *arena, EmulatorResult *result, bool drops_buffers
         memcpy(blocks, result->blocks, (size_t)result->block_count * sizeof *blocks);
         result->blocks = blocks;
     }
-    EmulatorFault *fault = &result->fault;
-    if (fault->message)
-        fault->message = arena_strndup(arena, fault->message, strlen(fault->message));
-    if (fault->source)
-        fault->source = arena_strndup(arena, fault->source, strlen(fault->source));
+    fault_keep(arena, &result->fault);
+    fault_keep(arena, &result->outside);
 }
 
 /* An Emulator for the same launch and result, after a run that cannot be used. */

@@ -64,6 +64,26 @@ const Region *region_near(const Emulator *emulator, uint64_t address)
     return address >= GLOBAL_BASE && slot < emulator->slot_count ? emulator->slots[slot] : NULL;
 }
 
+Region *memory_outside(Emulator *emulator, uint64_t address, uint64_t bytes)
+{
+    const EmulatorDevice *device = emulator->launch->device;
+    EmulatorMemory memory;
+    for (size_t i = 0; i < emulator->outside.count; i++)
+        if (region_holds(emulator->outside.data[i], address, bytes))
+            return emulator->outside.data[i];
+    if (!device || !device->outside || address_space(address) != SPACE_GLOBAL ||
+        !device->outside(address, bytes, &memory))
+        return NULL;
+    Region *region = ARENA_NEW(emulator->arena, Region);
+    *region = (Region){.name = memory.name,
+                       .space = SPACE_GLOBAL,
+                       .base = memory.address,
+                       .size = memory.size,
+                       .bytes = memory.bytes};
+    VEC_PUSH(emulator->arena, emulator->outside, region);
+    return region;
+}
+
 Region *memory_find(Exec *x, uint64_t *at, uint64_t bytes)
 {
     uint64_t address = *at;

@@ -43,10 +43,9 @@ const Inst *op_instruction(const Code *code, const Op *op)
     return op->inst;
 }
 
-static void fault_begin(Emulator *emulator, FaultKind kind, const Function *function, const Inst *inst,
-                        const char *message)
+static void fault_describe(EmulatorFault *fault, Emulator *emulator, FaultKind kind, const Function *function,
+                           const Inst *inst, const char *message)
 {
-    EmulatorFault *fault = &emulator->result->fault;
     fault->kind = kind;
     fault->message = message;
     fault->kernel = emulator->launch->kernel;
@@ -60,6 +59,22 @@ static void fault_begin(Emulator *emulator, FaultKind kind, const Function *func
     }
 }
 
+static void fault_begin(Emulator *emulator, FaultKind kind, const Function *function, const Inst *inst,
+                        const char *message)
+{
+    fault_describe(&emulator->result->fault, emulator, kind, function, inst, message);
+}
+
+void fault_of_lane(EmulatorFault *fault, Exec *x, const Op *op, unsigned lane, FaultKind kind, const char *message)
+{
+    const Code *code = x->frame ? x->frame->code : NULL;
+    const Inst *inst = code && op ? op_instruction(code, op) : NULL;
+    fault_describe(fault, x->emulator, kind, code ? code->function : NULL, inst, message);
+    memcpy(fault->block, x->block->id, sizeof fault->block);
+    thread_position(x->warp, lane, fault->thread);
+    fault->has_thread = true;
+}
+
 Step fault_at(Exec *x, const Op *op, unsigned lane, FaultKind kind, const char *format, ...)
 {
     Emulator *emulator = x->emulator;
@@ -70,12 +85,7 @@ Step fault_at(Exec *x, const Op *op, unsigned lane, FaultKind kind, const char *
     va_start(arguments, format);
     const char *message = arena_vprintf(emulator->arena, format, arguments);
     va_end(arguments);
-    const Code *code = x->frame ? x->frame->code : NULL;
-    const Inst *inst = code && op ? op_instruction(code, op) : NULL;
-    fault_begin(emulator, kind, code ? code->function : NULL, inst, message);
-    memcpy(fault->block, x->block->id, sizeof fault->block);
-    thread_position(x->warp, lane, fault->thread);
-    fault->has_thread = true;
+    fault_of_lane(fault, x, op, lane, kind, message);
     return STEP_FAULT;
 }
 

@@ -210,6 +210,7 @@ struct Emulator {
     Region *slots[MAX_SLOTS];
     unsigned slot_count;
     Region *device_regions; /* of launch->device, by ascending address */
+    VEC(Region *) outside;  /* those that launch->device->outside has described */
     PointerMap placed;      /* Variable to its EmulatorMemory */
     bool is_loading;        /* variables in the device's memories get their initial values */
     Region constants, params, heap;
@@ -323,6 +324,8 @@ Code *code_get(Emulator *emulator, const Function *function);
 
 /* Reports a fault; only the first of a run is kept. Returns STEP_FAULT. */
 Step fault_at(Exec *x, const Op *op, unsigned lane, FaultKind kind, const char *format, ...) PRINTF_LIKE(5, 6);
+/* Describes a fault of the lane. */
+void fault_of_lane(EmulatorFault *fault, Exec *x, const Op *op, unsigned lane, FaultKind kind, const char *message);
 /* Reports a fault without a thread; 'inst' and 'function' may be NULL. Returns false. */
 /* Reports FAULT_LAUNCH, for this place of the launch file. */
 bool fault_launch(Emulator *emulator, Position place, const Function *function, const char *format, ...)
@@ -337,6 +340,8 @@ const Inst *op_instruction(const Code *code, const Op *op);
 
 uint64_t window_of(Space space); /* 0 for global */
 Space address_space(uint64_t generic);
+/* The region outside of the device's memories that holds the bytes; NULL if none does. */
+Region *memory_outside(Emulator *emulator, uint64_t address, uint64_t bytes);
 /* The region that holds the bytes; NULL if none does. Not for local memory. If the address is in another block's
  * shared memory, *address becomes the address in the region. */
 Region *memory_find(Exec *x, uint64_t *address, uint64_t bytes);

@@ -54,38 +54,11 @@ uint8_t *access_peek(Exec *x, unsigned lane, uint64_t address, uint64_t bytes)
     return region ? region->bytes + (address - region->base) : NULL;
 }
 
-static bool translate_lane(Exec *x, const Op *op, unsigned lane, unsigned bytes, AccessMode mode, Translation *at)
+/* Names the nearest memory, and says how far the access is from its begin. */
+static const char *access_text(Exec *x, uint64_t address, unsigned bytes, AccessMode mode)
 {
-    uint64_t address = at->address[lane];
-    at->region[lane] = NULL;
-    at->written[lane] = NULL;
-    if (address >> 44 == WINDOW_LOCAL >> 44) {
-        uint64_t offset = address - WINDOW_LOCAL;
-        Frame *frame = local_frame(x, offset, bytes);
-        if (frame) {
-            uint64_t place = lane * frame->code->local_bytes + (offset - frame->local_base);
-            at->host[lane] = frame->local + place;
-            at->written[lane] = frame->local_written ? frame->local_written + place : NULL;
-            return true;
-        }
-    } else {
-        Region *region = memory_find(x, &address, bytes);
-        if (region) {
-            at->address[lane] = address;
-            if (mode != MODE_LOAD && region->read_only) {
-                fault_at(x, op, lane, FAULT_READ_ONLY, "%u byte%s at offset %llu of %s", bytes, plural(bytes),
-                         (unsigned long long)(address - region->base), region->name);
-                return false;
-            }
-            at->region[lane] = region;
-            at->host[lane] = region->bytes + (address - region->base);
-            at->written[lane] = region->written ? region->written + (address - region->base) : NULL;
-            return true;
-        }
-    }
-    /* Name the nearest buffer. */
-    const char *near = "";
-    unsigned long long offset = address;
+    const char *what = mode == MODE_LOAD ? "load" : mode == MODE_STORE ? "store" : "atomic", *near = NULL;
+    uint64_t offset = address;
     const Region *region = address_space(address) == SPACE_GLOBAL ? region_near(x->emulator, address) : NULL;
     if (region) {
         near = region->name;
@@ -103,12 +76,54 @@ static bool translate_lane(Exec *x, const Op *op, unsigned lane, unsigned bytes,
         near = "constant memory";
         offset = address - WINDOW_CONST;
     }
-    const char *what = mode == MODE_LOAD ? "load" : mode == MODE_STORE ? "store" : "atomic";
-    if (*near)
-        fault_at(x, op, lane, FAULT_BOUNDS, "%s of %u byte%s at offset %lld of %s", what, bytes, plural(bytes),
-                 (long long)offset, near);
-    else
-        fault_at(x, op, lane, FAULT_BOUNDS, "%s of %u byte%s at address 0x%llx", what, bytes, plural(bytes), offset);
+    return near ? arena_printf(x->emulator->arena, "%s of %u byte%s at offset %lld of %s", what, bytes, plural(bytes),
+                               (long long)offset, near)
+                : arena_printf(x->emulator->arena, "%s of %u byte%s at address 0x%llx", what, bytes, plural(bytes),
+                               (unsigned long long)offset);
+}
+
+/* The region of an access that no memory holds, if it is allowed nevertheless. */
+static Region *outside_find(Exec *x, const Op *op, unsigned lane, uint64_t address, unsigned bytes, AccessMode mode)
+{
+    Region *region = memory_outside(x->emulator, address, bytes);
+    EmulatorFault *first = &x->emulator->result->outside;
+    if (region && first->kind == FAULT_NONE)
+        fault_of_lane(first, x, op, lane, FAULT_BOUNDS, access_text(x, address, bytes, mode));
+    return region;
+}
+
+static bool translate_lane(Exec *x, const Op *op, unsigned lane, unsigned bytes, AccessMode mode, Translation *at)
+{
+    uint64_t address = at->address[lane];
+    at->region[lane] = NULL;
+    at->written[lane] = NULL;
+    if (address >> 44 == WINDOW_LOCAL >> 44) {
+        uint64_t offset = address - WINDOW_LOCAL;
+        Frame *frame = local_frame(x, offset, bytes);
+        if (frame) {
+            uint64_t place = lane * frame->code->local_bytes + (offset - frame->local_base);
+            at->host[lane] = frame->local + place;
+            at->written[lane] = frame->local_written ? frame->local_written + place : NULL;
+            return true;
+        }
+    } else {
+        Region *region = memory_find(x, &address, bytes);
+        if (!region)
+            region = outside_find(x, op, lane, address, bytes, mode);
+        if (region) {
+            at->address[lane] = address;
+            if (mode != MODE_LOAD && region->read_only) {
+                fault_at(x, op, lane, FAULT_READ_ONLY, "%u byte%s at offset %llu of %s", bytes, plural(bytes),
+                         (unsigned long long)(address - region->base), region->name);
+                return false;
+            }
+            at->region[lane] = region;
+            at->host[lane] = region->bytes + (address - region->base);
+            at->written[lane] = region->written ? region->written + (address - region->base) : NULL;
+            return true;
+        }
+    }
+    fault_at(x, op, lane, FAULT_BOUNDS, "%s", access_text(x, address, bytes, mode));
     return false;
 }
 

@@ -52,6 +52,18 @@ static int copy_of_part(size_t written)
     return launch("copy", allocate(), whole);
 }
 
+/* A kernel stores after the end of a memory, and the next one reads it there. */
+static int copy_outside(uint64_t to, uint64_t from)
+{
+    unsigned char sent[BYTES], bytes[BYTES] = {0};
+    memset(sent, 7, BYTES);
+    cuMemcpyHtoD_v2(from, sent, BYTES);
+    int error = launch("copy", from + BYTES, from);
+    error = error ? error : launch("copy", to, from + BYTES);
+    error = error ? error : cuMemcpyDtoH_v2(bytes, to, BYTES);
+    return error ? error : memcmp(sent, bytes, BYTES);
+}
+
 static int step(const char *name)
 {
     unsigned char bytes[BYTES] = {0};
@@ -81,6 +93,12 @@ static int step(const char *name)
     }
     if (strcmp(name, "beyond") == 0)
         return launch("copy", to, from + 4);
+    if (strcmp(name, "before") == 0)
+        return launch("copy", to, to - 4);
+    if (strcmp(name, "far") == 0)
+        return launch("copy", to, from + (4 << 20));
+    if (strcmp(name, "outside") == 0)
+        return copy_outside(to, from);
     if (strcmp(name, "race") == 0 || strcmp(name, "divide") == 0)
         return launch(name, to, 0);
     if (strcmp(name, "foreign") == 0) /* as NVIDIA's runtime begins */

@@ -39,6 +39,18 @@ finds "a copy of what is written" unwritten none whole
 finds "rows that are filled in part" unwritten "read of unwritten memory: byte 28 of device memory" rows
 finds "managed memory counts as written" unwritten none managed
 
+export PTXOPT_EMULATED_BOUNDS=pages
+warned='^warning: .*:[0-9]+: out of bounds: load of 4 bytes at offset 256 of device memory \(kernel copy, .* thread 63'
+emulates "pages: after an allocation" 0 "$warned" -check none "$tmp/checked" $ptx beyond beyond
+result "pages: a warning once" "$([ "$(grep -c '^warning: ' "$tmp/out")" = 1 ] || cat "$tmp/out")"
+emulates "pages: before the first allocation" 0 "^before: 0$" -check none "$tmp/checked" $ptx before
+emulates "pages: what is stored stays" 0 "^outside: 0$" -check all "$tmp/checked" $ptx outside
+finds "pages: where there is none" none "out of bounds" far
+PTXOPT_EMULATED_BOUNDS=allocations finds "allocations" none "out of bounds" beyond
+PTXOPT_EMULATED_BOUNDS=page emulates "no such bounds" 99 \
+    "^PTXOPT_EMULATED_BOUNDS: 'page' is not allocations or pages$" "$tmp/checked" $ptx copy
+unset PTXOPT_EMULATED_BOUNDS
+
 emulates "all checks are the default" 5 "data race" "$tmp/checked" $ptx race
 emulates "a summary" 5 "^ptxopt: 3 launches, 1 with a fault$" "$tmp/checked" $ptx copy race
 emulates "a fault stays" 5 "^copy: 719$" "$tmp/checked" $ptx race copy

@@ -119,6 +119,32 @@ static void test_bounds(void **state)
     assert_string_equal(result->fault.message, "store of 4 bytes at address 0x1040");
 }
 
+static uint8_t beside[64];
+
+/* The bytes after the first buffer, up to the second. */
+static bool find_outside(uint64_t address, uint64_t size, EmulatorMemory *memory)
+{
+    *memory = (EmulatorMemory){.name = "outside", .address = FIRST + 64, .size = sizeof beside, .bytes = beside};
+    return address >= memory->address && address + size <= memory->address + memory->size;
+}
+
+static void test_outside(void **state)
+{
+    Fixture *fixture = *state;
+    fixture->device.outside = find_outside;
+    EmulatorResult *result = launch(fixture, "beyond", FIRST, 0);
+    assert_int_equal(result->fault.kind, FAULT_NONE);
+    assert_int_equal(beside[0], 1);
+    assert_int_equal(result->outside.kind, FAULT_BOUNDS);
+    assert_string_equal(result->outside.message, "store of 4 bytes at offset 64 of first");
+    result = launch(fixture, "adds", FIRST, 0);
+    assert_int_equal(result->fault.kind, FAULT_NONE);
+    assert_int_equal(result->outside.kind, FAULT_NONE);
+    result = launch(fixture, "beyond", FIRST + 64, 0);
+    assert_int_equal(result->fault.kind, FAULT_BOUNDS);
+    assert_string_equal(result->fault.message, "store of 4 bytes at offset 128 of first");
+}
+
 static void test_heap(void **state)
 {
     Fixture *fixture = *state;
@@ -167,6 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_stays, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_outside, setup, teardown),
         cmocka_unit_test_setup_teardown(test_heap, setup, teardown),
         cmocka_unit_test_setup_teardown(test_footprint, setup, teardown),
         cmocka_unit_test_setup_teardown(test_images, setup, teardown),
