@@ -125,5 +125,8 @@ result "nvcc" "$("$nvcc" -arch=sm_90 -lineinfo -cudart shared "$tmp/race.cu" -o 
     "$nvcc" -arch=sm_90 "$tmp/race.cu" -o "$tmp/static" 2>&1)"
 emulates "a race, with its line" 5 "data race: .*, from [^ ]*race\.cu:5\)$" -check races "$tmp/race"
 emulates "not checked" 0 "^no error$" -check none "$tmp/race"
+result "names of CUDA 11" "$("$nvcc" -arch=sm_90 -cudart shared -include tools/programs/cuda11.h -DCUDA11_TEXTURES \
+    tests/launching/cuda11.cu -o "$tmp/cuda11" 2>&1)"
+emulates "textures and functions of CUDA 11" 0 "^0 wrong$" -check none "$tmp/cuda11"
 emulates "the static runtime" 6 "static has NVIDIA's own runtime" "$tmp/static"
 exit "$failed"

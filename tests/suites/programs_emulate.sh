@@ -25,11 +25,17 @@ program fault "$launches"'log fault k.ptx:3: data race; exit 7'
 program missing 'echo "Emulated GPU: cudaThing is not supported"'
 program slow "$launches"'sleep 60'
 program broken 'error'
+program threads "$launches # cudaThreadSynchronize()"
 program fails "$launches"'echo "no mismatch"' 'echo "0 errors"' 'echo "Test FAILED"'
 mkdir "$programs/make"
 old="-gencode arch=compute_20,code=sm_20 -cudart=static"
 printf 'app: app.sh\n\tcat ../common/text && $(NVCC) %s app.sh -o app\n' "$old" >"$programs/make/Makefile"
 printf '%s\necho "$1"\n' "$launches" >"$programs/make/app.sh"
+mkdir "$programs/deep"
+cp -r "$programs/make" "$programs/deep/own"
+cp -r "$programs/common" "$programs/deep"
+printf 'all:\n\tfalse\n' >"$programs/deep/Makefile"
+echo 'texture<float> t;' >"$programs/deep/own/app.cuh"
 
 cat >"$toolkit/bin/nvcc" <<'FAKE'
 #!/bin/sh
@@ -58,6 +64,7 @@ says() {
 }
 
 printf '%s\t%s\n' make './app hello' >"$tmp/commands"
+printf '%s\t%s\t%s\n' deep/own './app "$(cat old)"' 'make "$@" && echo built >old' >>"$tmp/commands"
 tools/programs-emulate -l 2 -j 2 -o "$tmp/table.md" "$programs" >"$tmp/said" 2>"$tmp/errors"
 result "exit status" "$([ $? = 0 ] && [ ! -s "$tmp/errors" ] || cat "$tmp/errors")"
 says "equal, apart from times" $'same/same.cu\t\t0\t0\tpass\tequal\tequal\tT'
@@ -73,16 +80,35 @@ says "another verdict" $'fails/fails.cu\t\t0\t0\tpass, fail\tline 2: \'0 errors\
 head='| program | build | plain | ptxopt | check | output | copies | seconds |'
 result "the table" "$(head -n 1 "$tmp/table.md" | grep -qxF "$head" || cat "$tmp/table.md")"
 result "options of nvcc" \
-    "$(grep -v app.sh "$OPTIONS" | grep -vE -- '-arch=sm_90 -cudart shared -O2 [a-z]+\.cu -o program$')"
+    "$(grep -vE 'app.sh|threads.cu' "$OPTIONS" | grep -vE -- '-arch=sm_90 -cudart shared -O2 [a-z]+\.cu -o program$')"
 tools/programs-emulate -i "$tmp/commands" -k "$tmp/kept" "$programs" >"$tmp/said" 2>"$tmp/errors"
 says "a command, and a Makefile" $'make\t\t0\t0\t\tequal\t\tT'
-result "only that" "$([ "$(wc -l <"$tmp/said")" = 1 ] || cat "$tmp/said")"
+says "a command that builds, and a Makefile above" $'deep/own\t\t0\t0\t\tequal\t\tT'
+result "only these" "$([ "$(wc -l <"$tmp/said")" = 2 ] || cat "$tmp/said")"
+result "the command has make's variables" \
+    "$(grep -qx built "$tmp/kept/deep+own/ptxopt.output" || ls "$tmp/kept/deep+own")"
+header="-include $PWD/tools/programs/cuda11.h"
+result "textures of CUDA 11" "$(grep -qF -- "$header -DCUDA11_TEXTURES -arch=sm_90 -cudart shared app.sh" "$OPTIONS" ||
+    cat "$OPTIONS")"
+result "functions of CUDA 11" "$(grep -qF -- "$header -arch=sm_90 -cudart shared -O2 threads.cu" "$OPTIONS" ||
+    cat "$OPTIONS")"
 result "what it prints is kept" "$(grep -qx hello "$tmp/kept/make/ptxopt.output" || ls "$tmp/kept/make")"
-result "architecture and runtime are replaced" "$(tail -n 2 "$OPTIONS" |
+result "architecture and runtime are replaced" "$(grep app.sh "$OPTIONS" | grep -v include |
     grep -vE -- '^(-Xptxas -auto,-target-regs=auto )?-arch=sm_90 -cudart shared app.sh -o app$')"
 WANTED=-coarsen=2 tools/programs-emulate -x coarsen=2 -p same/same.cu "$programs" >"$tmp/said" 2>"$tmp/errors"
 says "other options" $'same/same.cu\t\t0\t0\tpass\tequal\tequal\tT'
 result "the programs are left alone" "$(find "$programs" -newer "$tmp/commands" -type f)"
+# Rodinia's inputs: for each program that its table names with one, in folders beside those of the programs.
+mkdir -p "$tmp/rodinia/cuda" "$tmp/rodinia/data/bfs"
+echo kept >"$tmp/rodinia/data/bfs/graph4096.txt"
+result "inputs of Rodinia" "$(tools/programs/rodinia-inputs "$tmp/rodinia" 2>&1)"
+result "inputs that are there stay" "$(grep -vx kept "$tmp/rodinia/data/bfs/graph4096.txt")"
+result "inputs of the table" "$(grep -oE '\.\./data/[^ ;[:cntrl:]]+' tools/programs/rodinia.tsv | while read -r path; do
+    [ -s "$tmp/rodinia/${path#../}" ] || echo "no $path"
+done)"
+result "programs of the table, each once" "$(grep -o '^cuda/[^	]*' tools/programs/rodinia.tsv | sort | uniq -d)"
+tools/programs/rodinia-inputs "$tmp" >"$tmp/said" 2>&1
+result "not a folder of Rodinia" "$([ $? = 1 ] && grep -q 'usage: rodinia-inputs' "$tmp/said" || cat "$tmp/said")"
 tools/programs-emulate -p nothing "$programs" >"$tmp/said" 2>"$tmp/errors"
 result "no program" "$([ $? = 1 ] && grep -q 'no program in' "$tmp/errors" || cat "$tmp/errors")"
 exit "$failed"
