@@ -1,4 +1,5 @@
 /* The device, and queries about it. */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +15,24 @@ bool failure_is(const char *name)
     return mode && strcmp(mode, name) == 0;
 }
 
+/* Keeps the memory that a launch has freed for the next one: glibc would return it to the system each time, which took
+ * more than half of the time of small launches. */
+static void memory_keep(void)
+{
+#ifdef __GLIBC__
+    enum { KEPT = 256 << 20, STEP = 16 << 20 };
+    if (!getenv("MALLOC_TRIM_THRESHOLD_") && !getenv("GLIBC_TUNABLES")) {
+        mallopt(M_TRIM_THRESHOLD, KEPT);
+        mallopt(M_TOP_PAD, STEP);
+    }
+#endif
+}
+
 int cuInit(unsigned flags)
 {
     if (flags)
         return INVALID_VALUE;
+    memory_keep();
     return failure_is("no-init") || !clock_open() || !checks_open() || !pages_open() || !log_open() ? NO_DEVICE : DONE;
 }
 
