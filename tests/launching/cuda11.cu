@@ -1,6 +1,8 @@
 /* Names that CUDA 12 and 13 removed, with tools/programs/cuda11.h: textures of each kind, bound in each way, warp
  * operations without a mask, properties and functions. Prints "0 wrong" if all give what CUDA 11 gave. */
+#include <cooperative_groups.h>
 #include <cstdio>
+#include <cuda_fp16.h>
 
 texture<float> line;
 texture<uchar4, 2, cudaReadModeNormalizedFloat> plane(1, cudaFilterModePoint, cudaAddressModeWrap);
@@ -65,7 +67,7 @@ static void bind_rows(void)
     done(cudaMallocPitch(&to, &pitch, 16, 2), "cudaMallocPitch");
     done(cudaMemcpy2D(to, pitch, from, 16, 16, 2, cudaMemcpyHostToDevice), "cudaMemcpy2D");
     rows.filterMode = cudaFilterModePoint;
-    done(cudaBindTexture2D(&offset, rows, to, 4, 2, pitch), "cudaBindTexture2D");
+    done(cudaBindTexture2D(&offset, rows, to, rows.channelDesc, 4, 2, pitch), "cudaBindTexture2D");
     check(offset == 0, "an offset");
 }
 

@@ -73,15 +73,28 @@ static inline cudaError_t cudaMemAdvise(const void *memory, size_t size, cudaMem
 }
 #endif
 
-/* Before sm_70, these are functions of the toolkit. */
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
-#define __all(predicate) __all_sync(__activemask(), predicate)
-#define __any(predicate) __any_sync(__activemask(), predicate)
-#define __ballot(predicate) __ballot_sync(__activemask(), predicate)
-#define __shfl(...) __shfl_sync(__activemask(), __VA_ARGS__)
-#define __shfl_down(...) __shfl_down_sync(__activemask(), __VA_ARGS__)
-#define __shfl_up(...) __shfl_up_sync(__activemask(), __VA_ARGS__)
-#define __shfl_xor(...) __shfl_xor_sync(__activemask(), __VA_ARGS__)
+/* For the host's pass and before sm_70, the toolkit has them, with warnings. */
+#pragma nv_diag_suppress 1444
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+/* Templates, because the compiler takes functions of these names for instructions without a mask. */
+#define CUDA11_VOTE(name) \
+    template <typename T> static __device__ __forceinline__ int name(T predicate) \
+    { \
+        return name##_sync(__activemask(), predicate ? 1 : 0); \
+    }
+CUDA11_VOTE(__all)
+CUDA11_VOTE(__any)
+#define __ballot(predicate) __ballot_sync(__activemask(), predicate) /* this one is declared */
+
+#define CUDA11_SHUFFLE(name, Lane) \
+    template <typename T> static __device__ __forceinline__ T name(T value, Lane lane, int width = warpSize) \
+    { \
+        return name##_sync(__activemask(), value, lane, width); \
+    }
+CUDA11_SHUFFLE(__shfl, int)
+CUDA11_SHUFFLE(__shfl_down, unsigned)
+CUDA11_SHUFFLE(__shfl_up, unsigned)
+CUDA11_SHUFFLE(__shfl_xor, int)
 #endif
 
 #if defined(CUDA11_TEXTURES) && CUDART_VERSION >= 12000
@@ -222,13 +235,20 @@ static inline cudaError_t cudaGetTextureReference(const textureReference **textu
     return cudaSuccess;
 }
 
+/* The format, or, if it is that of a variable that the program has not set, the one of T. */
+template <typename T> static inline cudaChannelFormatDesc cuda11_format(const cudaChannelFormatDesc &format)
+{
+    return format.x ? format : cudaCreateChannelDesc<T>();
+}
+
 /* The forms that take variables, with a format or without one. */
 template <typename T, int kind, cudaTextureReadMode mode>
 static inline cudaError_t cudaBindTexture(size_t *offset, const cuda11_texture<T, kind, mode> &texture,
                                           const void *memory, const cudaChannelFormatDesc &format,
                                           size_t size = 0xffffffff)
 {
-    return cudaBindTexture(offset, &texture, memory, &format, size);
+    const cudaChannelFormatDesc texel = cuda11_format<T>(format);
+    return cudaBindTexture(offset, &texture, memory, &texel, size);
 }
 
 template <typename T, int kind, cudaTextureReadMode mode>
@@ -243,7 +263,8 @@ static inline cudaError_t cudaBindTexture2D(size_t *offset, const cuda11_texture
                                             const void *memory, const cudaChannelFormatDesc &format, size_t width,
                                             size_t height, size_t pitch)
 {
-    return cudaBindTexture2D(offset, &texture, memory, &format, width, height, pitch);
+    const cudaChannelFormatDesc texel = cuda11_format<T>(format);
+    return cudaBindTexture2D(offset, &texture, memory, &texel, width, height, pitch);
 }
 
 template <typename T, int kind, cudaTextureReadMode mode>
