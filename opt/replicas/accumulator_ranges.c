@@ -93,7 +93,7 @@ static bool range_of_form(const Promoter *promoter, const AffineForm *form, Rang
     if (phi) {
         RegId start = loop_start(loop, phi);
         if (start == REG_NONE || count >= AFFINE_TERMS ||
-            !loop_step(loop, phi, affine, range->step_terms, &range->step) || !is_small(promoter, &range->step))
+            !loop_step(loop, phi, affine, range->step_terms, &range->step))
             return false;
         for (unsigned i = 0; i < range->step.term_count; i++) {
             RegIdVec leaves = {0};
@@ -299,8 +299,17 @@ static bool hull_add(const SumPlace *place, Hull *hull, const Range *range, RegI
     return true;
 }
 
-/* Extends the hull by what the rounds add to the starts. */
-static bool hull_finish(const SumPlace *place, Hull *hull, RegId rounds)
+/* The value, as a signed integer, is at most 'most_step' in size. */
+static RegId small_build(const SumPlace *place, RegId value)
+{
+    RegId above = sum_reg(place, TYPE_B64, "%range"), small = sum_reg(place, TYPE_PRED, "%small");
+    sum_put(place, inst_build(place->body, "add.s64", "dri", above, value, most_step));
+    sum_put(place, inst_build(place->body, "setp.le.u64", "dri", small, above, 2 * most_step));
+    return small;
+}
+
+/* Extends the hull by what the rounds add to the starts. Adds to *holds that a step of unknown size is small. */
+static bool hull_finish(const Promoter *promoter, const SumPlace *place, Hull *hull, RegId rounds, RegId *holds)
 {
     Body *body = place->body;
     const AffineForm *step = &hull->first->step;
@@ -314,6 +323,8 @@ static bool hull_finish(const SumPlace *place, Hull *hull, RegId rounds)
         RegId by = sum_build(place, step);
         if (by == REG_NONE)
             return false;
+        if (!is_small(promoter, step))
+            *holds = and_predicates(place, *holds, small_build(place, by));
         sum_put(place, inst_build(body, "mul.lo.s64", "drr", way, rounds, by));
     } else {
         sum_put(place, inst_build(body, "mul.lo.s64", "dri", way, rounds, step->constant));
@@ -365,7 +376,7 @@ static RegId hulls_apart(const SumPlace *place, const Hull *a, const Hull *b, Re
 typedef VEC(Hull) HullVec;
 
 /* One hull for the cells of each object, and one for the other accesses to each with each step. Gives all starts,
- * or-ed together, in *starts, and adds to *holds that no index wraps. */
+ * or-ed together, in *starts, and adds to *holds that no index wraps, and that steps are small. */
 static bool hulls_build(Promoter *promoter, const SumPlace *place, RegId rounds, HullVec *hulls, RegId *starts,
                         RegId *holds)
 {
@@ -386,7 +397,7 @@ static bool hulls_build(Promoter *promoter, const SumPlace *place, RegId rounds,
     for (size_t h = 0; h < hulls->count; h++) {
         *starts = pair_build(place, "or.b64", *starts, hulls->data[h].low);
         *starts = pair_build(place, "or.b64", *starts, hulls->data[h].high);
-        if (!hull_finish(place, &hulls->data[h], rounds))
+        if (!hull_finish(promoter, place, &hulls->data[h], rounds, holds))
             return false;
     }
     return true;

@@ -322,6 +322,8 @@ outputs=0 launch sums 2 64 16 32 >"$folder/sums.launch.json"
 reuse sums sums sums:x2
 outputs=0 launch sums 2 64 16 40 >"$folder/apart.launch.json"
 reuse apart sums sums:x2
+transform wrapping tests/cases/memory/sum-wraps.ptx tests/cases/memory/sum-wraps.launch.json -assembler none \
+    -coarsen 2 -coarsen-level block -block 1
 outputs=64 launch wraps 64 80 2147483600 >"$folder/wraps.launch.json"
 reuse wraps wraps wraps:x4 -stride unit
 outputs=64 launch wide 64 80 1 >"$folder/crooked.launch.json"
@@ -378,6 +380,8 @@ plant "an accumulator whose test is left out" sums '/@!%apart_4 bra/d' results
 plant "an accumulator whose test is one round short" sums 's/(add.s64 %way_1, %way), -1;/\1, -2;/' results
 plant "an accumulator whose test forgets an access's size" sums 's/(add.s64 %range_5, %range_1), 4;/\1, 0;/' results
 plant "an accumulator whose test asks one replica only" sums 's/(max.s64 %range_1), .*;/\1, %rd3, %rd3;/' results
+plant "an accumulator whose test does not bound the step" wrapping \
+    's/(setp.le.u64 %small[_0-9]*, %range_[0-9]+), [0-9]+;/\1, -1;/' results
 plant "an accumulator that is not stored" apart 's/st.global.u32 \[%rd5_1\], %r6_5;//' results
 plant "addresses whose test is left out" wraps '/@!%fits bra/d' results
 plant "addresses whose test forgets the farthest index" wraps \

@@ -213,6 +213,10 @@ static void test_accumulator(void **state)
                    "\tst.global.u32 [%a], %r1;\n", 3, 1);
     check_loop("", "\tld.global.u32 %r1, [%a];\n\tmul.wide.u32 %d3, %r9, 4;\n\tadd.s64 %d4, %b, %d3;\n"
                    "\tld.global.u32 %r2, [%d4+4096];\n\tadd.s32 %r1, %r1, %r2;\n\tst.global.u32 [%a], %r1;\n", 3, 1);
+    /* beside rows whose distance is only known at run time */
+    check_loop("\tld.global.u64 %d7, [%b];\n\tmov.b64 %d8, %b;\n",
+               "\tld.global.u32 %r1, [%a];\n\tld.global.u32 %r2, [%d8];\n\tadd.s64 %d8, %d8, %d7;\n"
+               "\tadd.s32 %r1, %r1, %r2;\n\tst.global.u32 [%a], %r1;\n", 3, 1);
     /* not in every iteration */
     check_loop("", "\tld.global.u32 %r2, [%d9];\n\tsetp.eq.s32 %p2, %r2, 0;\n"
                    "\t@%p2 bra S;\n\tst.global.u32 [%a], %r2;\nS:\n", 1, 1);
