@@ -337,8 +337,9 @@ Locations *locations_compute(Arena *arena, const Body *body, const MemoryModel *
     if (locations->count)
         memcpy(items, locations->items, locations->count * sizeof *items);
     locations->items = items;
-    bool found = locations->count && ends_find(&finder);
-    if (found)
+    const bool is_solved = source != LOCATION_PLACES;
+    const bool found = locations->count && (!is_solved || ends_find(&finder));
+    if (found && is_solved)
         flow_solve(&finder, source);
     arena_free(scratch);
     return found ? locations : NULL;

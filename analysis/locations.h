@@ -49,14 +49,16 @@ typedef struct Locations {
                        * or stored there */
 } Locations;
 
-/* The accesses that make a place known: loads only, or stores too. */
-typedef enum LocationSource { LOCATION_LOADS, LOCATION_STORES } LocationSource;
+/* The accesses that make a place known: loads only, or stores too; LOCATION_PLACES: none, the problem is not solved. */
+typedef enum LocationSource { LOCATION_LOADS, LOCATION_STORES, LOCATION_PLACES } LocationSource;
 
 /* Solves a forward problem over all paths: an access makes its locations known; they stop being known at
  * - a store that may touch them, and anything that writes memory in an unknown way;
  * - a barrier, a fence, a strong or volatile access, a call, an opaque instruction, except in read-only memory;
  * - the computation of a register of their address, as in the next iteration of a loop.
- * LOCATION_LOADS has one location for loads that extend it to different widths, LOCATION_STORES one for each.
+ * LOCATION_LOADS has one location for loads that extend it to different widths, the others one for each.
+ * LOCATION_PLACES finds the accesses and their locations alone, which takes much less time; ended, renewed and entry
+ * are NULL.
  * Writes a number into Inst.id. NULL if the body has too many accesses. SSA only. */
 Locations *locations_compute(Arena *arena, const Body *body, const MemoryModel *model, const Values *values,
                              LocationSource source);

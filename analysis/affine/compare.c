@@ -78,6 +78,23 @@ static unsigned equal_terms(const AffineForm *a, const AffineForm *b)
     return i;
 }
 
+/* True if 'a' has a term of any size and an odd coefficient, such as a pointer, which 'b' lacks: the difference may
+ * then be anything. */
+static bool has_own_pointer(const AffineForm *a, const AffineForm *b)
+{
+    for (unsigned i = 0; i < a->term_count; i++) {
+        const AffineTerm *term = &a->terms[i];
+        if (term->bounded || !(term->coefficient & 1))
+            continue;
+        unsigned k = 0;
+        while (k < b->term_count && !affine_base_equal(term, &b->terms[k]))
+            k++;
+        if (k == b->term_count)
+            return true;
+    }
+    return false;
+}
+
 Alias affine_compare(const AffineForm *a, uint64_t a_bytes, const AffineForm *b, uint64_t b_bytes)
 {
     if (!a->bits || !b->bits)
@@ -96,6 +113,9 @@ Alias affine_compare(const AffineForm *a, uint64_t a_bytes, const AffineForm *b,
         const unsigned same = a->bits == b->bits ? equal_terms(a, b) : 0;
         const AffineForm rest = {a->bits, a->term_count - same, a->constant, a->terms + same};
         const AffineForm other = {b->bits, b->term_count - same, b->constant, b->terms + same};
+        /* Most others count from different pointers. Modulo 2^32, two bases may be one. */
+        if (difference.bits == 64 && (has_own_pointer(&rest, &other) || has_own_pointer(&other, &rest)))
+            return ALIAS_UNKNOWN;
         if (!affine_sum_add(&difference, &rest, 1))
             return ALIAS_UNKNOWN;
         affine_sum_add(&difference, &other, -1);

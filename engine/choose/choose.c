@@ -12,7 +12,7 @@
 enum { MOST_CONFIRMED = 6 };
 /* Percent of the time that are left after making forms, weighing them, products, and comparing the best by machine
  * code. */
-enum { AFTER_MAKING = 50, AFTER_WEIGHING = 30, AFTER_PRODUCTS = 25, AFTER_COMPARING = 10 };
+enum { AFTER_MAKING = 60, AFTER_WEIGHING = 30, AFTER_PRODUCTS = 25, AFTER_COMPARING = 10 };
 
 const Launch *choice_launch(const ChoiceContext *context, const char *kernel)
 {

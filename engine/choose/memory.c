@@ -8,7 +8,7 @@
 #include "engine/progress.h"
 #include "engine/report/trial_words.h"
 
-enum { MOST_STAGED = 8 };
+enum { MOST_FIRST = 2, /* of the fastest forms, before others are made */ MOST_STAGED = 8 };
 
 /* Bytes of a row in a tile that are tried beside STAGE_DEPTH. */
 static const unsigned depths[] = {STAGE_DEPTH_MOST, 64, STAGE_DEPTH_LEAST};
@@ -194,12 +194,17 @@ static void deepen(MemorySearch *search)
     }
 }
 
-static void try_staged(MemorySearch *search, size_t begin, size_t end)
+/* Tries the first parents from 'begin' on that have not been tried. */
+static void try_staged(MemorySearch *search, size_t begin, unsigned most)
 {
-    for (size_t i = begin; i < end && i < search->parents.count; i++) {
-        const MemoryTrial wanted = staged_trial(search, &search->parents.data[i]);
-        if (search->parents.data[i].work > 0)
-            trial_add(search, &wanted);
+    for (size_t i = begin; most && i < search->parents.count; i++) {
+        Parent *parent = &search->parents.data[i];
+        const MemoryTrial wanted = staged_trial(search, parent);
+        if (parent->is_tried || !(parent->work > 0))
+            continue;
+        parent->is_tried = true;
+        trial_add(search, &wanted);
+        most--;
     }
 }
 
@@ -348,15 +353,17 @@ static void try_loads(MemorySearch *search)
     const size_t own = search->parents.count;
     try_vectors(search, own);
     const bool counts = try_counters(search, 0, own);
-    try_staged(search, 0, own);
+    try_staged(search, 0, (unsigned)own);
     try_merged_edges(search);
     const bool has_edges = try_edges(search);
-    memory_find_parents(search, factors);
+    memory_find_parents(search, factors, own, true);
+    try_staged(search, own, MOST_FIRST);
+    memory_find_parents(search, factors, own, false);
     if (counts)
         try_counters(search, own, own + MOST_STAGED);
-    try_staged(search, own, own + MOST_STAGED / 2);
+    try_staged(search, own, MOST_STAGED / 2);
     deepen(search);
-    try_staged(search, own + MOST_STAGED / 2, own + MOST_STAGED);
+    try_staged(search, own, MOST_STAGED / 2);
     deepen(search);
     if (has_edges && best_trial(search, true))
         try_edges(search);

@@ -198,9 +198,8 @@ static unsigned count_staging(const MemorySearch *search, size_t begin)
     return count;
 }
 
-void memory_find_parents(MemorySearch *search, const FactorChoice *factors)
+void memory_find_parents(MemorySearch *search, const FactorChoice *factors, size_t own, bool fastest_only)
 {
-    const size_t own = search->parents.count;
     if (!factors || !search->bases.of[0].basis.launch)
         return;
     const CoarsenTrial **trials = ARENA_ARRAY(search->arena, const CoarsenTrial *, factors->trial_count + 1);
@@ -211,7 +210,8 @@ void memory_find_parents(MemorySearch *search, const FactorChoice *factors)
     const unsigned fastest = count < MOST_FASTEST ? count : MOST_FASTEST;
     qsort(trials, count, sizeof *trials, compare_speeds);
     qsort(trials + fastest, count - fastest, sizeof *trials, compare_shapes);
-    for (unsigned i = 0; i < count && search->parents.count < own + MOST_MADE &&
+    const unsigned wanted = fastest_only ? fastest : count;
+    for (unsigned i = 0; i < wanted && search->parents.count < own + MOST_MADE &&
                          count_staging(search, own) < MOST_PARENTS && !memory_is_over(search); i++)
         parent_add_factor(search, trials[i]);
     add_neighbours(search);

@@ -10,6 +10,7 @@ typedef struct Parent {
     KernelRequest request;
     bool before_vectors;
     bool vectors_first;  /* vectors are made before loops are staged */
+    bool is_tried;       /* with its loops staged */
     bool is_nest; /* what a loop inside reads is staged: its rounds are unrolled from the start */
     double work; /* instructions of a round in staged loops, for each thread of the original; 0: nothing is staged */
 } Parent;
@@ -45,7 +46,8 @@ bool memory_requests_match(const KernelRequest *a, const KernelRequest *b);
 void memory_find_own(MemorySearch *search, const FactorChoice *factors);
 /* Sets what is known of the parent once its loops are staged, after vectors if these pay. */
 void memory_parent_weigh(MemorySearch *search, Parent *parent);
-/* Adds the coarsening of forms that -coarsen auto made, those with the least work in staged loops first. */
-void memory_find_parents(MemorySearch *search, const FactorChoice *factors);
+/* Adds the coarsening of forms that -coarsen auto made: the fastest alone, or all that may pay. Orders the parents from
+ * 'own' on: those with the least work in staged loops first. */
+void memory_find_parents(MemorySearch *search, const FactorChoice *factors, size_t own, bool fastest_only);
 
 #endif

@@ -270,12 +270,30 @@ static void prepare(const Choice *choice, unsigned first)
     }
 }
 
+/* Orders the forms that are not weighed yet, which estimates have ranked: the first of those that merge threads and of
+ * those that merge blocks, because the time may be over; then from small factors to large ones, because a form of which
+ * a part spills need not be assembled. */
+static void order_to_weigh(Choice *choice)
+{
+    Candidate *next = choice->candidates + choice->weighed_count;
+    Candidate *end = choice->candidates + choice->candidate_count;
+    for (unsigned of_blocks = 0; of_blocks < KINDS; of_blocks++)
+        for (Candidate *at = next; at < end; at++)
+            if (shape_is_of_blocks(&at->trial->shape) == (of_blocks != 0)) {
+                const Candidate likely = *at;
+                *at = *next;
+                *next++ = likely;
+                break;
+            }
+    qsort(next, (size_t)(end - next), sizeof *next, compare_trials);
+}
+
 void forms_weigh(Choice *choice)
 {
     prune(choice);
     const unsigned first = choice->weighed_count;
     unsigned kept = first;
-    qsort(choice->candidates + first, choice->candidate_count - first, sizeof *choice->candidates, compare_trials);
+    order_to_weigh(choice);
     unsigned width = choice->options->judge->width > 1 ? choice->options->judge->width : 1;
     for (unsigned i = first; i < choice->candidate_count; i++) {
         if (is_over(choice)) {

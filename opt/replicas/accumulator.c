@@ -226,7 +226,7 @@ static bool loop_promote(Promoter *promoter, const Block *header)
 static const Locations *find_locations(Arena *arena, PassContext *context)
 {
     return locations_compute(arena, context->body, analyses_memory(context->analyses),
-                             analyses_values(context->analyses), LOCATION_STORES);
+                             analyses_values(context->analyses), LOCATION_PLACES);
 }
 
 static bool header_promote(PassContext *context, const Locations *locations, const Block *header)

@@ -40,17 +40,25 @@ static const char scale_text[] = ".version 8.0\n"
 typedef struct Script {
     unsigned registers[2], spills[2];
     bool broken; /* the original kernel does not assemble */
+    unsigned assembled, most; /* other forms until now; after these the time is over, 0: it never is */
 } Script;
 
 static bool script_measure(void *context, const FunctionForm *measured, Figures *out)
 {
-    const Script *script = context;
+    Script *script = context;
     unsigned form = measured->body != NULL;
+    script->assembled += form;
     *out = (Figures){.message = "the script says so"};
     if (script->broken)
         return false;
     *out = (Figures){.known = true, .registers = script->registers[form], .spill_stores = script->spills[form]};
     return true;
+}
+
+static bool script_is_over(void *context)
+{
+    const Script *script = context;
+    return script->most && script->assembled >= script->most;
 }
 
 typedef struct Setup {
@@ -76,7 +84,7 @@ static Setup *setup_new(const char *tuning, const char *instruction, unsigned bl
     setup->module = parse_module(arena, source, &diag);
     assert_non_null(setup->module);
     setup->script = *script;
-    setup->judge = (Judge){.context = &setup->script, .measure = script_measure};
+    setup->judge = (Judge){.context = &setup->script, .measure = script_measure, .is_over = script_is_over};
     setup->options =
         (PipelineOptions){.sm = sm_limits_for("sm_90"), .judge = &setup->judge, .level = 2};
     for (unsigned i = 0; i < PASS_COUNT; i++)
@@ -264,6 +272,24 @@ static void test_outranked_products(void **state)
         outranked += is_product && trial->verdict.state == TRIAL_OUTRANKED;
     }
     assert_true(outranked > 0);
+    setup_free(setup);
+}
+
+/* If there is time for one form alone, it is not the smallest but the one that estimates rank first. */
+static void test_first(void **state)
+{
+    (void)state;
+    ChoiceContext blocks = *context();
+    blocks.blocks_only = true;
+    Setup *setup = setup_new("", shared_by_planes, 128, &(Script){.registers = {16, 20}, .most = 1});
+    setup->report.request.coarsening.shrinks_grid = true;
+    choose(setup, &blocks);
+    check_choice(setup);
+    const FactorChoice *choice = &setup->report.choice;
+    assert_int_equal(choice->outcome, FACTOR_CHOSEN);
+    assert_true(shape_replicas(&choice->best->shape) > 2);
+    for (unsigned i = 0; i < choice->trial_count; i++)
+        assert_true(choice->trials[i].speedup <= 1.05 * choice->best->speedup);
     setup_free(setup);
 }
 
@@ -463,12 +489,11 @@ static void test_outputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shared_work),     cmocka_unit_test(test_merged_blocks), cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_products),      cmocka_unit_test(test_outranked_products), cmocka_unit_test(test_spills),
-        cmocka_unit_test(test_lost_warps),      cmocka_unit_test(test_small_blocks),  cmocka_unit_test(test_launch),
-        cmocka_unit_test(test_risk),
-        cmocka_unit_test(test_block_of_module), cmocka_unit_test(test_unknown_block),
-        cmocka_unit_test(test_nothing_to_weigh), cmocka_unit_test(test_outputs),
+        cmocka_unit_test(test_shared_work), cmocka_unit_test(test_merged_blocks), cmocka_unit_test(test_first),
+        cmocka_unit_test(test_copy), cmocka_unit_test(test_products), cmocka_unit_test(test_outranked_products),
+        cmocka_unit_test(test_spills), cmocka_unit_test(test_lost_warps), cmocka_unit_test(test_small_blocks),
+        cmocka_unit_test(test_launch), cmocka_unit_test(test_risk), cmocka_unit_test(test_block_of_module),
+        cmocka_unit_test(test_unknown_block), cmocka_unit_test(test_nothing_to_weigh), cmocka_unit_test(test_outputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
