@@ -10,7 +10,6 @@ enum {
     ALIGNMENT = 16,
     FIRST_CHUNK = 4096,
     LARGEST_CHUNK = 64 << 20,
-    HUGE_PAGE = 2 << 20,
     PAGE = 4096,
     WINDOW = 64 << 10, /* what is prefaulted of a chunk at a time */
 };
@@ -115,8 +114,7 @@ static void leave_list(Arena *arena)
     arena->next = arena->previous = NULL;
 }
 
-/* A mapping that begins where a huge page can: malloc's begin anywhere, so that one of 2 MiB has room for none. */
-static void *map_aligned(size_t size)
+void *memory_map(size_t size)
 {
     size_t mapped = align_up(size, PAGE) + HUGE_PAGE;
     char *begin = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -130,10 +128,15 @@ static void *map_aligned(size_t size)
     return piece;
 }
 
+void memory_unmap(void *piece, size_t size)
+{
+    munmap(piece, align_up(size, PAGE));
+}
+
 /* Zeroed. */
 static Chunk *chunk_new(size_t size)
 {
-    Chunk *chunk = size < HUGE_PAGE ? calloc(1, size) : map_aligned(size);
+    Chunk *chunk = size < HUGE_PAGE ? calloc(1, size) : memory_map(size);
     if (!chunk)
         out_of_memory();
     chunk->size = size;
@@ -145,7 +148,7 @@ static void chunk_free(Chunk *chunk)
     if (chunk->size < HUGE_PAGE)
         free(chunk);
     else
-        munmap(chunk, align_up(chunk->size, PAGE));
+        memory_unmap(chunk, chunk->size);
 }
 
 /* All but 'kept', which may be NULL. */

@@ -60,6 +60,11 @@ char *arena_printf(Arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);
 char *arena_vprintf(Arena *arena, const char *format, va_list arguments) PRINTF_LIKE(2, 0);
 size_t arena_bytes(const Arena *arena); /* bytes taken from the system so far; tests bound them */
 
+enum { HUGE_PAGE = 2 << 20 }; /* bytes */
+/* A zeroed mapping that begins where a huge page can: malloc's begin anywhere, so that one of 2 MiB has room for none.
+ * NULL: out of memory. */
+void *memory_map(size_t size);
+void memory_unmap(void *piece, size_t size); /* of the size that it was made with */
 /* Advises the system to back a large piece of memory with huge pages: a new piece then costs a fraction of the page
  * faults. All pages that the piece touches are advised, not only those within whole huge pages, so that neighbouring
  * pieces are one mapping to the system and realloc can move them without copying. */

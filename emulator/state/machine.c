@@ -3,16 +3,33 @@
 
 #include <stdlib.h>
 
-void *emulator_alloc(Emulator *emulator, size_t count, size_t size)
+static void *alloc_small(Emulator *emulator, size_t size)
 {
-    void *memory = calloc(count ? count : 1, size ? size : 1);
+    void *memory = calloc(1, size ? size : 1);
     if (!memory)
         out_of_memory();
-    /* Memory that is read before it is written would fault twice for each small page, and interrupt the other
-     * threads. */
-    memory_want_huge_pages(memory, count * size);
     VEC_PUSH(emulator->arena, emulator->owned, memory);
     return memory;
+}
+
+/* Memory that is read before it is written would fault twice for each small page, and interrupt the other threads. So
+ * large pieces are made of huge pages, and may have up to half of one in vain. */
+static void *alloc_large(Emulator *emulator, size_t size)
+{
+    MappedBytes mapped = {.size = align_up(size, HUGE_PAGE)};
+    mapped.bytes = memory_map(mapped.size);
+    if (!mapped.bytes)
+        out_of_memory();
+    VEC_PUSH(emulator->arena, emulator->mapped, mapped);
+    return mapped.bytes;
+}
+
+void *emulator_alloc(Emulator *emulator, size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        out_of_memory();
+    return bytes < HUGE_PAGE / 2 ? alloc_small(emulator, bytes) : alloc_large(emulator, bytes);
 }
 
 static void **owned_find(Emulator *emulator, const void *memory)
@@ -27,7 +44,7 @@ static void **owned_find(Emulator *emulator, const void *memory)
 void *emulator_realloc(Emulator *emulator, void *memory, size_t size)
 {
     if (!memory)
-        return emulator_alloc(emulator, 1, size);
+        return alloc_small(emulator, size);
     void **place = owned_find(emulator, memory), *larger = realloc(memory, size ? size : 1);
     if (!larger)
         out_of_memory();
@@ -39,6 +56,13 @@ void emulator_release(Emulator *emulator, void *memory)
 {
     if (!memory)
         return;
+    for (size_t i = 0; i < emulator->mapped.count; i++)
+        if (emulator->mapped.data[i].bytes == memory) {
+            memory_unmap(memory, emulator->mapped.data[i].size);
+            emulator->mapped.data[i] = VEC_LAST(emulator->mapped);
+            emulator->mapped.count--;
+            return;
+        }
     void **place = owned_find(emulator, memory);
     *place = VEC_LAST(emulator->owned);
     emulator->owned.count--;

@@ -248,8 +248,8 @@ struct Emulator {
     uint32_t tick;          /* race check: counts device-wide fences, from 1 */
     uint32_t *block_fences; /* the tick of each block's last device-wide fence */
     SyncTable syncs;        /* in global memory */
-    VEC(void *) owned;      /* from calloc; freed by emulator_end */
-    VEC(MappedBytes) mapped; /* contents.c */
+    VEC(void *) owned;       /* from calloc; freed by emulator_end */
+    VEC(MappedBytes) mapped; /* large pieces (machine.c), and contents (contents.c) */
 };
 
 /* The context in which an op executes. */
