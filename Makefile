@@ -15,7 +15,7 @@
 ## make gpu-run      build what `tools/corpus-run --gpu` needs to run launch files on a GPU
 ## make check-gpu    compare the emulator's instructions with a GPU; ACCEPT=FILE keeps the GPU's answers
 ## make bench-NAME   run the benchmark bench/NAME: acceptance, calibrate, choices, cost, emulator, frontend, gpu,
-##                   pressure, prior, raise, split, time or tune
+##                   pressure, prior, raise, sanitizer, split, time or tune
 ## make inputs       make the PTX and the occupancies of tests/ again (needs the CUDA toolkit and clang)
 ## make install      install the programs, the library, the manual pages and the documentation of formats under PREFIX
 ## make uninstall    remove them again

@@ -23,6 +23,7 @@ bool heap_resize(size_t size)
         return false;
     if (memory)
         memory_release(memory);
+    free(heap.pieces);
     heap = (EmulatorHeap){0};
     heap_size = size;
     return true;
@@ -78,7 +79,7 @@ static void heap_prepare(const Module *module)
         return;
     Memory *memory = memory_make(KIND_DEVICE, heap_size, "the heap");
     if (memory)
-        heap = (EmulatorHeap){.address = memory->address, .size = memory->size};
+        heap = (EmulatorHeap){.address = memory->address, .size = memory->size, .pieces = calloc(1, memory->size)};
 }
 
 /* The address of the words with which the blocks of a cooperative grid wait for each other; they are zero at its

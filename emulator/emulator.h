@@ -99,6 +99,8 @@ typedef struct EmulatorImage {
 /* The heap of the device's malloc, in one of the launch's memories. */
 typedef struct EmulatorHeap {
     uint64_t address, size, used;
+    uint8_t *pieces; /* 'size' bytes, zeros at first, in which malloc and free note what they have given and taken back:
+                      * other accesses to the heap are faults. NULL: they are not */
 } EmulatorHeap;
 
 /* The properties of a device that do not depend on a launch. */

@@ -49,7 +49,7 @@ static bool row_begin(Exec *x, const MemoryOp *memory, uint32_t mask, bool write
     if (!memory->simple || !row_translate(x, memory, mask, writes, at))
         return false;
     Region *region = at->region;
-    if ((writes && region->watched) || (memory->strong && region->race))
+    if ((writes && region->watched) || (memory->strong && region->race) || region->pieces)
         return false;
     if (memory->shape && !row_track(x, memory->shape, region, mask, at->offsets,
                                     (unsigned)memory->element_bytes * memory->count, writes))

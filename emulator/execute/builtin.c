@@ -107,39 +107,6 @@ static void print_lane(Exec *x, unsigned lane, uint64_t format_address, uint64_t
     }
 }
 
-static uint64_t device_heap_take(EmulatorHeap *heap, uint64_t bytes)
-{
-    uint64_t address = heap->address + heap->used, rest = heap->size - heap->used, taken = align_up(bytes, 16);
-    if (bytes > rest)
-        return 0;
-    heap->used += taken < rest ? taken : rest;
-    return address;
-}
-
-/* The heap only grows; free does nothing. */
-static uint64_t heap_take(Emulator *emulator, uint64_t bytes)
-{
-    const EmulatorDevice *device = emulator->launch->device;
-    if (device && device->heap)
-        return device_heap_take(device->heap, bytes);
-    if (!emulator->heap.bytes) {
-        emulator->heap = (Region){.name = "the heap", .space = SPACE_GLOBAL, .size = HEAP_BYTES};
-        emulator->heap.base = GLOBAL_BASE + ((uint64_t)emulator->slot_count << SLOT_SHIFT) + SLOT_GUARD;
-        emulator->heap.bytes = emulator_alloc(emulator, HEAP_BYTES, 1);
-        if (emulator->options.check_unwritten)
-            emulator->heap.written = emulator_alloc(emulator, HEAP_BYTES, 1);
-        if (emulator->slot_count == MAX_SLOTS)
-            return 0;
-        emulator->slots[emulator->slot_count++] = &emulator->heap;
-    }
-    if (bytes > HEAP_BYTES - emulator->heap_used)
-        return 0;
-    uint64_t address = emulator->heap.base + emulator->heap_used;
-    uint64_t rest = HEAP_BYTES - emulator->heap_used, taken = align_up(bytes, 16);
-    emulator->heap_used += taken < rest ? taken : rest;
-    return address;
-}
-
 Step run_builtin(Exec *x, const Op *op, uint32_t mask)
 {
     const CallOp *call = op->call;
@@ -152,6 +119,9 @@ Step run_builtin(Exec *x, const Op *op, uint32_t mask)
             result(x, call, lane, 0);
         } else if (strcmp(name, "malloc") == 0) {
             result(x, call, lane, heap_take(x->emulator, argument(x, call, 0, lane)));
+        } else if (strcmp(name, "free") == 0) {
+            if (!heap_give_back(x, op, lane, argument(x, call, 0, lane)))
+                return STEP_FAULT;
         } else if (strcmp(name, "__assertfail") == 0) {
             return fault_at(x, op, lane, FAULT_TRAP, "assertion failed: %s (%s:%u)",
                             text_at(x, lane, argument(x, call, 0, lane)), text_at(x, lane, argument(x, call, 1, lane)),

@@ -63,6 +63,13 @@ OpFunction run_scalar, run_setp, run_divide, run_carry, run_copy_bytes, run_cloc
 /* The kind of run_carry: a sum, and its use of the carry flag. */
 enum { CARRY_ADD, CARRY_SUB, CARRY_MAD_LO, CARRY_MAD_HI, CARRY_READS = 8, CARRY_WRITES = 16 };
 
+/* heap.c: malloc and free */
+
+/* The address of a new piece of the heap; 0: there is no room. */
+uint64_t heap_take(Emulator *emulator, uint64_t bytes);
+/* Takes back the piece at the address (0: none); false with the fault if malloc has not given it. */
+bool heap_give_back(Exec *x, const Op *op, unsigned lane, uint64_t address);
+
 /* call.c, builtin.c */
 
 OpFunction run_call, run_call_results, run_builtin, run_parameter_read, run_result_write;

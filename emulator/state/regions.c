@@ -56,6 +56,8 @@ void device_prepare(Emulator *emulator)
                            .bytes = memory->bytes,
                            .written = emulator->options.check_unwritten ? memory->written : NULL,
                            .watched = emulator->options.watch && strcmp(emulator->options.watch, memory->name) == 0};
+        if (device->heap && device->heap->address == memory->address)
+            region->pieces = device->heap->pieces;
         race_prepare(emulator, region);
         reuse_prepare(emulator, region);
         if (memory->variable)

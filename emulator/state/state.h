@@ -40,6 +40,9 @@ typedef struct SectorTouch {
     uint32_t time;  /* the warp and its time */
 } SectorTouch;
 
+/* Whether a byte of the heap is in a piece that malloc has given. */
+typedef enum PieceState { PIECE_NONE, PIECE_BEGIN, PIECE_LIVE, PIECE_FREED } PieceState;
+
 typedef struct Region {
     const char *name;
     Space space;
@@ -50,6 +53,7 @@ typedef struct Region {
     uint8_t *written; /* for each byte, 1 once written; NULL: not tracked, or all are from the start */
     RaceCells *race;  /* NULL: not tracked */
     bool watched;     /* EmulatorOptions.watch */
+    uint8_t *pieces;  /* of the heap: for each byte its PieceState; NULL: all may be accessed */
     SectorTouch *touches[2]; /* reuse.c: for each sector its last load [0] and store [1]; NULL: not tracked */
     uint32_t *loaders;    /* reuse.c: for each sector, the blocks that load it */
     uint32_t *updates;    /* reuse.c: for each sector, how often an atomic operation updates it */
@@ -213,8 +217,8 @@ struct Emulator {
     VEC(Region *) outside;  /* those that launch->device->outside has described */
     PointerMap placed;      /* Variable to its EmulatorMemory */
     bool is_loading;        /* variables in the device's memories get their initial values */
-    Region constants, params, heap;
-    uint64_t heap_used;
+    Region constants, params, heap_region;
+    EmulatorHeap own_heap; /* of a launch that has none of a device */
     uint64_t shared_static, shared_bytes;
     Map variables;    /* Variable to address in its space (global: generic) */
     Map parameters;   /* Variable of the entry to offset in params */

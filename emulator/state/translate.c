@@ -92,6 +92,15 @@ static Region *outside_find(Exec *x, const Op *op, unsigned lane, uint64_t addre
     return region;
 }
 
+/* True if the bytes of the heap are of a piece that malloc has given, and free has not taken back. */
+static bool is_live(const Region *region, uint64_t offset, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++)
+        if (region->pieces[offset + i] != PIECE_BEGIN && region->pieces[offset + i] != PIECE_LIVE)
+            return false;
+    return true;
+}
+
 static bool translate_lane(Exec *x, const Op *op, unsigned lane, unsigned bytes, AccessMode mode, Translation *at)
 {
     uint64_t address = at->address[lane];
@@ -110,6 +119,12 @@ static bool translate_lane(Exec *x, const Op *op, unsigned lane, unsigned bytes,
         Region *region = memory_find(x, &address, bytes);
         if (!region)
             region = outside_find(x, op, lane, address, bytes, mode);
+        if (region && region->pieces && !is_live(region, address - region->base, bytes)) {
+            const bool was_freed = region->pieces[address - region->base] == PIECE_FREED;
+            fault_at(x, op, lane, FAULT_BOUNDS, "%s, which %s", access_text(x, address, bytes, mode),
+                     was_freed ? "free has taken back" : "malloc has not given");
+            return false;
+        }
         if (region) {
             at->address[lane] = address;
             if (mode != MODE_LOAD && region->read_only) {

@@ -103,6 +103,32 @@ static void threads_stop(void **state)
                  (uint32_t[]){1, 1}, 2);
 }
 
+/* A piece of 20 bytes of the device's heap, whose address is in %rd5. */
+#define TAKES                                                                                                          \
+    "{ .param .b64 n; .param .b64 r; st.param.b64 [n], 20; call (r), malloc, (n); ld.param.b64 %rd5, [r]; }\n"
+#define FREES "{ .param .b64 p; st.param.b64 [p], %rd5; call free, (p); }\n"
+
+static void the_heap_is_watched(void **state)
+{
+    (void)state;
+    Emulated kernel = {.globals = ".extern .func (.param .b64 r) malloc(.param .b64 n);\n"
+                                  ".extern .func free(.param .b64 p);\n"};
+    expect_words(&kernel, TAKES "st.u32 [%rd5+16], 7; ld.u32 %r2, [%rd5+16];" FREES "st.global.u32 [%rd2], %r2;",
+                 (uint32_t[]){7}, 1);
+    expect_words(&kernel, "mov.u64 %rd5, 0;" FREES "st.global.u32 [%rd2], 3;", (uint32_t[]){3}, 1);
+    expect_fault(&kernel, TAKES "st.u32 [%rd5+20], 7;" FREES, FAULT_BOUNDS,
+                 "store of 4 bytes at offset 20 of the heap, which malloc has not given");
+    expect_fault(&kernel, TAKES "add.u64 %rd6, %rd5, 16; ld.v2.u32 {%r2, %r3}, [%rd6];" FREES, FAULT_BOUNDS,
+                 "load of 8 bytes at offset 16 of the heap, which malloc has not given");
+    expect_fault(&kernel, TAKES TAKES "ld.u32 %r2, [%rd5+-8];", FAULT_BOUNDS, "which malloc has not given");
+    expect_fault(&kernel, TAKES FREES "ld.u32 %r2, [%rd5+4];", FAULT_BOUNDS,
+                 "load of 4 bytes at offset 4 of the heap, which free has taken back");
+    expect_fault(&kernel, TAKES FREES "atom.add.u32 %r2, [%rd5], 1;", FAULT_BOUNDS, "which free has taken back");
+    expect_fault(&kernel, TAKES FREES FREES, FAULT_CALL, "which was freed before");
+    expect_fault(&kernel, TAKES "add.u64 %rd5, %rd5, 4;" FREES, FAULT_CALL, "which malloc has not given");
+    expect_fault(&kernel, "mov.u64 %rd5, %rd1;" FREES, FAULT_CALL, "which malloc has not given");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +136,7 @@ int main(void)
         cmocka_unit_test(recursion_and_indirect_calls),
         cmocka_unit_test(lines_are_printed),
         cmocka_unit_test(threads_stop),
+        cmocka_unit_test(the_heap_is_watched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

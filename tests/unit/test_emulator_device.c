@@ -156,6 +156,15 @@ static void test_heap(void **state)
         memcpy(&address, fixture->memories[0].bytes, sizeof address);
         assert_int_equal(address, i < 2 ? FIRST + 256 + 16 * i : 0);
     }
+    /* With room between pieces, of which 16 bytes each may be accessed. */
+    uint8_t pieces[64] = {0};
+    fixture->heap = (EmulatorHeap){.address = FIRST + 256, .size = sizeof pieces, .pieces = pieces};
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(launch(fixture, "takes", FIRST, 0)->fault.kind, FAULT_NONE);
+        memcpy(&address, fixture->memories[0].bytes, sizeof address);
+        assert_int_equal(address, i < 2 ? FIRST + 256 + 32 * i : 0);
+    }
+    assert_true(pieces[0] && !pieces[16] && pieces[32] && !pieces[48]);
 }
 
 /* A pointer in the first buffer, one in a variable, and the variable that it points to; then that and the second
