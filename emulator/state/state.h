@@ -330,10 +330,10 @@ Code *code_get(Emulator *emulator, const Function *function);
 Step fault_at(Exec *x, const Op *op, unsigned lane, FaultKind kind, const char *format, ...) PRINTF_LIKE(5, 6);
 /* Describes a fault of the lane. */
 void fault_of_lane(EmulatorFault *fault, Exec *x, const Op *op, unsigned lane, FaultKind kind, const char *message);
-/* Reports a fault without a thread; 'inst' and 'function' may be NULL. Returns false. */
-/* Reports FAULT_LAUNCH, for this place of the launch file. */
+/* Reports FAULT_LAUNCH, for this place of the launch file. Returns false. */
 bool fault_launch(Emulator *emulator, Position place, const Function *function, const char *format, ...)
     PRINTF_LIKE(4, 5);
+/* Reports a fault without a thread; 'inst' and 'function' may be NULL. Returns false. */
 bool fault_static(Emulator *emulator, FaultKind kind, const Function *function, const Inst *inst, const char *format,
                   ...) PRINTF_LIKE(5, 6);
 void thread_position(const Warp *warp, unsigned lane, unsigned thread[3]);
