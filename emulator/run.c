@@ -41,25 +41,25 @@ static Emulator *emulator_again(Emulator *emulator, const EmulatorOptions *optio
     return emulator_new(module, launch, result, options);
 }
 
+/* False, with nothing reported, if the launch must run again with all reads recorded. */
+static bool run_alone(Emulator *emulator)
+{
+    emulator_run_launch(emulator);
+    return !emulator->misses_reads;
+}
+
 /* Runs a prepared launch, on several cores if that is possible. Returns the Emulator that did so. */
 static Emulator *run_whole(Emulator *emulator, EmulatorOptions *options)
 {
-    for (bool skips_reads = true, is_done = false; !is_done;) {
-        emulator->can_skip_reads = skips_reads && run_is_repeatable(emulator);
-        if (parallel_possible(emulator)) {
-            is_done = parallel_run(emulator);
-        } else {
-            emulator_run_launch(emulator);
-            is_done = !emulator->misses_reads;
-        }
-        if (is_done)
-            break;
-        if (emulator->misses_reads)
-            skips_reads = false;
-        else
+    emulator->can_skip_reads = options->check_races && run_is_repeatable(emulator);
+    while (!(parallel_possible(emulator) ? parallel_run(emulator) : run_alone(emulator))) {
+        const bool can_skip_reads = emulator->can_skip_reads && !emulator->misses_reads;
+        if (!emulator->misses_reads)
             options->jobs = 1;
         emulator = emulator_again(emulator, options);
-        is_done = !emulator_prepare(emulator);
+        if (!emulator_prepare(emulator))
+            break;
+        emulator->can_skip_reads = can_skip_reads;
     }
     return emulator;
 }

@@ -82,9 +82,12 @@ static RaceCells *cells_ready(Emulator *emulator, Region *region, uint64_t offse
     return cells;
 }
 
-bool race_skips(const Emulator *emulator, const Region *region, bool writes)
+bool race_skip(const Emulator *emulator, Region *region, bool writes)
 {
-    return !writes && emulator->skips_reads && region->space == SPACE_GLOBAL && !region->race->is_written;
+    if (writes || !emulator->skips_reads || region->space != SPACE_GLOBAL || region->race->is_written)
+        return false;
+    region->race->skipped_reads = true;
+    return true;
 }
 
 /* A region is written some of whose reads were skipped: the run ends, and other cores take no more blocks. */
@@ -156,10 +159,8 @@ bool race_check(Exec *x, const Op *op, unsigned lane, unsigned bytes, AccessMode
                 uint64_t offset, const uint8_t *stored)
 {
     bool writes = mode != MODE_LOAD;
-    if (race_skips(x->emulator, region, writes)) {
-        region->race->skipped_reads = true;
+    if (race_skip(x->emulator, region, writes))
         return true;
-    }
     if (writes && region->race->skipped_reads)
         return reads_are_missing(x);
     RaceCells *cells = cells_ready(x->emulator, region, offset, bytes, !writes);

@@ -16,7 +16,7 @@ typedef struct Epoch {
 struct RaceCells {
     unsigned shift;               /* 2 until an access smaller than a word */
     bool is_written;              /* some cell has been written; else no read can conflict */
-    bool skipped_reads;           /* reads were not recorded (race_skips); no cell may be written any more */
+    bool skipped_reads;           /* reads were not recorded (race_skip); no cell may be written any more */
     uint32_t *writes;             /* for each cell, the stamp of its last write; NULL: no access yet */
     uint32_t *newer, *older;      /* and those of the last reads of two threads after that write; NULL: no read yet */
     uint8_t *pending;             /* whether an asynchronous copy may still write there; NULL: there was none */
@@ -36,9 +36,10 @@ size_t race_cell_count(const Region *region);
 
 /* Prepares the region's cells for accesses of 'bytes' bytes, aligned to their size; returns the shift of a cell. */
 unsigned race_shift(Emulator *emulator, Region *region, unsigned bytes, bool writes);
-/* True if the access need not be recorded: a read of a region that no block has written, after the first block has
- * ended. If the region is written all the same, the run ends without a fault, and Emulator.misses_reads is set. */
-bool race_skips(const Emulator *emulator, const Region *region, bool writes);
+/* True if the access need not be recorded, which it notes: a read of a region that no block has written, after the
+ * first block has ended. If the region is written all the same, the run ends without a fault, and
+ * Emulator.misses_reads is set. */
+bool race_skip(const Emulator *emulator, Region *region, bool writes);
 /* Sets whether an asynchronous copy to this place has been begun, and not waited for (pending.c). */
 void race_set_pending(Emulator *emulator, Region *region, uint64_t offset, unsigned bytes, bool pending);
 /* race_check for all lanes of a weak access, whose lane 0 has the offset. If it returns false, nothing has been done,

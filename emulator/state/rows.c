@@ -32,11 +32,7 @@ bool row_track(Exec *x, AccessShape *shape, Region *region, uint32_t mask, const
 {
     Emulator *emulator = x->emulator;
     bool counts = emulator->options.count_memory && (region->space == SPACE_GLOBAL || region->space == SPACE_SHARED);
-    RaceCells *cells = region->race;
-    if (cells && race_skips(emulator, region, writes)) {
-        cells->skipped_reads = true;
-        cells = NULL;
-    }
+    RaceCells *cells = region->race && !race_skip(emulator, region, writes) ? region->race : NULL;
     if (!counts && !region->written && !cells)
         return true;
     unsigned shift = (unsigned)__builtin_ctz(bytes);

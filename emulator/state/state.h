@@ -247,7 +247,7 @@ struct Emulator {
     VEC(Region *) raced;    /* the regions with race cells */
     bool forgot_accesses;   /* race check: there were too many epochs */
     bool can_skip_reads;    /* race check: the launch could run again */
-    bool skips_reads;       /* race check: it could, and a block has ended (race_skips) */
+    bool skips_reads;       /* race check: it could, and a block has ended (race_skip) */
     bool misses_reads;      /* race check: that was wrong, so the launch must run again */
     uint32_t tick;          /* race check: counts device-wide fences, from 1 */
     uint32_t *block_fences; /* the tick of each block's last device-wide fence */

@@ -57,25 +57,27 @@ uint8_t *access_peek(Exec *x, unsigned lane, uint64_t address, uint64_t bytes)
 /* Names the nearest memory, and says how far the access is from its begin. */
 static const char *access_text(Exec *x, uint64_t address, unsigned bytes, AccessMode mode)
 {
+    static const struct {
+        uint64_t begin;
+        const char *name;
+    } windows[] = {
+        {WINDOW_SHARED, "shared memory"},
+        {WINDOW_LOCAL, "local memory"},
+        {WINDOW_PARAM, "the parameters"},
+        {WINDOW_CONST, "constant memory"},
+    };
     const char *what = mode == MODE_LOAD ? "load" : mode == MODE_STORE ? "store" : "atomic", *near = NULL;
     uint64_t offset = address;
     const Region *region = address_space(address) == SPACE_GLOBAL ? region_near(x->emulator, address) : NULL;
     if (region) {
         near = region->name;
         offset = address - region->base;
-    } else if (address >> 44 == WINDOW_SHARED >> 44) {
-        near = "shared memory";
-        offset = address - WINDOW_SHARED;
-    } else if (address >> 44 == WINDOW_LOCAL >> 44) {
-        near = "local memory";
-        offset = address - WINDOW_LOCAL;
-    } else if (address >> 44 == WINDOW_PARAM >> 44) {
-        near = "the parameters";
-        offset = address - WINDOW_PARAM;
-    } else if (address >> 44 == WINDOW_CONST >> 44) {
-        near = "constant memory";
-        offset = address - WINDOW_CONST;
     }
+    for (size_t i = 0; i < COUNT_OF(windows) && !region; i++)
+        if (address >> 44 == windows[i].begin >> 44) {
+            near = windows[i].name;
+            offset = address - windows[i].begin;
+        }
     return near ? arena_printf(x->emulator->arena, "%s of %u byte%s at offset %lld of %s", what, bytes, plural(bytes),
                                (long long)offset, near)
                 : arena_printf(x->emulator->arena, "%s of %u byte%s at address 0x%llx", what, bytes, plural(bytes),

@@ -199,10 +199,10 @@ static void try_staged(MemorySearch *search, size_t begin, unsigned most)
 {
     for (size_t i = begin; most && i < search->parents.count; i++) {
         Parent *parent = &search->parents.data[i];
-        const MemoryTrial wanted = staged_trial(search, parent);
         if (parent->is_tried || !(parent->work > 0))
             continue;
         parent->is_tried = true;
+        const MemoryTrial wanted = staged_trial(search, parent);
         trial_add(search, &wanted);
         most--;
     }
