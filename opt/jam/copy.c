@@ -25,12 +25,9 @@ typedef struct Copier {
     Body *body;
     Arena *scratch;
     Versions versions;
-    Block *test;
+    JamTest test;
     Block *gate, *rest; /* is_counted */
     RegId **regs;  /* regs[k][r]: what iteration k has for the loop's register r; k < factor - 1 */
-    RegId *known;  /* by RegId: what the current iteration's early values are; REG_NONE: not computed yet */
-    RegId *phis;   /* by place in the header: its phi in the current iteration; REG_NONE: not known in advance */
-    RegId ready;   /* a predicate: the iterations can be executed together; REG_NONE: in any case */
 } Copier;
 
 static unsigned last_of(const Copier *copier)
@@ -55,170 +52,6 @@ static Inst *build_move(const Copier *copier, RegId to, RegId from)
     return inst_build(copier->body, spelling, "dr", to, from);
 }
 
-/* Early values: computed in the test for one iteration after the other. */
-
-/* True if the value is known; else it has to be computed. */
-static bool early_find(const Copier *copier, RegId reg, RegId *out)
-{
-    const Jam *jam = copier->jam;
-    if (!jam_is_inside(jam, reg))
-        *out = reg;
-    else if (!value_inst(jam->values, reg))
-        *out = copier->phis[jam_phi(jam, reg) - jam->loop->header->phis.data];
-    else
-        *out = copier->known[reg];
-    return *out != REG_NONE;
-}
-
-static void early_copy(Copier *copier, const Inst *inst)
-{
-    Inst *copy = inst_clone(copier->body, inst);
-    for (unsigned r = 0; r < copy->ref_count; r++) {
-        RegRef *ref = &copy->refs[r];
-        if (ref_reads(ref)) {
-            bool found = early_find(copier, ref->reg, &ref->reg);
-            require(found);
-        } else if (ref_writes(ref)) {
-            copier->known[ref->reg] = body_clone_reg(copier->body, ref->reg);
-            ref->reg = copier->known[ref->reg];
-        }
-    }
-    inst_append(copier->test, copy);
-}
-
-/* The value in the current iteration, with the code that it takes. */
-static RegId early_value(Copier *copier, RegId wanted)
-{
-    VEC(RegId) pending = {0};
-    RegId found;
-    VEC_PUSH(copier->scratch, pending, wanted);
-    while (pending.count) {
-        RegId reg = VEC_LAST(pending);
-        if (early_find(copier, reg, &found)) {
-            (void)VEC_POP(pending);
-            continue;
-        }
-        const Inst *inst = value_inst(copier->jam->values, reg);
-        size_t before = pending.count;
-        for (unsigned r = 0; r < inst->ref_count; r++)
-            if (ref_reads(&inst->refs[r]) && !early_find(copier, inst->refs[r].reg, &found))
-                VEC_PUSH(copier->scratch, pending, inst->refs[r].reg);
-        if (pending.count == before)
-            early_copy(copier, inst);
-    }
-    early_find(copier, wanted, &found);
-    return found;
-}
-
-static void make_ready(Copier *copier, RegId holds, bool inverted)
-{
-    Body *body = copier->body;
-    RegId both;
-    if (copier->ready == REG_NONE && !inverted) {
-        copier->ready = holds;
-        return;
-    }
-    both = body_add_reg(body, TYPE_PRED, intern(body->module->names, "%jam"));
-    inst_append(copier->test, inst_build_conjunction(body, both, copier->ready, holds, inverted));
-    copier->ready = both;
-}
-
-/* All iterations follow: there is room for their steps between what the first compares and the bound. */
-static void compare_countdown(Copier *copier)
-{
-    const Jam *jam = copier->jam;
-    const Countdown *count = &jam->countdown;
-    Body *body = copier->body;
-    const bool grows = count->step > 0, wide = count->bits == 64;
-    const uint64_t room = (uint64_t)(grows ? count->step : -count->step) * (jam->factor - 2);
-    const char *subtract = wide ? "sub.s64" : "sub.s32";
-    const char *compare = arena_printf(copier->scratch, "setp.%s.u%u", count->with_bound ? "ge" : "gt", count->bits);
-    RegId first = early_value(copier, count->counter);
-    RegId way = body_clone_reg(body, count->counter);
-    RegId fits = body_add_reg(body, TYPE_PRED, intern(body->module->names, "%jam"));
-    Inst *distance;
-    if (count->bound != REG_NONE)
-        distance = inst_build(body, subtract, "drr", way, grows ? count->bound : first, grows ? first : count->bound);
-    else if (grows)
-        distance = inst_build(body, subtract, "dir", way, count->constant, first);
-    else
-        distance = inst_build(body, subtract, "dri", way, first, count->constant);
-    inst_append(copier->test, distance);
-    inst_append(copier->test, inst_build(body, compare, "dri", fits, way, (int64_t)room));
-    if (count->is_ordered)
-        make_ready(copier, early_value(copier, jam->predicate), !jam->stays_if);
-    make_ready(copier, fits, false);
-}
-
-/* The indices of all iterations are extended to what they would be without wrapping. This is not needed for what is
- * computed, but tells the passes that follow that elements are neighbours. */
-static void compare_bounds(Copier *copier)
-{
-    const Jam *jam = copier->jam;
-    for (size_t i = 0; i < jam->bounds.count; i++) {
-        const IndexBound *bound = &jam->bounds.data[i];
-        const int64_t most = (bound->is_signed ? INT32_MAX : (int64_t)UINT32_MAX) - bound->span -
-                             (int64_t)jam->factor * bound->step;
-        RegId fits = body_add_reg(copier->body, TYPE_PRED, intern(copier->body->module->names, "%jam"));
-        inst_append(copier->test, inst_build(copier->body, bound->is_signed ? "setp.le.s32" : "setp.le.u32", "dri",
-                                             fits, early_value(copier, bound->reg), most));
-        make_ready(copier, fits, false);
-    }
-}
-
-/* The addresses of a conflict's accesses do not meet in any two iterations: in the first, y - x is not within what the
- * steps of up to factor - 1 iterations bridge. */
-static void compare_even(Copier *copier, const Conflict *conflict, RegId x, RegId y)
-{
-    Body *body = copier->body;
-    Access a, b;
-    int64_t from, to, step = conflict->step, most = (int64_t)last_of(copier) * step;
-    require(inst_access(conflict->earlier, &a) && inst_access(conflict->later, &b));
-    jam_address(conflict->earlier, &from);
-    jam_address(conflict->later, &to);
-    int64_t low = 1 - (int64_t)b.bytes - (step > 0 ? most : step) - (to - from);
-    int64_t high = (int64_t)a.bytes - 1 - (step > 0 ? step : most) - (to - from);
-    RegId way = body_clone_reg(body, x), moved = body_clone_reg(body, x);
-    RegId apart = body_add_reg(body, TYPE_PRED, intern(body->module->names, "%apart"));
-    inst_append(copier->test, inst_build(body, "sub.s64", "drr", way, y, x));
-    inst_append(copier->test, inst_build(body, "sub.s64", "dri", moved, way, low));
-    inst_append(copier->test, inst_build(body, "setp.gt.u64", "dri", apart, moved, high - low));
-    make_ready(copier, apart, false);
-}
-
-/* Goes on to the next iteration's values of the header's phis. */
-static void step_phis(Copier *copier)
-{
-    const Jam *jam = copier->jam;
-    const Block *header = jam->loop->header;
-    RegId *next = ARENA_ARRAY(copier->scratch, RegId, header->phis.count);
-    for (size_t p = 0; p < header->phis.count; p++)
-        next[p] = copier->phis[p] == REG_NONE ? REG_NONE
-                                              : early_value(copier, jam_next(jam, &header->phis.data[p]));
-    copier->phis = next;
-    for (size_t r = 0; r < jam->values->reg_count; r++)
-        copier->known[r] = REG_NONE;
-}
-
-/* The addresses of a conflict's accesses do not meet: y - x is neither in (-bytes of y, 0] nor in [0, bytes of x). */
-static void compare_addresses(Copier *copier, const Inst *earlier, RegId x, const Inst *later, RegId y)
-{
-    Body *body = copier->body;
-    Access a, b;
-    int64_t from, to;
-    require(inst_access(earlier, &a) && inst_access(later, &b));
-    jam_address(earlier, &from);
-    jam_address(later, &to);
-    bool wide = type_bits(body->regs.data[x].type) == 64;
-    RegId way = body_clone_reg(body, x), moved = body_clone_reg(body, x);
-    RegId apart = body_add_reg(body, TYPE_PRED, intern(body->module->names, "%apart"));
-    int64_t offset = to - from + b.bytes - 1, least = (int64_t)a.bytes + b.bytes - 1;
-    inst_append(copier->test, inst_build(body, wide ? "sub.s64" : "sub.s32", "drr", way, y, x));
-    inst_append(copier->test, inst_build(body, wide ? "add.s64" : "add.s32", "dri", moved, way, offset));
-    inst_append(copier->test, inst_build(body, wide ? "setp.ge.u64" : "setp.ge.u32", "dri", apart, moved, least));
-    make_ready(copier, apart, false);
-}
-
 /* Fills the test: the header's phis in all iterations, whether these follow, and whether they conflict. */
 static void fill_test(Copier *copier)
 {
@@ -229,39 +62,40 @@ static void fill_test(Copier *copier)
     for (unsigned k = 0; k < jam->factor; k++) {
         for (size_t p = 0; p < header->phis.count; p++) {
             RegId phi = header->phis.data[p].dst;
-            if (k < last_of(copier) && copier->phis[p] != REG_NONE)
-                copier->regs[k][phi] = copier->phis[p];
-            else if (copier->phis[p] != REG_NONE)
-                inst_append(copier->test, build_move(copier, versions_reg(&copier->versions, phi), copier->phis[p]));
+            if (k < last_of(copier) && copier->test.phis[p] != REG_NONE)
+                copier->regs[k][phi] = copier->test.phis[p];
+            else if (copier->test.phis[p] != REG_NONE)
+                inst_append(copier->test.block,
+                            build_move(copier, versions_reg(&copier->versions, phi), copier->test.phis[p]));
         }
         for (size_t i = 0; i < conflicts; i++) {
             int64_t offset;
             RegId *pair = &addresses[2 * (conflicts * k + i)];
-            pair[0] = early_value(copier, jam_address(jam->conflicts.data[i].earlier, &offset));
-            pair[1] = early_value(copier, jam_address(jam->conflicts.data[i].later, &offset));
+            pair[0] = jam_test_value(&copier->test, jam_address(jam->conflicts.data[i].earlier, &offset));
+            pair[1] = jam_test_value(&copier->test, jam_address(jam->conflicts.data[i].later, &offset));
         }
         if (k == last_of(copier))
             break;
         if (jam->is_counted) {
-            step_phis(copier);
+            jam_test_step(&copier->test);
             continue;
         }
         if (!jam->is_whole && !jam->countdown.found)
-            make_ready(copier, early_value(copier, jam->predicate), !jam->stays_if);
+            jam_test_require(&copier->test, jam_test_value(&copier->test, jam->predicate), !jam->stays_if);
         else if (!jam->is_whole && !k)
-            compare_countdown(copier);
+            jam_test_countdown(&copier->test);
         if (!k)
-            compare_bounds(copier);
-        step_phis(copier);
+            jam_test_bounds(&copier->test);
+        jam_test_step(&copier->test);
     }
     for (size_t i = 0; i < conflicts; i++)
         if (jam->conflicts.data[i].is_even)
-            compare_even(copier, &jam->conflicts.data[i], addresses[2 * i], addresses[2 * i + 1]);
+            jam_test_apart_evenly(&copier->test, &jam->conflicts.data[i], addresses[2 * i], addresses[2 * i + 1]);
     for (size_t i = 0; i < conflicts; i++)
         for (unsigned k = 0; k < jam->factor && !jam->conflicts.data[i].is_even; k++)
             for (unsigned n = k + 1; n < jam->factor; n++)
-                compare_addresses(copier, jam->conflicts.data[i].earlier, addresses[2 * (conflicts * k + i)],
-                                  jam->conflicts.data[i].later, addresses[2 * (conflicts * n + i) + 1]);
+                jam_test_apart(&copier->test, jam->conflicts.data[i].earlier, addresses[2 * (conflicts * k + i)],
+                               jam->conflicts.data[i].later, addresses[2 * (conflicts * n + i) + 1]);
 }
 
 /* The header's phis go to the test, for the first iteration, with what the last passes on. */
@@ -271,7 +105,6 @@ static void move_phis(Copier *copier)
     Versions *v = &copier->versions;
     Block *header = versions_block(v, jam->loop->header), *latch = versions_block(v, jam->latch);
     Arena *arena = copier->body->arena;
-    copier->phis = ARENA_ARRAY(copier->scratch, RegId, header->phis.count);
     for (size_t p = 0; p < header->phis.count; p++) {
         Phi *old = &jam->loop->header->phis.data[p], phi = {.dst = body_clone_reg(copier->body, old->dst)};
         RegId next = versions_reg(v, jam_next(jam, old));
@@ -280,13 +113,13 @@ static void move_phis(Copier *copier)
             bool is_start = arg.pred == jam->loop->preheader;
             VEC_PUSH(arena, phi.args, ((PhiArg){is_start ? copier->gate : latch, is_start ? arg.reg : next}));
         }
-        VEC_PUSH(arena, copier->test->phis, phi);
+        VEC_PUSH(arena, copier->test.block->phis, phi);
         copier->regs[0][old->dst] = phi.dst;
-        copier->phis[p] = bitset_has(&jam->early, old->dst) ? phi.dst : REG_NONE;
+        copier->test.phis[p] = bitset_has(&jam->early, old->dst) ? phi.dst : REG_NONE;
         for (size_t a = 0; a < old->args.count; a++)
             if (old->args.data[a].pred == jam->loop->preheader)
                 old->args.data[a] = jam->is_counted ? (PhiArg){copier->gate, old->args.data[a].reg}
-                                                    : (PhiArg){copier->test, phi.dst};
+                                                    : (PhiArg){copier->test.block, phi.dst};
         if (jam->is_counted)
             VEC_PUSH(arena, old->args, ((PhiArg){copier->rest, next}));
     }
@@ -299,11 +132,9 @@ static void name_registers(Copier *copier)
     const Jam *jam = copier->jam;
     size_t count = jam->values->reg_count;
     copier->regs = ARENA_ARRAY(copier->scratch, RegId *, jam->factor);
-    copier->known = ARENA_ARRAY(copier->scratch, RegId, count);
     for (unsigned k = 0; k < last_of(copier); k++)
         copier->regs[k] = ARENA_ARRAY(copier->scratch, RegId, count);
     for (RegId r = 0; r < count; r++) {
-        copier->known[r] = REG_NONE;
         const ValueDef *def = &jam->values->defs[r];
         bool is_phi = def->block == jam->loop->header && !def->inst;
         for (unsigned k = 0; k < last_of(copier) && jam_is_inside(jam, r) && bitset_has(&jam->variant, r); k++)
@@ -458,14 +289,14 @@ static void count_rounds(Copier *copier)
     RegId enough = round_groups_test(&place, &jam->trips, jam->factor, &groups);
     round_groups_count(&groups, copier->gate, "%rounds");
     inst_append(copier->gate, inst_build_branch(copier->body, header, enough, true));
-    copier->gate->fall = copier->test;
+    copier->gate->fall = copier->test.block;
     inst_remove(latch->last);
-    round_groups_end(&groups, copier->gate, copier->test, latch, copier->rest, header, jam->after);
+    round_groups_end(&groups, copier->gate, copier->test.block, latch, copier->rest, header, jam->after);
 }
 
 Block *jam_copy(Jam *jam)
 {
-    Copier copier = {.jam = jam, .body = jam->body, .scratch = jam->scratch, .ready = REG_NONE};
+    Copier copier = {.jam = jam, .body = jam->body, .scratch = jam->scratch};
     const Loop *loop = jam->loop;
     Block *header = loop->header, *preheader = loop->preheader;
     Block **blocks = ARENA_ARRAY(jam->scratch, Block *, loop->block_count);
@@ -476,7 +307,7 @@ Block *jam_copy(Jam *jam)
     Versions *v = &copier.versions;
     versions_begin(v, blocks, loop->block_count);
     copier.gate = jam->is_counted ? versions_add_block(v, preheader, true) : preheader;
-    copier.test = versions_add_block(v, preheader, true);
+    copier.test = jam_test_new(jam, versions_add_block(v, preheader, true));
     versions_copy(v, blocks, loop->block_count, preheader);
     copier.rest = jam->is_counted ? versions_add_block(v, preheader, true) : NULL;
     name_registers(&copier);
@@ -485,20 +316,20 @@ Block *jam_copy(Jam *jam)
     name_chains(&copier);
     for (uint32_t b = 0; b < loop->block_count; b++)
         copy_block(&copier, blocks[b]);
-    block_retarget(versions_block(v, jam->latch), versions_block(v, header), copier.test);
-    block_retarget(preheader, header, jam->is_counted ? copier.gate : copier.test);
+    block_retarget(versions_block(v, jam->latch), versions_block(v, header), copier.test.block);
+    block_retarget(preheader, header, jam->is_counted ? copier.gate : copier.test.block);
     if (jam->is_counted)
         count_rounds(&copier);
-    copier.test->fall = versions_block(v, header);
-    if (copier.ready != REG_NONE)
-        inst_append(copier.test, inst_build_branch(jam->body, header, copier.ready, true));
+    copier.test.block->fall = versions_block(v, header);
+    if (copier.test.ready != REG_NONE)
+        inst_append(copier.test.block, inst_build_branch(jam->body, header, copier.test.ready, true));
     for (uint32_t b = 0; b < loop->block_count; b++)
         blocks[b]->is_cold = true;
     versions_join(v, jam->after);
     if (jam->is_counted)
         block_replace_pred(jam->after, versions_block(v, jam->latch), copier.rest);
     versions_finish(v);
-    if (copier.ready == REG_NONE && !jam->is_counted)
+    if (copier.test.ready == REG_NONE && !jam->is_counted)
         body_remove_unreachable(jam->body);
-    return copier.test;
+    return copier.test.block;
 }

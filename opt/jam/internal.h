@@ -100,6 +100,35 @@ void jam_find_countdown(Jam *jam);
 /* Sets the bounds of the indices that the loop extends. */
 void jam_find_bounds(Jam *jam);
 
+/* test.c */
+
+/* The block before a loop of iterations side by side, which decides whether the next ones can be executed together. It
+ * computes what has to be known of them, for one iteration after the other. */
+typedef struct JamTest {
+    Jam *jam;
+    Block *block;
+    RegId *known; /* by RegId: what the current iteration's early values are; REG_NONE: not computed yet */
+    RegId *phis;  /* by place in the header: its phi in the current iteration; REG_NONE: not known in advance */
+    RegId ready;  /* a predicate: the iterations can be executed together; REG_NONE: in any case */
+} JamTest;
+
+/* A test whose phis are still to be set. */
+JamTest jam_test_new(Jam *jam, Block *block);
+/* An early value in the current iteration, with the code that it takes. */
+RegId jam_test_value(const JamTest *test, RegId wanted);
+/* Goes on to the next iteration's values of the header's phis. */
+void jam_test_step(JamTest *test);
+/* The iterations can be executed together only where the predicate holds, or, if it is inverted, does not. */
+void jam_test_require(JamTest *test, RegId holds, bool inverted);
+/* ... if all of them follow: there is room for their steps between what the first compares and the bound; */
+void jam_test_countdown(JamTest *test);
+/* ... if the indices stay within their bounds; */
+void jam_test_bounds(JamTest *test);
+/* ... if two accesses at addresses that count from x and y have no byte in common; */
+void jam_test_apart(JamTest *test, const Inst *earlier, RegId x, const Inst *later, RegId y);
+/* ... if those of a conflict that is even, x and y in the first iteration, have none in any two iterations. */
+void jam_test_apart_evenly(JamTest *test, const Conflict *conflict, RegId x, RegId y);
+
 /* copy.c */
 /* Makes the loop of iterations side by side, and gives its header. Cannot fail. */
 Block *jam_copy(Jam *jam);
