@@ -316,6 +316,7 @@ $(OUT)/tests/coarsen-check $(OUT)/tests/registers-check $(OUT)/tests/reuse-check
 $(OUT)/tests/reuse-check $(OUT)/tests/work-check: $(OUT)/tests/tools/reuse_kernel.o $(OUT)/tests/tools/loop_kernel.o
 $(OUT)/tests/reuse-check: $(OUT)/tests/tools/flat_kernel.o
 $(OUT)/tests/jam-check $(OUT)/tests/work-check: $(OUT)/tests/tools/jam_kernel.o
+$(OUT)/tests/jam-check: $(OUT)/tests/tools/front_kernel.o
 $(OUT)/tests/work-check: $(OUT)/tests/tools/stage_kernel.o
 $(OUT)/tests/row-check: $(OUT)/tests/tools/row_kernel.o
 $(OUT)/tests/refine-check: $(OUT)/tests/tools/refine_kernel.o

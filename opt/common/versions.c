@@ -82,11 +82,27 @@ Block *versions_add_block(Versions *v, const Block *place, bool is_copy)
     return block;
 }
 
+void versions_repeat(Versions *v)
+{
+    for (size_t i = 0; i < v->copied.count; i++)
+        v->reg_parts[v->copied.data[i]] = 0;
+    v->copied.count = 0;
+    for (size_t b = 0; b < v->block_count; b++)
+        if (v->parts[b] == v->part)
+            v->blocks[b] = NULL;
+}
+
+void versions_set_reg(Versions *v, RegId reg, RegId own)
+{
+    if (v->reg_parts[reg] != v->part)
+        VEC_PUSH(v->scratch, v->copied, reg);
+    v->reg_parts[reg] = v->part;
+    v->regs[reg] = own;
+}
+
 static void copy_reg(Versions *v, RegId reg)
 {
-    v->reg_parts[reg] = v->part;
-    VEC_PUSH(v->scratch, v->copied, reg);
-    v->regs[reg] = body_clone_reg(v->body, reg);
+    versions_set_reg(v, reg, body_clone_reg(v->body, reg));
 }
 
 static void copy_results(Versions *v, const Block *block)

@@ -47,6 +47,10 @@ void versions_copy(Versions *v, Block *const *blocks, size_t count, const Block 
 /* The copy in the current part; the original where there is none. */
 Block *versions_block(const Versions *v, Block *block);
 RegId versions_reg(const Versions *v, RegId reg);
+/* Begins another version of the current part, beside those that were made. Only the last one may be joined. */
+void versions_repeat(Versions *v);
+/* Makes the version have this register for one of the part, instead of a copy. */
+void versions_set_reg(Versions *v, RegId reg, RegId own);
 /* A new block after 'place'. If 'is_copy' is set, the values of the current part's version come from it. */
 Block *versions_add_block(Versions *v, const Block *place, bool is_copy);
 /* Gives the phis of a block outside the part an argument for each edge from a copy. */

@@ -81,12 +81,21 @@ bool jam_is_inside(const Jam *jam, RegId reg);
 RegId jam_next(const Jam *jam, const Phi *phi);
 /* The phi of the loop's header with this result, or NULL. */
 const Phi *jam_phi(const Jam *jam, RegId reg);
+/* True if the instruction can be executed anywhere and any number of times. */
+bool jam_is_computation(const Inst *inst);
+/* True if the instruction reads a value of the loop that is not in the set. */
+bool jam_reads_late(const Jam *jam, const BitSet *early, const Inst *inst);
 
 /* order.c */
 /* The constant that an iteration adds to the sum. False if it adds something else. */
 bool jam_sum_step(const Jam *jam, const AffineForm *form, int64_t *out);
+/* True if the term is the same in every round of the loop. */
+bool jam_term_is_fixed(const Jam *jam, const Loop *loop, const AffineTerm *term);
 /* True if memory lets the iterations be executed together; sets the conflicts. Else it refuses. */
 bool jam_check_memory(Jam *jam);
+/* The same of two accesses of which the second, in a later iteration, moves before the first; adds a conflict. */
+bool jam_check_pair(Jam *jam, const Inst *earlier, const Inst *later);
+bool jam_refuse_pair(Jam *jam, const Inst *earlier, const Inst *later);
 /* The register that the access's address counts from; REG_NONE if there is none, or it is not a plain one. */
 RegId jam_address(const Inst *inst, int64_t *offset);
 

@@ -80,17 +80,18 @@ static bool may_precede(const Order *order, const JamAccess *first, const JamAcc
     return from == to && first->place < second->place;
 }
 
-/* True if the term is the same in every iteration. */
-static bool term_is_invariant(const Jam *jam, const AffineTerm *term)
+bool jam_term_is_fixed(const Jam *jam, const Loop *loop, const AffineTerm *term)
 {
     enum { MOST_LEAVES = 24 };
     AffineForm one = {64, 1, 0, term};
     RegIdVec leaves = {0};
     if (!affine_leaves(jam->scratch, analyses_affine(jam->analyses), &one, MOST_LEAVES, &leaves))
         return false;
-    for (size_t i = 0; i < leaves.count; i++)
-        if (jam_is_inside(jam, leaves.data[i]))
+    for (size_t i = 0; i < leaves.count; i++) {
+        const Block *made = jam->values->defs[leaves.data[i]].block;
+        if (made && loop_contains(jam->loops, loop, made))
             return false;
+    }
     return true;
 }
 
@@ -102,7 +103,7 @@ bool jam_sum_step(const Jam *jam, const AffineForm *form, int64_t *out)
         const Phi *phi = term->base == AFFINE_VALUE ? jam_phi(jam, term->reg) : NULL;
         AffineTerm terms[AFFINE_TERMS];
         AffineForm step;
-        if (!phi && term_is_invariant(jam, term))
+        if (!phi && jam_term_is_fixed(jam, jam->loop, term))
             continue;
         if (!phi || type_bits(jam->body->regs.data[phi->dst].type) != form->bits ||
             !loop_step(jam->loop, phi, analyses_affine(jam->analyses), terms, &step) || step.term_count)
@@ -192,16 +193,18 @@ static bool sums_differ_by_constant(const Jam *jam, const JamAccess *a, const Ja
     return x.form.bits && x.form.bits == y.form.bits && affine_compare(&x.form, 1, &y.form, 1) == ALIAS_SAME;
 }
 
-static bool refuse_pair(Jam *jam, const JamAccess *earlier, const JamAccess *later)
+bool jam_refuse_pair(Jam *jam, const Inst *earlier, const Inst *later)
 {
-    const RefusalReason reason = later->access.kind == ACCESS_LOAD     ? REFUSAL_JAM_READS
-                                 : earlier->access.kind == ACCESS_LOAD ? REFUSAL_JAM_OVERWRITES_READ
-                                                                       : REFUSAL_JAM_OVERWRITES;
-    if (earlier->inst == later->inst)
-        return jam_refuse(jam, later->inst, REFUSAL_JAM_SAME_PLACE);
-    return jam_refuse_with(jam, later->inst, reason,
-                           REFUSAL_WITH(refusal_name(inst_spelling(jam->scratch, earlier->inst)),
-                                        refusal_number(inst_line(jam->body, earlier->inst))));
+    Access a, b;
+    require(inst_access(earlier, &a) && inst_access(later, &b));
+    const RefusalReason reason = b.kind == ACCESS_LOAD   ? REFUSAL_JAM_READS
+                                 : a.kind == ACCESS_LOAD ? REFUSAL_JAM_OVERWRITES_READ
+                                                         : REFUSAL_JAM_OVERWRITES;
+    if (earlier == later)
+        return jam_refuse(jam, later, REFUSAL_JAM_SAME_PLACE);
+    return jam_refuse_with(jam, later, reason,
+                           REFUSAL_WITH(refusal_name(inst_spelling(jam->scratch, earlier)),
+                                        refusal_number(inst_line(jam->body, earlier))));
 }
 
 static bool check_pair(Jam *jam, const JamAccess *earlier, const JamAccess *later)
@@ -210,14 +213,21 @@ static bool check_pair(Jam *jam, const JamAccess *earlier, const JamAccess *late
     if (accesses_apart_always(model, earlier->inst, later->inst) || sums_apart(jam, earlier, later))
         return true;
     if (jam->is_brief && sums_differ_by_constant(jam, earlier, later))
-        return refuse_pair(jam, earlier, later);
+        return jam_refuse_pair(jam, earlier->inst, later->inst);
     size_t comparisons = (jam->conflicts.count + 1) * jam->factor * (jam->factor - 1) / 2;
     if (!are_comparable(jam, earlier, later) || comparisons > MOST_COMPARISONS)
-        return refuse_pair(jam, earlier, later);
+        return jam_refuse_pair(jam, earlier->inst, later->inst);
     Conflict conflict = {.earlier = earlier->inst, .later = later->inst};
     conflict.is_even = jam->is_brief && steps_equal(jam, earlier, later, &conflict.step);
     VEC_PUSH(jam->scratch, jam->conflicts, conflict);
     return true;
+}
+
+bool jam_check_pair(Jam *jam, const Inst *earlier, const Inst *later)
+{
+    JamAccess a = {.inst = earlier}, b = {.inst = later};
+    require(inst_access(earlier, &a.access) && inst_access(later, &b.access));
+    return check_pair(jam, &a, &b);
 }
 
 bool jam_check_memory(Jam *jam)

@@ -23,7 +23,7 @@
  * The passes that follow merge the loads and computations that the iterations then have in common. */
 #include "opt/common/preheader.h"
 #include "opt/common/versions.h"
-#include "opt/jam/internal.h"
+#include "opt/jam/front.h"
 #include "opt/passes.h"
 
 #include <string.h>
@@ -112,22 +112,6 @@ static bool check_instructions(Jam *jam)
     return true;
 }
 
-/* True if the instruction can be executed anywhere and any number of times. */
-static bool is_computation(const Inst *inst)
-{
-    return !inst_is_terminator(inst) && !(inst->effects & ~(unsigned)(EFFECT_PURE | EFFECT_THREAD)) &&
-           !inst->pragma;
-}
-
-static bool reads_late(const Jam *jam, const Inst *inst)
-{
-    for (unsigned r = 0; r < inst->ref_count; r++)
-        if (ref_reads(&inst->refs[r]) && jam_is_inside(jam, inst->refs[r].reg) &&
-            !bitset_has(&jam->early, inst->refs[r].reg))
-            return true;
-    return false;
-}
-
 /* Takes the results out of the set; false if they were not in it. */
 static bool results_remove(BitSet *set, const Inst *inst)
 {
@@ -151,7 +135,7 @@ static void find_early(Jam *jam)
     for (uint32_t b = 0; b < loop->block_count; b++)
         for (const Inst *inst = loop->blocks[b]->first; inst; inst = inst->next)
             for (unsigned r = 0; r < inst->ref_count; r++)
-                if (ref_writes(&inst->refs[r]) && is_computation(inst))
+                if (ref_writes(&inst->refs[r]) && jam_is_computation(inst))
                     bitset_add(&jam->early, inst->refs[r].reg);
     for (bool changed = true; changed;) {
         changed = false;
@@ -165,7 +149,7 @@ static void find_early(Jam *jam)
         }
         for (uint32_t b = 0; b < loop->block_count; b++)
             for (const Inst *inst = loop->blocks[b]->first; inst; inst = inst->next)
-                if (reads_late(jam, inst))
+                if (jam_reads_late(jam, &jam->early, inst))
                     changed |= results_remove(&jam->early, inst);
     }
 }
@@ -296,6 +280,19 @@ static bool check_rounds(Jam *jam)
     return true;
 }
 
+/* If iterations cannot be executed side by side as a whole, perhaps their fronts can. */
+static Block *jam_front(Jam *jam, Block *header)
+{
+    Front front = {.inner = NULL};
+    if (loops_add_preheaders(jam->body, jam->analyses)) {
+        bool found = jam_analyze(jam, header);
+        require(found && jam->loop->preheader && check_shape(jam));
+        find_early(jam);
+        find_variant(jam);
+    }
+    return jam_find_front(jam, &front) && check_rounds(jam) ? jam_copy_front(jam, &front) : NULL;
+}
+
 /* Gives the header of the new loop; NULL: refused. */
 static Block *jam_loop(Jam *jam, Block *header, const char *label)
 {
@@ -316,7 +313,9 @@ static Block *jam_loop(Jam *jam, Block *header, const char *label)
         return NULL;
     find_early(jam);
     find_variant(jam);
-    if (!check_branches(jam) || !check_carried(jam) || !jam_check_memory(jam) || !check_rounds(jam))
+    if (!check_branches(jam) || !check_carried(jam) || !jam_check_memory(jam))
+        return jam->is_brief ? NULL : jam_front(jam, header);
+    if (!check_rounds(jam))
         return NULL;
     if (jam->is_brief) {
         jam_find_countdown(jam);

@@ -22,3 +22,18 @@ RegId jam_next(const Jam *jam, const Phi *phi)
     require(next != REG_NONE);
     return next;
 }
+
+bool jam_is_computation(const Inst *inst)
+{
+    return !inst_is_terminator(inst) && !(inst->effects & ~(unsigned)(EFFECT_PURE | EFFECT_THREAD)) &&
+           !inst->pragma;
+}
+
+bool jam_reads_late(const Jam *jam, const BitSet *early, const Inst *inst)
+{
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_reads(&inst->refs[r]) && jam_is_inside(jam, inst->refs[r].reg) &&
+            !bitset_has(early, inst->refs[r].reg))
+            return true;
+    return false;
+}

@@ -16,7 +16,7 @@ case "$BUILD" in
 esac
 
 random_check "random" jam-check "1,$seeds"
-result "every rule at work" "$(grep -oE '(compared|whole|carried) [0-9]\b' <<<"$said")"
+result "every rule at work" "$(grep -oE '(compared|whole|carried|fronts) [0-9]\b' <<<"$said")"
 
 # name:kernel:launch, whose loops have others in them, sums, addresses that are compared, or one iteration at times
 for one in conv:conv:conv convolution:convolution:convolution mv:mv:mv nlm:nlm:nlm softmax:softmax:softmax \

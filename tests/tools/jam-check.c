@@ -5,8 +5,9 @@
  *
  * The kernel then perhaps goes through the passes that reuse values, or is coarsened. Prints the errors, and at the end
  * the numbers of loops that were done and refused, and, of those done, the numbers that had their addresses compared at
- * run time, had a trip count that the factor divides, or passed values on in chains: a check of nothing would find
- * nothing. -v names the refusals; -d keeps wrong outputs. */
+ * run time, had a trip count that the factor divides, passed values on in chains, or had only their fronts interleaved:
+ * a check of nothing would find nothing. -v names the refusals; -d keeps wrong outputs. */
+#include "front_kernel.h"
 #include "jam_kernel.h"
 #include "form_difference.h"
 #include "parse_text.h"
@@ -24,7 +25,7 @@
 
 typedef struct Sums {
     unsigned done, refused, wrong;
-    unsigned compared, whole, carried;
+    unsigned compared, whole, carried, fronts;
 } Sums;
 
 typedef struct Settings {
@@ -57,6 +58,7 @@ static void count_forms(const char *text, Sums *sums)
     sums->compared += strstr(text, "%apart") != NULL;
     sums->whole += strstr(text, "LOOP:") == NULL;
     sums->carried += strstr(text, "%c0_") || strstr(text, "%c1_") || strstr(text, "%c2_");
+    sums->fronts += strstr(text, "%together") != NULL;
 }
 
 /* The kernel's result; not done if it was refused. */
@@ -87,7 +89,10 @@ static void check_seed(void *context, uint64_t seed)
     Launch launch;
     Buf text = {0}, after = {0};
     const EmulatorOptions options = {0};
-    jam_kernel(seed, arena, &text, &launch);
+    if (seed % 3)
+        jam_kernel(seed, arena, &text, &launch);
+    else
+        front_kernel(seed, arena, &text, &launch);
     Module *module = parse_text("random.ptx", buf_text(&text), text.length);
     require(module);
     EmulatorResult *expected = emulator_run(arena, module, &launch, &options);
@@ -135,7 +140,7 @@ int main(int count, char **words)
     if (!seeds)
         return 2;
     each_seed(seeds, settings->verbose, check_seed, &check);
-    printf("%u done, %u refused, %u wrong; compared %u, whole %u, carried %u\n", sums->done, sums->refused,
-           sums->wrong, sums->compared, sums->whole, sums->carried);
+    printf("%u done, %u refused, %u wrong; compared %u, whole %u, carried %u, fronts %u\n", sums->done, sums->refused,
+           sums->wrong, sums->compared, sums->whole, sums->carried, sums->fronts);
     return sums->wrong != 0;
 }
