@@ -108,13 +108,13 @@ static void make_inner_loop(Maker *m)
     line(&m->to, "mul.wide.u32 %%wide, %%index, 4; add.s64 %%r, %%table, %%wide;");
     buf_puts(m->to.out, "INNER:\n");
     if (indexes) {
-        line(&m->to, "mul.lo.u32 %%index, %%k, %u; and.b32 %%index, %%index, 31;", 1 + below(&m->to, 9));
+        line(&m->to, "xor.b32 %%index, %%k, %u; and.b32 %%index, %%index, 31;", below(&m->to, 8));
         line(&m->to, "mul.wide.u32 %%wide, %%index, 4; add.s64 %%s, %%own, %%wide;");
-        line(&m->to, "ld.global.u32 %%v0, [%%s];");
+        line(&m->to, "ld.global.u32 %%v0, [%%s]; mad.lo.u32 %%v3, %%v3, 5, %%v0;");
     }
     line(&m->to, "ld.global.u32 %%v1, [%%q];");
     if (chance(&m->to, 30))
-        line(&m->to, "ld.global.u32 %%v4, [%%q+%d];", 4 * ((int)below(&m->to, 3) - 1));
+        line(&m->to, "ld.global.u32 %%v4, [%%q+%d]; mad.lo.u32 %%v3, %%v3, 7, %%v4;", 4 * ((int)below(&m->to, 3) - 1));
     if (reads_table)
         line(&m->to, "ld.global.nc.u32 %%v2, [%%r];");
     line(&m->to, "mad.lo.u32 %%v3, %%v3, 3, %%v1;");
