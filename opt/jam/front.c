@@ -21,6 +21,7 @@
  *
  * Iterations that are not as many, that go elsewhere than to the inner loop, or that would meet, are executed one by
  * one; each is followed by the test for the next ones. */
+#include "opt/common/preheader.h"
 #include "opt/jam/front.h"
 
 enum { MOST_RANGES = 16 }; /* that are compared at run time */
@@ -63,6 +64,21 @@ static bool rounds_are_known(const Jam *jam, Front *front)
     return trip_count_find(front->inner, jam->loops, jam->analyses, &front->trips) &&
            is_known(jam, trips->counter.start) && is_known(jam, trips->counter.addend) &&
            is_known(jam, trips->bound);
+}
+
+/* clang's inner loops end in two branches, of which the second is a block of its own. */
+bool jam_prepare_inner(Jam *jam)
+{
+    VEC(const Loop *) inner = {0};
+    for (uint32_t i = jam->loop->index + 1; i < jam->loop->end; i++)
+        if (jam->loops->loops[i].parent == jam->loop && jam->loops->loops[i].block_count == 2)
+            VEC_PUSH(jam->scratch, inner, &jam->loops->loops[i]);
+    bool changed = false;
+    for (size_t i = 0; i < inner.count; i++)
+        changed |= loop_remove_empty_latch(jam->body, inner.data[i]);
+    if (changed)
+        analyses_invalidate(jam->analyses, ANALYSES_ALL);
+    return loops_add_preheaders(jam->body, jam->analyses) || changed;
 }
 
 /* The first inner loop that the header leads to, if it is one block and its rounds are known. */
@@ -131,43 +147,69 @@ static void find_computed(const Jam *jam, Front *front)
     }
 }
 
-/* True if the sum grows by the same in each round of the inner loop. */
-static bool grows_evenly(const Jam *jam, const Front *front, const AffineForm *form)
+static bool grows_evenly(const Jam *jam, Front *front, const AffineForm *form);
+
+/* The phi of the inner loop with this result, or NULL. */
+static const Phi *round_phi(const Front *front, RegId reg)
+{
+    for (size_t p = 0; p < front->round->phis.count; p++)
+        if (front->round->phis.data[p].dst == reg)
+            return &front->round->phis.data[p];
+    return NULL;
+}
+
+/* True if the phi grows by the same in each round, a sum as wide. */
+static bool phi_grows_evenly(const Jam *jam, const Front *front, const Phi *phi, unsigned bits)
+{
+    AffineTerm terms[AFFINE_TERMS];
+    AffineForm step;
+    if (!loop_step(front->inner, phi, analyses_affine(jam->analyses), terms, &step) || step.bits != bits)
+        return false;
+    for (unsigned t = 0; t < step.term_count; t++)
+        if (!jam_term_is_fixed(jam, front->inner, &step.terms[t]))
+            return false;
+    return true;
+}
+
+/* The same of a 32-bit sum that the term extends: if it does not wrap, which is tested, its extension does, too. */
+static bool index_grows_evenly(const Jam *jam, Front *front, const AffineTerm *term)
 {
     const Affine *affine = analyses_affine(jam->analyses);
+    const FrontIndex index = {term->reg, term->base == AFFINE_SIGNED};
+    if ((term->base != AFFINE_SIGNED && term->base != AFFINE_VALUE) || affine->forms[term->reg].bits != 32 ||
+        !bitset_has(&front->computed, term->reg) || !grows_evenly(jam, front, &affine->forms[term->reg]))
+        return false;
+    for (size_t i = 0; i < front->indices.count; i++)
+        if (front->indices.data[i].reg == index.reg && front->indices.data[i].is_signed == index.is_signed)
+            return true;
+    VEC_PUSH(jam->scratch, front->indices, index);
+    return true;
+}
+
+/* True if the sum grows by the same in each round of the inner loop. */
+static bool grows_evenly(const Jam *jam, Front *front, const AffineForm *form)
+{
     for (unsigned i = 0; i < form->term_count; i++) {
         const AffineTerm *term = &form->terms[i];
-        const Block *made = term->base == AFFINE_VALUE ? jam->values->defs[term->reg].block : NULL;
-        const Phi *phi = NULL;
-        AffineTerm terms[AFFINE_TERMS];
-        AffineForm step;
-        for (size_t p = 0; made == front->round && p < made->phis.count; p++)
-            if (made->phis.data[p].dst == term->reg)
-                phi = &made->phis.data[p];
-        if (!phi) {
-            if (!jam_term_is_fixed(jam, front->inner, term))
-                return false;
-            continue;
-        }
-        if (type_bits(jam->body->regs.data[phi->dst].type) != form->bits ||
-            !loop_step(front->inner, phi, affine, terms, &step) || step.bits != form->bits)
+        const Phi *phi = term->base == AFFINE_VALUE ? round_phi(front, term->reg) : NULL;
+        const bool is_whole = phi && type_bits(jam->body->regs.data[phi->dst].type) == form->bits;
+        if (!jam_term_is_fixed(jam, front->inner, term) &&
+            !(is_whole && phi_grows_evenly(jam, front, phi, form->bits)) &&
+            !(form->bits == 64 && !is_whole && index_grows_evenly(jam, front, term)))
             return false;
-        for (unsigned t = 0; t < step.term_count; t++)
-            if (!jam_term_is_fixed(jam, front->inner, &step.terms[t]))
-                return false;
     }
-    return form->bits == 64;
+    return true;
 }
 
 /* True if the address can be computed for the first round, and is a sum that grows evenly. */
-static bool has_range(const Jam *jam, const Front *front, RegId base)
+static bool has_range(const Jam *jam, Front *front, RegId base)
 {
     const Affine *affine = analyses_affine(jam->analyses);
     if (base == REG_NONE || type_bits(jam->body->regs.data[base].type) != 64)
         return false;
     if (is_known(jam, base))
         return true;
-    return bitset_has(&front->computed, base) && affine_knows(affine, base) &&
+    return bitset_has(&front->computed, base) && affine->forms[base].bits == 64 &&
            grows_evenly(jam, front, &affine->forms[base]);
 }
 

@@ -15,10 +15,10 @@
 #include "opt/common/versions.h"
 #include "opt/jam/front.h"
 
-/* The addresses of a span in one iteration: in the inner loop's first round, and how far on they are in the next. */
-typedef struct SpanStart {
+/* A value in one iteration: in the inner loop's first round, and how far on it is in the next. */
+typedef struct Start {
     RegId first, step;
-} SpanStart;
+} Start;
 
 typedef struct FrontCopier {
     Jam *jam;
@@ -33,7 +33,8 @@ typedef struct FrontCopier {
     RegId least;          /* the least of them */
     RegId count;          /* one more, 32 bits: how many rounds are executed together */
     RegId **stores;       /* stores[k][s]: the base of span s in iteration k */
-    SpanStart **reads;
+    Start **reads;        /* reads[k][s]: the base of span s */
+    Start **indices;
     RegId *addresses;     /* of the jam's conflicts: a pair for each iteration and conflict */
 } FrontCopier;
 
@@ -83,9 +84,22 @@ static void count_rounds(FrontCopier *copier, unsigned k)
     copier->least = k ? put_wide(copier, "min.u64", copier->least, copier->lasts[k]) : copier->lasts[k];
 }
 
+/* Sets what the value is in the first round, or, if that is known, how far on it is in the second. */
+static void start_set(FrontCopier *copier, Start *start, RegId value, bool is_second)
+{
+    if (!is_second) {
+        start->first = value;
+        return;
+    }
+    start->step = body_clone_reg(copier->body, value);
+    const bool is_wide = type_bits(copier->body->regs.data[value].type) == 64;
+    inst_append(copier->test.block, inst_build(copier->body, is_wide ? "sub.s64" : "sub.s32", "drr", start->step, value,
+                                               start->first));
+}
+
 /* Finds where the reads of the inner loop begin, by computing the addresses with what its phis are in the first two
  * rounds. */
-static void start_reads(FrontCopier *copier, SpanStart *starts)
+static void start_reads(FrontCopier *copier, unsigned k)
 {
     const Front *front = copier->front;
     const size_t phi_count = front->round->phis.count, reg_count = copier->jam->values->reg_count;
@@ -99,13 +113,10 @@ static void start_reads(FrontCopier *copier, SpanStart *starts)
             if (bitset_has(&front->computed, phi->dst))
                 round.known[phi->dst] = n ? next[p] : jam_test_value(&round, loop_start(front->inner, phi));
         }
-        for (size_t s = 0; s < front->reads.count; s++) {
-            const RegId at = jam_test_value(&round, front->reads.data[s].base);
-            if (n)
-                starts[s].step = put_wide(copier, "sub.s64", at, starts[s].first);
-            else
-                starts[s].first = at;
-        }
+        for (size_t s = 0; s < front->reads.count; s++)
+            start_set(copier, &copier->reads[k][s], jam_test_value(&round, front->reads.data[s].base), n);
+        for (size_t i = 0; i < front->indices.count; i++)
+            start_set(copier, &copier->indices[k][i], jam_test_value(&round, front->indices.data[i].reg), n);
         for (size_t p = 0; p < phi_count && !n; p++)
             if (bitset_has(&front->computed, front->round->phis.data[p].dst))
                 next[p] = jam_test_value(&round, phi_argument(&front->round->phis.data[p], front->round));
@@ -124,6 +135,33 @@ static void range_add(FrontCopier *copier, Range *range, RegId at)
     range->high = is_first ? at : put_wide(copier, "max.u64", range->high, at);
 }
 
+/* A 64-bit value in the last round that is executed together. */
+static RegId last_value(const FrontCopier *copier, const Start *start)
+{
+    return put_wide(copier, "add.s64", start->first, put_wide(copier, "mul.lo.s64", start->step, copier->least));
+}
+
+static RegId put_extended(const FrontCopier *copier, RegId narrow, bool is_signed)
+{
+    const RegId wide = new_reg(copier, TYPE_B64, "%range");
+    inst_append(copier->test.block,
+                inst_build(copier->body, is_signed ? "cvt.s64.s32" : "cvt.u64.u32", "dr", wide, narrow));
+    return wide;
+}
+
+/* The index does not wrap: in the last round, the 64-bit sum is the extension of its low half. */
+static void require_index(FrontCopier *copier, const FrontIndex *index, const Start *narrow)
+{
+    const Start wide = {put_extended(copier, narrow->first, index->is_signed),
+                        put_extended(copier, narrow->step, true)};
+    const RegId last = last_value(copier, &wide), low = new_reg(copier, TYPE_B32, "%range");
+    const RegId fits = new_reg(copier, TYPE_PRED, "%fits");
+    inst_append(copier->test.block, inst_build(copier->body, "cvt.u32.u64", "dr", low, last));
+    inst_append(copier->test.block, inst_build(copier->body, "setp.eq.s64", "drr", fits, last,
+                                               put_extended(copier, low, index->is_signed)));
+    jam_test_require(&copier->test, fits, false);
+}
+
 /* A store's addresses are used by all iterations but the last, a read's by all but the first. */
 static Range store_range(FrontCopier *copier, uint32_t store)
 {
@@ -138,10 +176,9 @@ static Range read_range(FrontCopier *copier, uint32_t read)
     const bool varies = bitset_has(&copier->jam->variant, copier->front->reads.data[read].base);
     Range range = {REG_NONE, REG_NONE};
     for (unsigned k = 1; k < (varies ? copier->jam->factor : 2); k++) {
-        const SpanStart *start = &copier->reads[k][read];
-        const RegId way = put_wide(copier, "mul.lo.s64", start->step, copier->least);
+        const Start *start = &copier->reads[k][read];
         range_add(copier, &range, start->first);
-        range_add(copier, &range, put_wide(copier, "add.s64", start->first, way));
+        range_add(copier, &range, last_value(copier, start));
     }
     return range;
 }
@@ -189,7 +226,7 @@ static void test_iteration(FrontCopier *copier, unsigned k)
     for (size_t s = 0; s < front->stores.count; s++)
         copier->stores[k][s] = jam_test_value(&copier->test, front->stores.data[s].base);
     if (front->reads.count && k)
-        start_reads(copier, copier->reads[k]);
+        start_reads(copier, k);
 }
 
 static void fill_test(FrontCopier *copier)
@@ -209,6 +246,12 @@ static void fill_test(FrontCopier *copier)
                 jam_test_apart(&copier->test, jam->conflicts.data[i].earlier,
                                copier->addresses[2 * (conflicts * k + i)], jam->conflicts.data[i].later,
                                copier->addresses[2 * (conflicts * n + i) + 1]);
+    for (size_t i = 0; i < copier->front->indices.count; i++) {
+        const FrontIndex *index = &copier->front->indices.data[i];
+        const bool varies = bitset_has(&jam->variant, index->reg);
+        for (unsigned k = 1; k < (varies ? jam->factor : 2); k++)
+            require_index(copier, index, &copier->indices[k][i]);
+    }
     for (size_t i = 0; i < copier->front->conflicts.count; i++)
         require_apart(copier, &copier->front->conflicts.data[i]);
 }
@@ -428,12 +471,14 @@ static FrontCopier copier_new(Jam *jam, const Front *front)
     copier.names = ARENA_ARRAY(jam->scratch, RegId *, jam->factor);
     copier.lasts = ARENA_ARRAY(jam->scratch, RegId, jam->factor);
     copier.stores = ARENA_ARRAY(jam->scratch, RegId *, jam->factor);
-    copier.reads = ARENA_ARRAY(jam->scratch, SpanStart *, jam->factor);
+    copier.reads = ARENA_ARRAY(jam->scratch, Start *, jam->factor);
+    copier.indices = ARENA_ARRAY(jam->scratch, Start *, jam->factor);
     copier.addresses = ARENA_ARRAY(jam->scratch, RegId, 2 * jam->factor * (jam->conflicts.count + 1));
     for (unsigned k = 0; k < jam->factor; k++) {
         copier.names[k] = ARENA_ARRAY(jam->scratch, RegId, reg_count);
         copier.stores[k] = ARENA_ARRAY(jam->scratch, RegId, front->stores.count + 1);
-        copier.reads[k] = ARENA_ARRAY(jam->scratch, SpanStart, front->reads.count + 1);
+        copier.reads[k] = ARENA_ARRAY(jam->scratch, Start, front->reads.count + 1);
+        copier.indices[k] = ARENA_ARRAY(jam->scratch, Start, front->indices.count + 1);
         for (RegId reg = 0; reg < reg_count; reg++)
             copier.names[k][reg] = reg;
     }

@@ -284,7 +284,7 @@ static bool check_rounds(Jam *jam)
 static Block *jam_front(Jam *jam, Block *header)
 {
     Front front = {.inner = NULL};
-    if (loops_add_preheaders(jam->body, jam->analyses)) {
+    if (jam_prepare_inner(jam)) {
         bool found = jam_analyze(jam, header);
         require(found && jam->loop->preheader && check_shape(jam));
         find_early(jam);
