@@ -4,7 +4,7 @@
  *
  *   extensions  two 32-bit sums that differ by a constant also differ by it as 64-bit integers if neither can be so
  *               large that the other has wrapped: by their bounds, or by the branches that lead here
- *   products    (a + 1) * b is a * b + b, modulo 2^bits */
+ *   products    (a + 1) * b is a * b + b, and (4 * a) * b is 4 * (a * b), modulo 2^bits */
 #include "analysis/affine/internal.h"
 
 enum { TRIED = 8 }; /* members of a class that an extension is compared with */
@@ -16,7 +16,8 @@ struct AffineClass {
     uint64_t hash;
     AffineForm a, b; /* the constants are 0, except that of an extension, which is that of what 'reg' holds; b: products
                       * only */
-    AffineForm rest; /* products: 'reg' is a * b + rest */
+    AffineForm rest; /* products: 'reg' is scale * a * b + rest */
+    int64_t scale;
     RegId reg;
     AffineTerm base; /* that register as a base */
     AffineClass *next;
@@ -148,12 +149,33 @@ static bool product_rest(const Sum *a, const Sum *b, const Sum *addend, Sum *res
            affine_sum_add(rest, &more, 1);
 }
 
+/* Divides the terms by the greatest number that divides all of them. Gives that number. */
+static int64_t divide_by_content(AffineTerm *terms, unsigned count)
+{
+    uint64_t content = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const uint64_t coefficient = (uint64_t)terms[i].coefficient;
+        uint64_t other = terms[i].coefficient < 0 ? -coefficient : coefficient;
+        while (other) {
+            const uint64_t rest = content % other;
+            content = other;
+            other = rest;
+        }
+    }
+    if (!content || content > INT32_MAX)
+        return 1;
+    for (unsigned i = 0; i < count; i++)
+        terms[i].coefficient /= (int64_t)content;
+    return (int64_t)content;
+}
+
 bool affine_class_multiply(Evaluator *evaluator, const Sum *a, const Sum *b, const Sum *addend, RegId reg, Sum *out)
 {
-    uint64_t x = terms_hash(a->terms, a->term_count), y = terms_hash(b->terms, b->term_count);
-    uint64_t hash = mix(CLASS_PRODUCT + a->bits, x + y);
-    AffineForm left = {a->bits, a->term_count, 0, a->terms}, right = {b->bits, b->term_count, 0, b->terms};
-    Sum rest;
+    Sum x = *a, y = *b, rest;
+    const int64_t scale = divide_by_content(x.terms, x.term_count) * divide_by_content(y.terms, y.term_count);
+    const uint64_t hash = mix(CLASS_PRODUCT + a->bits,
+                              terms_hash(x.terms, x.term_count) + terms_hash(y.terms, y.term_count));
+    AffineForm left = {x.bits, x.term_count, 0, x.terms}, right = {y.bits, y.term_count, 0, y.terms};
     if (!product_rest(a, b, addend, &rest))
         return false;
     for (const AffineClass *class = evaluator->classes[hash & evaluator->class_mask]; class; class = class->next) {
@@ -161,17 +183,20 @@ bool affine_class_multiply(Evaluator *evaluator, const Sum *a, const Sum *b, con
             continue;
         bool same = affine_terms_equal(&class->a, &left) && affine_terms_equal(&class->b, &right);
         bool swapped = affine_terms_equal(&class->a, &right) && affine_terms_equal(&class->b, &left);
-        if (!same && !swapped)
+        if ((!same && !swapped) || scale % class->scale)
             continue;
         AffineForm form = {rest.bits, rest.term_count, rest.constant, rest.terms};
         *out = (Sum){.bits = a->bits};
-        affine_sum_add_term(out, &class->base, 1);
-        return affine_sum_add(out, &form, 1) && affine_sum_add(out, &class->rest, -1);
+        affine_sum_add_term(out, &class->base, scale / class->scale);
+        return affine_sum_add(out, &form, 1) && affine_sum_add(out, &class->rest, -(scale / class->scale));
     }
     AffineClass *class = class_add(evaluator, CLASS_PRODUCT, hash, reg);
     AffineFactors *factors = ARENA_NEW(evaluator->arena, AffineFactors);
-    factors->forms[0] = class->a = affine_terms_copy(evaluator->arena, a, 0);
-    factors->forms[1] = class->b = affine_terms_copy(evaluator->arena, b, 0);
+    factors->forms[0] = affine_terms_copy(evaluator->arena, a, 0);
+    factors->forms[1] = affine_terms_copy(evaluator->arena, b, 0);
+    class->scale = scale;
+    class->a = affine_terms_copy(evaluator->scratch, &x, 0);
+    class->b = affine_terms_copy(evaluator->scratch, &y, 0);
     factors->forms[2] = class->rest = affine_terms_copy(evaluator->arena, &rest, rest.constant);
     evaluator->affine->factors[reg] = factors;
     class->base = affine_reg_base(evaluator->body, reg, product_bound(a, b, addend));

@@ -59,6 +59,26 @@ static void test_sums(void **state)
 }
 
 /* The sum of n + 1, extended, after the branch on n < 100 joined with another condition has been taken. */
+static void test_products(void **state)
+{
+    (void)state;
+    Body *body = body_parse(".visible .entry k(.param .u64 a, .param .u64 b)\n{\n"
+                            ".reg .u64 %a, %b, %d<10>;\n"
+                            "ld.param.u64 %a, [a]; ld.param.u64 %b, [b];\n"
+                            "mul.lo.s64 %d1, %a, %b; shl.b64 %d2, %a, 2; add.s64 %d3, %d2, 4;\n"
+                            "mul.lo.s64 %d4, %d3, %b; add.s64 %d5, %b, 3; mul.lo.s64 %d6, %d5, %d2;\n"
+                            "mul.lo.s64 %d7, %a, %a; mul.lo.s64 %d8, %d2, %d2;\n"
+                            "ret;\n}\n");
+    Arena *arena = arena_new();
+    Affine *affine = affine_compute(arena, body, NULL);
+    sum_check(affine, "%d1", "%d1");
+    sum_check(affine, "%d4", "4*%d1 + 4*b");
+    sum_check(affine, "%d6", "4*%d1 + 12*a");
+    sum_check(affine, "%d8", "16*%d7");
+    arena_free(arena);
+    body_drop(body);
+}
+
 static void joined_check(const char *joins, const char *expected)
 {
     Arena *arena = arena_new();
@@ -449,7 +469,7 @@ static void test_random_code(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums), cmocka_unit_test(test_joined_conditions),
+        cmocka_unit_test(test_sums), cmocka_unit_test(test_products), cmocka_unit_test(test_joined_conditions),
         cmocka_unit_test(test_random_code),
     };
     return cmocka_run_group_tests_name("analysis_affine", tests, NULL, NULL);
