@@ -20,6 +20,15 @@ static RegId build_vote(Rewrite *w)
     return result;
 }
 
+/* A predicate that holds in all threads. */
+static RegId build_true(Rewrite *w, const SumPlace *place)
+{
+    RegId zero = rewrite_reg(w, TYPE_B32, "%zero"), holds = rewrite_reg(w, TYPE_PRED, "%staged");
+    sum_put(place, inst_build(w->body, "mov.u32", "di", zero, (int64_t)0));
+    sum_put(place, inst_build(w->body, "setp.eq.u32", "dri", holds, zero, (int64_t)0));
+    return holds;
+}
+
 /* Whether the launch's blocks have the size that the tiles are for. */
 static RegId build_size_test(Rewrite *w, const SumPlace *place, RegId holds)
 {
@@ -81,10 +90,13 @@ void rewrite_test(Rewrite *w)
     Block *preheader = s->loop->preheader;
     RegId together = s->vote ? build_vote(w) : REG_NONE;
     const SumPlace place = sum_place_new(w->body, preheader, s->analyses);
-    RegId enough = round_groups_test(&place, &s->trips, s->rounds, &w->groups), holds = enough;
-    if (together != REG_NONE) {
+    w->enough = round_groups_test(&place, &s->trips, s->rounds, &w->groups);
+    RegId holds = s->rounds_differ ? together : w->enough;
+    if (holds == REG_NONE)
+        holds = build_true(w, &place);
+    if (!s->rounds_differ && together != REG_NONE) {
         holds = rewrite_reg(w, TYPE_PRED, "%staged");
-        sum_put(&place, inst_build(w->body, "and.pred", "drr", holds, enough, together));
+        sum_put(&place, inst_build(w->body, "and.pred", "drr", holds, w->enough, together));
     }
     if (s->inner)
         holds = build_inner_test(w, &place, holds);

@@ -143,6 +143,8 @@ typedef struct Staging {
     unsigned threads;       /* of a block */
     TripCount trips;
     Block *latch, *after;   /* the end of the loop, and where it leads then */
+    bool rounds_differ;     /* the counter's start or its bound does, between threads of a block: these compare the
+                             * number of their rounds with thread 0's, and vote */
     Guard guards[GUARDS_MOST];
     unsigned guard_count;
     Block *vote;            /* the block at whose end the threads vote; NULL: they need not */
@@ -191,6 +193,9 @@ bool stage_find_guards(Staging *s);
 /* Computes the patterns of all registers that an address in the loop may depend on, and adds code for steps to the
  * preheader. */
 void stage_find_patterns(Staging *s);
+/* Whether the threads of a block probably go round the loop equally often, though the start of its counter differs
+ * between them, or the bound, as those of a pointer do; and whether each can compute thread 0's number of rounds. */
+bool stage_rounds_alike(const Staging *s);
 
 /* lines.c */
 /* Sets the member's root, and its distance from that. */

@@ -160,6 +160,36 @@ static void block_patterns(const Staging *s, const Block *block)
                             is_common(s, inst->refs[r].reg) ? constant_pattern : inst_pattern(s, inst));
 }
 
+/* Whether the two are the same sum. */
+static bool is_same_sum(const PatternSum *a, const PatternSum *b)
+{
+    if (a->term_count != b->term_count || a->constant != b->constant)
+        return false;
+    for (unsigned t = 0; t < a->term_count; t++)
+        if (memcmp(a->terms[t].factors, b->terms[t].factors, sizeof a->terms[t].factors) ||
+            a->terms[t].coefficient != b->terms[t].coefficient)
+            return false;
+    return true;
+}
+
+bool stage_rounds_alike(const Staging *s)
+{
+    static const PatternSum constant = {.known = true};
+    const Patterns *known = analyses_patterns(s->analyses);
+    const RegId start = s->trips.counter.start, bound = s->trips.bound;
+    if (!s->patterns[start].is_resolved || (bound != REG_NONE && !s->patterns[bound].is_resolved))
+        return false;
+    for (unsigned i = PATTERN_X; i <= PATTERN_Z; i++) {
+        PatternSum of_start, of_bound = constant;
+        if (!pattern_slope(s->scratch, known, &known->sums[start], s->loop->preheader, i, &of_start) ||
+            (bound != REG_NONE &&
+             !pattern_slope(s->scratch, known, &known->sums[bound], s->loop->preheader, i, &of_bound)) ||
+            !is_same_sum(&of_start, &of_bound))
+            return false;
+    }
+    return true;
+}
+
 void stage_find_patterns(Staging *s)
 {
     const Dominance *dominance = s->dominance;

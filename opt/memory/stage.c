@@ -84,19 +84,24 @@ static bool check_shape(Staging *s, bool may_store)
     return true;
 }
 
-static bool check_rounds(Staging *s)
+static bool is_own(const Staging *s, RegId reg)
 {
-    const RegId regs[3] = {s->trips.counter.start, s->trips.bound, s->trips.counter.addend};
-    for (unsigned i = 0; i < 3; i++)
-        if (regs[i] != REG_NONE && variance_reg(s->variance, regs[i]))
-            return stage_refuse(s, s->latch->last, REFUSAL_STAGE_OWN_ROUNDS);
+    return reg != REG_NONE && variance_reg(s->variance, reg);
+}
+
+/* Whether all threads of a block go round the loop equally often, for certain or as they will test. */
+static bool check_rounds(Staging *s, bool may_test)
+{
+    s->rounds_differ = is_own(s, s->trips.counter.start) || is_own(s, s->trips.bound);
+    if (is_own(s, s->trips.counter.addend) || (s->rounds_differ && (!may_test || !stage_rounds_alike(s))))
+        return stage_refuse(s, s->latch->last, REFUSAL_STAGE_OWN_ROUNDS);
     return true;
 }
 
 /* The same for a loop with another one inside. */
 static bool stage_nest(Staging *s)
 {
-    if (!check_shape(s, false) || !stage_find_guards(s) || !check_rounds(s))
+    if (!check_shape(s, false) || !stage_find_guards(s) || !check_rounds(s, false))
         return false;
     stage_find_patterns(s);
     if (!nest_find(s))
@@ -108,10 +113,10 @@ static bool stage_nest(Staging *s)
 
 static bool stage_loop(Staging *s)
 {
-    if (!check_shape(s, true) || !stage_find_guards(s) || !check_rounds(s))
+    if (!check_shape(s, true) || !stage_find_guards(s))
         return false;
     stage_find_patterns(s);
-    if ((s->stores && !stage_find_stores(s)) || !stage_find_tiles(s))
+    if (!check_rounds(s, true) || (s->stores && !stage_find_stores(s)) || !stage_find_tiles(s))
         return false;
     s->report->votes = s->vote != NULL;
     s->report->done = true;
