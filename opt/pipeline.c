@@ -92,6 +92,13 @@ bool kernel_is_changed(const KernelResult *result)
            kernel_is_repaired(result);
 }
 
+/* Lets loops that end where a pointer does show that threads go round them equally often. */
+static void count_rounds(PassContext *context)
+{
+    if (pass_run(context, PASS_POINTER_LOOPS))
+        pass_run(context, PASS_CLEANUP);
+}
+
 /* False if coarsening is refused because blocks cannot grow. */
 static bool grow(PassContext *context, const KernelRequest *request, KernelResult *result)
 {
@@ -492,6 +499,9 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     /* From here on the body is in SSA form. */
     if (orders)
         check_order(&context, result);
+    if (request->coarsen || request->refining.threads || request->staging.wanted || request->vectors ||
+        request->jam_count)
+        count_rounds(&context);
     const bool coarsens = request->coarsen && grow(&context, request, result);
     if (request->edges)
         let_edges_join(&context, request, result);

@@ -111,8 +111,7 @@ RegId loop_counter_build_start(const SumPlace *place, const LoopCounter *counter
     return reg;
 }
 
-/* The only edge out of the loop: its source; NULL if there are several. */
-static Block *only_exit(const Loop *loop, const LoopForest *loops)
+Block *loop_only_exit(const Loop *loop, const LoopForest *loops)
 {
     Block *exiting = NULL;
     for (uint32_t b = 0; b < loop->block_count; b++) {
@@ -181,7 +180,7 @@ static bool counts(const Loop *loop, const LoopForest *loops, Analyses *analyses
 
 bool trip_count_find(const Loop *loop, const LoopForest *loops, Analyses *analyses, TripCount *out)
 {
-    *out = (TripCount){.exiting = only_exit(loop, loops)};
+    *out = (TripCount){.exiting = loop_only_exit(loop, loops)};
     const Inst *branch = out->exiting ? block_two_way_branch(out->exiting) : NULL;
     if (!loop->preheader || !branch)
         return false;

@@ -60,6 +60,8 @@ void round_groups_count(RoundGroups *groups, Block *block, const char *base);
 void round_groups_end(const RoundGroups *groups, Block *gate, Block *top, Block *tail, Block *rest, Block *header,
                       Block *after);
 
+/* The only edge out of the loop: its source; NULL if there are several. */
+Block *loop_only_exit(const Loop *loop, const LoopForest *loops);
 /* The argument of a phi of the header for the preheader. */
 RegId loop_start(const Loop *loop, const Phi *phi);
 /* The sum that the phi grows by each time round: of the one value that all latches give it, less the phi. False if

@@ -11,11 +11,11 @@ TEST_TMP="${TEST_TMP:-$(mktemp -d)}"
 folder="$TEST_TMP"
 seeds=2500 few='[0-9]'
 case "$BUILD" in
-*/asan) seeds=200 few='[0-2]' ;;
+*/asan) seeds=400 few='[0-1]' ;;
 esac
 
 random_check "random" stage-check "1,$seeds"
-rules="votes|vectors|lines|partial|loaded|unrolled|nests|edges|both|ahead|async|stores"
+rules="votes|vectors|lines|partial|loaded|unrolled|nests|edges|both|ahead|async|stores|alike|counted"
 result "every rule at work" "$(grep -oE "($rules) $few\b" <<<"$said")"
 
 # $1: NAME:KERNEL:LAUNCH; $2: block; the rest: options. Prints what is wrong.

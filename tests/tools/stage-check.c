@@ -30,7 +30,8 @@
 
 typedef struct Sums {
     unsigned done, refused, wrong;
-    unsigned votes, vectors, lines, loaded, partial, unrolled, nests, edges, both, ahead, async, stores;
+    unsigned votes, vectors, lines, loaded, partial, unrolled, nests, edges, both, ahead, async, stores, alike;
+    unsigned counted;
 } Sums;
 
 typedef struct Check {
@@ -122,6 +123,8 @@ static void count_forms(Sums *sums, const KernelResult *result, const char *text
     sums->votes += votes;
     sums->vectors += strstr(text, "ld.shared.v") != NULL;
     sums->lines += strstr(text, "%lines") != NULL;
+    sums->alike += strstr(text, "%alike") && barriers > before;
+    sums->counted += strstr(text, "%steps") && barriers > before;
     sums->partial += strstr(text, "%inside") != NULL;
     sums->loaded += barriers > before;
 }
@@ -181,8 +184,9 @@ int main(int count, char **words)
     each_seed(seeds, check.verbose, check_seed, &check);
     const Sums *sums = &check.sums;
     printf("%u done, %u refused, %u wrong; votes %u, vectors %u, lines %u, partial %u, loaded %u, unrolled %u, "
-           "nests %u, edges %u, both %u, ahead %u, async %u, stores %u\n",
+           "nests %u, edges %u, both %u, ahead %u, async %u, stores %u, alike %u, counted %u\n",
            sums->done, sums->refused, sums->wrong, sums->votes, sums->vectors, sums->lines, sums->partial, sums->loaded,
-           sums->unrolled, sums->nests, sums->edges, sums->both, sums->ahead, sums->async, sums->stores);
+           sums->unrolled, sums->nests, sums->edges, sums->both, sums->ahead, sums->async, sums->stores,
+           sums->alike, sums->counted);
     return sums->wrong != 0;
 }

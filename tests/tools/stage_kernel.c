@@ -38,6 +38,8 @@ typedef struct Maker {
     bool has_lasting; /* each round stores the sum to one place */
     bool subtracts;   /* the end from the counter, before that is compared */
     bool is_wide, is_unsigned; /* the counter */
+    bool ends_at_pointer; /* the loop ends where the pointer of the first load does, if that advances; no counter */
+    bool own_start;   /* the counter starts with a number of the thread's own */
     GuardKind guard;
     unsigned exit_form;
     unsigned load_count;
@@ -277,6 +279,12 @@ static void make_end(Maker *m)
     const unsigned bits = m->is_wide ? 64 : 32;
     const char sign = m->is_unsigned ? 'u' : 's', *wide = m->is_wide ? "wide_" : "";
     const bool is_ordered = chance(&m->to, 50);
+    if (m->ends_at_pointer) {
+        line(&m->to, "setp.%s.u64 %%more, %%pointer0, %%pointer_end;",
+             is_ordered && m->loads[0].by_round > 0 ? "lt" : "ne");
+        line(&m->to, "@%%more bra LOOP;");
+        return;
+    }
     line(&m->to, "add.s%u %%%si, %%%si, %d;", bits, wide, wide, m->counts_down ? -(int)m->step : (int)m->step);
     if (m->counts_down)
         line(&m->to, "setp.%s.%c%u %%more, %%%si, 0;", is_ordered && !m->is_unsigned ? "gt" : "ne", sign, bits, wide);
@@ -296,7 +304,12 @@ static void make_loop(Maker *m)
     for (unsigned l = 0; l < m->load_count; l++)
         if (m->loads[l].is_own)
             make_own(m, l);
-    line(&m->to, "mov.u32 %%i, %u; mad.lo.u32 %%end, %%n, %u, %%i; mov.u32 %%round, 0;", m->start, m->step);
+    line(&m->to, "mov.u32 %%i, %u;", m->start);
+    if (m->own_start)
+        line(&m->to, "mad.lo.u32 %%i, %%x0, 24, %%i;");
+    line(&m->to, "mad.lo.u32 %%end, %%n, %u, %%i; mov.u32 %%round, 0;", m->step);
+    if (m->ends_at_pointer)
+        line(&m->to, "cvt.s64.s32 %%wide, %%n; mad.lo.s64 %%pointer_end, %%wide, %%way0, %%pointer0;");
     if (m->counts_down)
         line(&m->to, "mul.lo.u32 %%i, %%n, %u;", m->step);
     if (m->is_wide)
@@ -422,7 +435,7 @@ static void print_head(Buf *text)
     buf_puts(text, "\t.shared .align 4 .b8 mine[64];\n");
     buf_printf(text, "\t.reg .b64 %%buffer<%d>, %%pointer<%d>, %%way<%d>, %%w<4>, %%out, %%result, %%at;\n", LOADS,
                LOADS, LOADS);
-    buf_puts(text, "\t.reg .b64 %wide, %wide_i, %wide_end, %wide_left;\n");
+    buf_puts(text, "\t.reg .b64 %wide, %wide_i, %wide_end, %wide_left, %pointer_end;\n");
     buf_printf(text, "\t.reg .b32 %%first<%d>, %%stride<%d>, %%v<4>, %%g<3>, %%x<3>, %%limit<2>, %%v, %%sum, %%n;\n",
                LOADS, LOADS);
     buf_puts(text, "\t.reg .b32 %i, %end, %left, %round, %all, %outer;\n\t.reg .b16 %h<4>;\n\t.reg .f32 %work;\n"
@@ -435,10 +448,12 @@ void stage_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     Maker m = {.to = {.random = {seed * UINT64_C(0x2545f4914f6cdd1d) + 77}, .out = &code}};
     m.has_lasting = seed % 5 == 2;
     m.subtracts = seed % 4 == 3;
-    m.is_wide = seed % 3 == 1;
+    m.is_wide = seed / 3 % 3 == 1;
     m.is_unsigned = seed % 7 < 3;
     choose_shape(&m);
     choose_own(&m);
+    m.ends_at_pointer = seed % 6 == 4 && m.loads[0].is_pointer && m.loads[0].by_round;
+    m.own_start = seed % 8 == 5 && !m.ends_at_pointer;
     make_launch(&m, arena, launch);
     make_code(&m);
     print_head(text);
