@@ -1,5 +1,30 @@
-"""Making the forms of bench/measured/speedups.tsv again."""
+"""Making forms that were measured again, and telling whether their code is still the one that was measured."""
+import csv
+import hashlib
 import json
+import os
+import re
+
+CODES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "measured", "codes.tsv")
+CODES_HEAD = ["launch", "options", "code"]
+
+
+def code_of(path):
+    """The PTX without what assembles to the same code."""
+    with open(path, encoding="utf-8") as file:
+        text = re.sub(r"//.*", "", file.read())
+    return " ".join(re.sub(r"(?m)^\s*\.(?:maxntid|reqntid|loc|file)\b.*$", "", text).split())
+
+
+def code_name(path):
+    """A short name of that."""
+    return hashlib.sha256(code_of(path).encode()).hexdigest()[:16]
+
+
+def measured_codes():
+    """{(launch, options): the name of the code that was measured}"""
+    with open(CODES, encoding="utf-8") as file:
+        return {(row["launch"], row["options"]): row["code"] for row in csv.DictReader(file, delimiter="\t")}
 
 
 def form_words(row, ptx, launch, arch, form):

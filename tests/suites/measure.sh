@@ -78,11 +78,14 @@ for metric in $metrics; do
     printf '"0","1","gpu-run","mv","%s","unit","1,234"\n' "$metric"
 done >"$folder/mv.mv/1.ptx.csv"
 tail -n 1 "$folder/mv.mv/1.ptx.csv" >"$folder/mv.mv/12.ptx.csv"
-measure -r "$folder" -o "$tmp/times.tsv" -n "$tmp/naive.tsv" -u "$tmp/tuned.tsv" -c "$tmp/chosen.tsv" \
-    -k "$tmp/counters.tsv" >"$tmp/said"
+measure -r "$folder" -o "$tmp/times.tsv" -p "$tmp/codes.tsv" -n "$tmp/naive.tsv" -u "$tmp/tuned.tsv" \
+    -c "$tmp/chosen.tsv" -k "$tmp/counters.tsv" >"$tmp/said"
 result "reading" "$([ $? = 0 ] || echo wrong)"
 has "$tmp/times.tsv" "the input's times" "mv/mv  32 100.00 100.50"
 has "$tmp/times.tsv" "a form's times" "mv/mv -coarsen 2 32 50.00 50.50"
+sed "s|^// .*||" "$folder/mv.mv/1.ptx" >"$tmp/form.ptx" && echo "// a comment" >>"$tmp/form.ptx"
+code=$(cd bench && python3 -B -c "import speedup_forms as s; print(s.code_name('$tmp/form.ptx'))")
+has "$tmp/codes.tsv" "the code that was timed" "mv/mv -coarsen 2 $code"
 has "$tmp/times.tsv" "another launch's rows stay" "a/a  1 1 1"
 result "old rows, choices and kernels of tests/naive are not there" "$(grep -e -old -e auto -e naive "$tmp/times.tsv")"
 has "$tmp/said" "a form that is wrong" "mv/mv: -coarsen 4: wrong"
