@@ -275,10 +275,12 @@ typedef struct EmulatorCounters {
     /* With count_memory: the global sectors (32 bytes) and lines (128 bytes) that warp accesses touch; the extra cycles
      * of shared accesses in which lanes use different words of one of the 32 banks, or update one word. */
     uint64_t load_sectors, load_lines, store_sectors, store_lines;
+    uint64_t stored; /* and the bytes that all lanes store there */
     uint64_t bank_conflicts;
     /* With count_reuse: the distinct global sectors that each block touches, summed over the blocks, and those that the
      * grid touches. */
     uint64_t block_load_sectors, block_store_sectors, load_footprint, store_footprint;
+    uint64_t unread_footprint; /* sectors that the grid stores to and does not load */
     /* The part of block_load_sectors that more than half of the blocks load. */
     uint64_t hot_load_sectors;
     /* Loads of sectors that the block had loaded before, by their distance, 2^k to 2^(k+1) - 1 lines: those that this

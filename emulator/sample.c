@@ -188,7 +188,7 @@ static void collect_sectors(Sample *sample)
     const double scale = blocks / ((double)sample->box.count * sample_box_blocks(sample));
     const double all = (double)(counters->block_load_sectors + counters->block_store_sectors);
     const double share = sample->box_sectors > 0 ? all / (sample->box_sectors * scale) : 1;
-    double touched[2] = {0}, updates = 0, hot = 0;
+    double touched[FOOTPRINT_KINDS] = {0}, updates = 0, hot = 0;
     uint64_t ran = 0;
     for (uint32_t kind = 0; kind < SAMPLE_KINDS; kind++)
         ran += sample->ran[kind];
@@ -196,13 +196,16 @@ static void collect_sectors(Sample *sample)
         const Region *region = emulator->slots[i];
         if (!region->footprint)
             continue;
-        for (unsigned k = 0; k < 2; k++)
+        for (FootprintKind k = 0; k < FOOTPRINT_KINDS; k++)
             touched[k] += footprint_of_grid(region, k, sample->grid, &sample->box);
         updates = fmax(updates, footprint_updates(region, blocks / (double)ran));
         hot += (double)reuse_hot_loads(region, ran) * blocks / (double)ran;
     }
-    counters->load_footprint = (uint64_t)fmin(touched[0] * fmin(share, 1), (double)counters->block_load_sectors);
-    counters->store_footprint = (uint64_t)fmin(touched[1] * fmin(share, 1), (double)counters->block_store_sectors);
+    for (FootprintKind k = 0; k < FOOTPRINT_KINDS; k++)
+        touched[k] *= fmin(share, 1);
+    counters->load_footprint = (uint64_t)fmin(touched[FOOTPRINT_LOADS], (double)counters->block_load_sectors);
+    counters->store_footprint = (uint64_t)fmin(touched[FOOTPRINT_STORES], (double)counters->block_store_sectors);
+    counters->unread_footprint = (uint64_t)fmin(touched[FOOTPRINT_UNREAD], (double)counters->store_footprint);
     counters->most_updates = (uint64_t)updates;
     counters->hot_load_sectors = (uint64_t)fmin(hot, (double)counters->block_load_sectors);
 }

@@ -137,6 +137,7 @@ Step run_surface(Exec *x, const Op *op, uint32_t mask)
     *(mode == MODE_LOAD    ? &counters->loads[SPACE_TEX]
       : mode == MODE_STORE ? &counters->stores[SPACE_TEX]
                            : &counters->atomics[SPACE_TEX]) += 1;
+    ImageTouches counted = {0}, *touches = x->emulator->options.count_memory ? &counted : NULL;
     EACH_ACTIVE(lane, mask)
     {
         const Image *image = image_find(x, op, lane, row_get(source_row(x, image_op->handle), 8, lane), false);
@@ -151,6 +152,8 @@ Step run_surface(Exec *x, const Op *op, uint32_t mask)
         uint8_t *host = NULL;
         if (place.inside && !(host = image_access(x, op, lane, image, place.offset, bytes, mode)))
             return STEP_FAULT;
+        if (place.inside)
+            image_touch(touches, 0, lane, image, place.offset, bytes);
         if (mode == MODE_LOAD)
             load_lane(x, image_op, lane, host);
         else if (host && mode == MODE_STORE)
@@ -158,5 +161,7 @@ Step run_surface(Exec *x, const Op *op, uint32_t mask)
         else if (host)
             reduce_lane(x, image_op, lane, image, host);
     }
+    if (touches)
+        count_image(x, touches, mode);
     return STEP_NEXT;
 }

@@ -80,6 +80,7 @@ typedef struct Fetch {
     uint64_t layer;
     Axis axes[3];
     bool linear;
+    ImageTouches *touches; /* NULL: nothing is counted */
 } Fetch;
 
 /* A texel's channels as they are in memory; zeros outside. 'corner': bit i takes the next texel along axis i. */
@@ -95,6 +96,8 @@ static bool fetch_texel(const Fetch *fetch, unsigned corner, int64_t bits[IMAGE_
                                    (uint64_t)at[0] * image->texel_bytes);
     const uint8_t *from =
         image_access(fetch->x, fetch->op, fetch->lane, image, offset, image->texel_bytes, MODE_LOAD);
+    if (from)
+        image_touch(fetch->touches, corner, fetch->lane, image, offset, image->texel_bytes);
     for (unsigned i = 0; from && i < image->shape->channels; i++)
         bits[i] = channel_bits(image, from + i * image->channel_bytes);
     return from != NULL;
@@ -273,9 +276,10 @@ Step run_texture(Exec *x, const Op *op, uint32_t mask)
     if (!mask)
         return STEP_NEXT;
     x->emulator->result->counters.loads[SPACE_TEX]++;
+    ImageTouches counted = {0}, *touches = x->emulator->options.count_memory ? &counted : NULL;
     EACH_ACTIVE(lane, mask)
     {
-        Fetch fetch = {.x = x, .op = op, .lane = lane};
+        Fetch fetch = {.x = x, .op = op, .lane = lane, .touches = touches};
         uint32_t result[IMAGE_CHANNELS];
         if (!fetch_lane(&fetch, image_op, result))
             return STEP_FAULT;
@@ -289,5 +293,7 @@ Step run_texture(Exec *x, const Op *op, uint32_t mask)
         if (image_op->resident != NO_ROW)
             row_set(x->frame->registers + image_op->resident, 0, lane, 1);
     }
+    if (touches)
+        count_image(x, touches, MODE_LOAD);
     return STEP_NEXT;
 }

@@ -53,6 +53,12 @@ static BankPasses bank_passes(uint32_t mask, unsigned bytes, const uint64_t *add
     return passes;
 }
 
+static void stored_add(Exec *x, bool writes, uint32_t lanes, unsigned bytes)
+{
+    if (writes)
+        x->emulator->result->counters.stored += (uint64_t)__builtin_popcount(lanes) * bytes;
+}
+
 static void counts_add(Exec *x, bool writes, unsigned sectors, unsigned lines, unsigned wavefronts,
                        unsigned conflicts)
 {
@@ -100,8 +106,42 @@ void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const
         reuse_count(x, mask, bytes, distinct_lines, mode, at);
     if (x->emulator->options.count_reuse && mode == MODE_ATOMIC)
         updates_count(mask, at);
+    stored_add(x, mode != MODE_LOAD, global_lanes, bytes);
     counts_add(x, mode != MODE_LOAD, loops->distinct(sectors, count), distinct_lines,
                in_shared.all + in_l1.all, in_shared.conflicts);
+}
+
+/* Adds a value to a list of different ones. */
+static void add_distinct(uint64_t *values, unsigned *count, uint64_t value)
+{
+    unsigned k = 0;
+    while (k < *count && values[k] != value)
+        k++;
+    values[k] = value;
+    *count += k == *count;
+}
+
+/* A texture unit serves four lanes in a cycle. Rows of images are taken to follow each other in memory. */
+void count_image(Exec *x, const ImageTouches *touches, AccessMode mode)
+{
+    enum { LANES_A_CYCLE = 4 };
+    uint64_t sectors[IMAGE_CORNERS * LANES], lines[IMAGE_CORNERS * LANES];
+    unsigned sector_count = 0, line_count = 0;
+    uint32_t active = 0;
+    for (unsigned corner = 0; corner < IMAGE_CORNERS; corner++) {
+        active |= touches->lanes[corner];
+        EACH_ACTIVE(lane, touches->lanes[corner])
+        {
+            add_distinct(sectors, &sector_count, touches->at[corner].address[lane] / SECTOR_BYTES);
+            add_distinct(lines, &line_count, touches->at[corner].address[lane] / LINE_BYTES);
+        }
+    }
+    for (unsigned corner = 0; x->emulator->options.count_reuse && corner < IMAGE_CORNERS; corner++)
+        reuse_count(x, touches->lanes[corner], touches->bytes, corner + 1 == IMAGE_CORNERS ? line_count : 0, mode,
+                    &touches->at[corner]);
+    stored_add(x, mode != MODE_LOAD, active, touches->bytes);
+    counts_add(x, mode != MODE_LOAD, sector_count, line_count,
+               (unsigned)divide_up((unsigned)__builtin_popcount(active), LANES_A_CYCLE), 0);
 }
 
 /* The pieces of 'size' bytes that the runs touch. */
@@ -135,5 +175,6 @@ void count_shape(Exec *x, const Region *region, AccessShape *shape, uint32_t off
     const unsigned lines = pieces_count(shape, offset, LINE_BYTES);
     if (region->touches[writes])
         reuse_shape(x, region, shape, offset, lines, writes);
+    stored_add(x, writes, shape->mask, shape->bytes);
     counts_add(x, writes, pieces_count(shape, offset, SECTOR_BYTES), lines, shape->passes.all, 0);
 }

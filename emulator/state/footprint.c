@@ -9,8 +9,8 @@
 enum { OCTANT_SETS = 256 };
 
 struct Footprint {
-    double sets[2][OCTANT_SETS]; /* loads, stores: how many sectors of all boxes were touched by just these octants */
-    uint8_t *octants[2];         /* for each sector: those of the present box */
+    double sets[FOOTPRINT_KINDS][OCTANT_SETS]; /* how many sectors of all boxes were touched by just these octants */
+    uint8_t *octants[2];         /* loads, stores; for each sector: those of the present box */
     uint8_t *boxes;              /* for each sector: the boxes with stores to it, at most 255 */
     bool is_updated;             /* by an atomic operation */
 };
@@ -39,11 +39,16 @@ void footprint_end_box(Emulator *emulator)
 {
     for (size_t i = 0; i < emulator->touched.count; i++) {
         const TouchedSector *at = &emulator->touched.data[i];
-        uint8_t *octants = &at->footprint->octants[at->is_store][at->sector];
-        at->footprint->sets[at->is_store][*octants]++;
-        *octants = 0;
+        const uint8_t octants = at->footprint->octants[at->is_store][at->sector];
+        at->footprint->sets[at->is_store ? FOOTPRINT_STORES : FOOTPRINT_LOADS][octants]++;
+        if (at->is_store && !at->footprint->octants[0][at->sector])
+            at->footprint->sets[FOOTPRINT_UNREAD][octants]++;
         if (at->is_store && at->footprint->boxes[at->sector] < UINT8_MAX)
             at->footprint->boxes[at->sector]++;
+    }
+    for (size_t i = 0; i < emulator->touched.count; i++) {
+        const TouchedSector *at = &emulator->touched.data[i];
+        at->footprint->octants[at->is_store][at->sector] = 0;
     }
     emulator->touched.count = 0;
 }
@@ -79,12 +84,12 @@ static double part_sectors(const double sets[OCTANT_SETS], const unsigned part[3
     return sectors;
 }
 
-double footprint_of_grid(const Region *region, bool is_store, const unsigned grid[3], const BoxShape *box)
+double footprint_of_grid(const Region *region, FootprintKind kind, const unsigned grid[3], const BoxShape *box)
 {
     double sectors = 0, whole = 0;
     for (unsigned i = 0; i < 8; i++) {
         const unsigned part[3] = {i & 1, i >> 1 & 1, i >> 2};
-        const double touched = part_sectors(region->footprint->sets[is_store], part) / box->count;
+        const double touched = part_sectors(region->footprint->sets[kind], part) / box->count;
         double weight = 1;
         for (unsigned axis = 0; axis < 3; axis++) {
             const double size = box->size[axis], half = size > 1 ? size / 2 : 0;

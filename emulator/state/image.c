@@ -144,6 +144,17 @@ uint64_t image_offset(const Image *image, uint64_t layer, uint64_t z, uint64_t y
     return ((layer * shape->depth + z) * shape->height + y) * pitch + byte;
 }
 
+void image_touch(ImageTouches *touches, unsigned corner, unsigned lane, const Image *image, uint64_t offset,
+                 unsigned bytes)
+{
+    if (!touches)
+        return;
+    touches->bytes = bytes > touches->bytes ? bytes : touches->bytes;
+    touches->lanes[corner] |= 1u << lane;
+    touches->at[corner].address[lane] = image->region->base + offset;
+    touches->at[corner].region[lane] = image->region;
+}
+
 uint8_t *image_access(Exec *x, const Op *op, unsigned lane, const Image *image, uint64_t offset, unsigned bytes,
                       AccessMode mode)
 {

@@ -163,6 +163,7 @@ static void collect(EmulatorCounters *counters, const Region *region, uint64_t b
     for (size_t k = 0; region->touches[0] && k < sector_count(region); k++) {
         counters->load_footprint += region->touches[0][k].block != 0;
         counters->store_footprint += region->touches[1][k].block != 0;
+        counters->unread_footprint += region->touches[1][k].block != 0 && region->touches[0][k].block == 0;
         if (region->updates[k] > counters->most_updates)
             counters->most_updates = region->updates[k];
     }

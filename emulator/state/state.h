@@ -460,7 +460,13 @@ void footprint_update(const Region *region); /* notes an atomic operation */
 /* How often the most updated sector is, where those that several boxes update are updated 'scale' times as often. */
 double footprint_updates(const Region *region, double scale);
 /* The sectors that all blocks touch, at least those of one box and at most those of the region. */
-double footprint_of_grid(const Region *region, bool is_store, const unsigned grid[3], const BoxShape *box);
+typedef enum FootprintKind {
+    FOOTPRINT_LOADS,
+    FOOTPRINT_STORES,
+    FOOTPRINT_UNREAD, /* stores to what the box does not load */
+    FOOTPRINT_KINDS
+} FootprintKind;
+double footprint_of_grid(const Region *region, FootprintKind kind, const unsigned grid[3], const BoxShape *box);
 
 /* order.c: the ordering of accesses, besides barriers */
 
@@ -495,8 +501,22 @@ uint64_t image_variable(Emulator *emulator,
 const Image *image_find(Exec *x, const Op *op, unsigned lane, uint64_t handle, bool sampler);
 /* The offset of a byte in a row of the image. The coordinates must be inside the image. */
 uint64_t image_offset(const Image *image, uint64_t layer, uint64_t z, uint64_t y, uint64_t byte);
-/* Counts and tracks one lane's access to 'bytes' bytes of the image and returns their place in the host's memory; NULL
- * with the fault reported. */
+/* The texels of which a lane's access may combine several: those around a point in space. */
+enum { IMAGE_CORNERS = 8 };
+/* The accesses of a warp's lanes to images, to be counted; starts as zeros. */
+typedef struct ImageTouches {
+    unsigned bytes;                /* of a texel, the most of all */
+    uint32_t lanes[IMAGE_CORNERS]; /* those that access this corner */
+    Translation at[IMAGE_CORNERS]; /* addresses and regions */
+} ImageTouches;
+
+/* Notes one lane's access to 'bytes' bytes of the image. NULL touches: nothing is counted. */
+void image_touch(ImageTouches *touches, unsigned corner, unsigned lane, const Image *image, uint64_t offset,
+                 unsigned bytes);
+/* coalesce.c: counts them. */
+void count_image(Exec *x, const ImageTouches *touches, AccessMode mode);
+/* Tracks one lane's access to 'bytes' bytes of the image and returns their place in the host's memory; NULL with the
+ * fault reported. */
 uint8_t *image_access(Exec *x, const Op *op, unsigned lane, const Image *image, uint64_t offset, unsigned bytes,
                       AccessMode mode);
 /* An integer channel as a number in [0, 1] or [-1, 1]. */

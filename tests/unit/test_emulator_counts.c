@@ -75,6 +75,8 @@ static void check_counts(const EmulatorResult *result)
     assert_int_equal(counters->load_footprint, BLOCKS * THREADS / 8);
     assert_int_equal(counters->block_store_sectors, BLOCKS * THREADS / 8);
     assert_int_equal(counters->store_footprint, BLOCKS * THREADS / 8);
+    assert_int_equal(counters->unread_footprint, BLOCKS * THREADS / 8);
+    assert_int_equal(counters->stored, BLOCKS * THREADS * 4);
     assert_int_equal(result->instruction_count, BEFORE + LOOP + AFTER);
     const EmulatorInst *load = &result->instructions[BEFORE];
     assert_string_equal(load->function->name, "k");

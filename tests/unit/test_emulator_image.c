@@ -61,7 +61,11 @@ static EmulatorResult *execute(Arena *arena, const Setting *setting, const char 
     Launch *launch = read_launch(arena, setting, &error);
     if (!launch)
         fail_msg("%s", error);
-    EmulatorOptions options = {.check_races = true, .check_registers = true, .check_unwritten = true};
+    EmulatorOptions options = {.check_races = true,
+                               .check_registers = true,
+                               .check_unwritten = true,
+                               .count_memory = true,
+                               .count_reuse = true};
     EmulatorResult *result = emulator_run(arena, module, launch, &options);
     if (result->fault.kind != FAULT_NONE)
         result->fault.message = fault_text(arena, module, &result->fault);
@@ -319,6 +323,28 @@ static void surfaces_are_read_and_written(void **state)
     expect_fault(&setting, "suld.b.2d.b32.zero %r4, [%rd2, {2, 0}];", FAULT_ALIGNMENT, "surface t");
 }
 
+/* Sectors have 8 texels, lines 32. */
+static void accesses_are_counted(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    const Setting texture = {.image = "{\"texture\": \"t\", \"width\": 64, \"filter\": \"linear\", " RAMP "}",
+                             .threads = 32};
+    /* Each thread mixes its texel and the next one: 33 of them. */
+    const EmulatorResult *result = execute(
+        arena, &texture, "add.f32 %f1, %f1, 0f3F800000; tex.1d.v4.f32.f32 {%f4, %f5, %f6, %f7}, [%rd2, {%f1}];");
+    assert_int_equal(result->counters.load_sectors, 5);
+    assert_int_equal(result->counters.load_lines, 2);
+    assert_int_equal(result->counters.load_footprint, 5);
+    assert_int_equal(result->counters.store_sectors, 0);
+    const Setting surface = {.image = "{\"surface\": \"t\", \"width\": 64, \"type\": \"u32\"}", .threads = 32};
+    result = execute(arena, &surface, "shl.b32 %r2, %r1, 3; sust.b.1d.b32.zero [%rd2, {%r2}], %r1;");
+    assert_int_equal(result->counters.store_sectors, 8);
+    assert_int_equal(result->counters.store_footprint, 8);
+    assert_int_equal(result->counters.load_sectors, 0);
+    arena_free(arena);
+}
+
 static void formatted_stores_convert(void **state)
 {
     (void)state;
@@ -394,6 +420,7 @@ int main(void)
         cmocka_unit_test(channel_types),
         cmocka_unit_test(handles_and_queries),
         cmocka_unit_test(surfaces_are_read_and_written),
+        cmocka_unit_test(accesses_are_counted),
         cmocka_unit_test(formatted_stores_convert),
         cmocka_unit_test(races_are_seen),
         cmocka_unit_test(what_is_not_executed_is_refused),

@@ -183,6 +183,8 @@ static void check_alike(const Runs *runs, double tolerance, double footprint)
     assert_near(sum_distances(y->shared_reuse), sum_distances(x->shared_reuse), tolerance);
     assert_near(y->load_footprint, x->load_footprint, footprint);
     assert_near(y->store_footprint, x->store_footprint, footprint);
+    assert_near(y->unread_footprint, x->unread_footprint, footprint);
+    assert_near(y->stored, x->stored, tolerance);
     assert_int_equal(sample->instruction_count, whole->instruction_count);
     for (size_t i = 0; i < whole->instruction_count; i++) {
         assert_near(sample->instructions[i].warps, whole->instructions[i].warps, tolerance);
