@@ -104,6 +104,8 @@ typedef struct SassProfile {
     double spills;           /* loads and stores of registers in local memory */
     double shared_spills;    /* and in shared memory */
     double residual;         /* how far the counts that it is based on disagree: sass.h */
+    double rounds;           /* of loops that the assembler has put together: how many loads of one PTX instruction
+                                come right after each other, in the mean over what they load again; at least 1 */
     const SassRun *runs;
     size_t run_count;
 } SassProfile;
@@ -138,6 +140,7 @@ typedef struct Profile {
     double load_lines, store_lines; /* of 128 bytes */
     double most_updates; /* as in EmulatorCounters; 0 in estimates */
     double stores, store_sectors, store_wavefronts, block_store_sectors, store_footprint;
+    double unread_footprint, stored; /* as in EmulatorCounters; 0 in estimates */
     /* The longest warp of each block over the mean warp of the launch; NULL: all are 1. */
     double *block_lengths;
 } Profile;

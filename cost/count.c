@@ -77,6 +77,8 @@ static void set_totals(Arena *arena, Profile *profile, const EmulatorResult *res
     profile->hot_load_sectors = l1_share(profile) * (double)counters->hot_load_sectors;
     profile->load_footprint = (double)counters->load_footprint;
     profile->store_footprint = (double)counters->store_footprint;
+    profile->unread_footprint = (double)counters->unread_footprint;
+    profile->stored = (double)counters->stored;
     for (unsigned i = 0; i < REUSE_DISTANCES; i++) {
         profile->own_reuse[i] = (double)counters->own_reuse[i];
         profile->shared_reuse[i] = (double)counters->shared_reuse[i];

@@ -28,10 +28,21 @@ typedef struct LoadLatency {
     double other_misses;     /* and of the others */
 } LoadLatency;
 
-/* The cycles that a warp alone spends in the profiled code, over the 'warps' warps of the launch. */
-double warp_path(const Profile *profile, const Device *device, LoadLatency latency, double warps);
+/* The cycles that a warp alone spends in the profiled code: the mean over the warps of the launch. */
+typedef struct WarpPath {
+    double cycles, steps;             /* all; steps are instructions */
+    double other_cycles, other_steps; /* of these, in runs that warps execute differently often */
+} WarpPath;
+
+/* Adds a run that a warp executes 'times' times in the mean. */
+void path_add(WarpPath *path, double times, double cycles, double steps);
+/* How much longer a warp is, in cycles of the mean path, for each mean path of instructions that it executes more. */
+double path_spread(const WarpPath *path);
+
+/* The path over the 'warps' warps of the launch. */
+WarpPath warp_path(const Profile *profile, const Device *device, LoadLatency latency, double warps);
 /* The same for the profile's machine code, which must be known. */
-double sass_path(const Profile *profile, const Device *device, LoadLatency latency, double warps);
+WarpPath sass_path(const Profile *profile, const Device *device, LoadLatency latency, double warps);
 
 /* A launch's use of the caches. */
 typedef struct Traffic {
@@ -51,8 +62,9 @@ typedef struct Residents {
 Traffic traffic_predict(const Profile *profile, const Device *device, const Residents *residents);
 
 /* The time at which the last block ends, in units of the mean warp's path, when blocks start in order on whichever of
- * 'slots' places is free first, each 'start' after the previous block on that place has ended. */
-double blocks_makespan(const Profile *profile, double slots, double start);
+ * 'slots' places is free first, each 'start' after the previous block on that place has ended. The instructions that
+ * the longest warp of a block executes beyond the mean warp's take 'spread' of their share of the path. */
+double blocks_makespan(const Profile *profile, double slots, double start, double spread);
 /* The most blocks that an SM gets over the launch. An SM gets blocks of four warps before the next SM gets any:
  * counters of an H100 show four blocks of a warp on one SM, or two blocks of two, and other SMs without work. */
 double blocks_of_busiest(const Profile *profile, const Device *device);

@@ -158,17 +158,19 @@ static double fetch_cycles(const SassProfile *sm, double warps)
            from_l2 * share_between(bytes, 128 * KIB, 192 * KIB);
 }
 
-double sass_path(const Profile *profile, const Device *device, LoadLatency latency, double warps)
+WarpPath sass_path(const Profile *profile, const Device *device, LoadLatency latency, double warps)
 {
     const SassProfile *sm = profile->sm;
-    double accesses = profile->shared_accesses > 0 ? profile->shared_accesses : 1, sum = 0;
+    const double accesses = profile->shared_accesses > 0 ? profile->shared_accesses : 1;
+    WarpPath sum = {0};
     const SassPath path = {sm, device, latency, device->shared_latency + profile->bank_conflicts / accesses};
     const double fetch = fetch_cycles(sm, warps);
     for (size_t i = 0; i < sm->run_count; i++) {
         const SassRun *run = &sm->runs[i];
         const double times = run->warps / warps;
         if (run->warps > 0)
-            sum += times * (run_after_others(&path, run) + (times > looped ? fetch * (double)run->count : 0));
+            path_add(&sum, times, run_after_others(&path, run) + (times > looped ? fetch * (double)run->count : 0),
+                     (double)run->count);
     }
     return sum;
 }

@@ -39,6 +39,11 @@ double blocks_of_busiest(const Profile *profile, const Device *device)
     return fmin(ceil(profile->blocks / device->multiprocessors / pack) * pack, profile->blocks);
 }
 
+static double length_of(const Profile *profile, size_t block, double spread)
+{
+    return profile->block_lengths ? fmax(1 + spread * (profile->block_lengths[block] - 1), 0) : 1;
+}
+
 double busiest_share(const Profile *profile, const Device *device)
 {
     double total = 0;
@@ -46,24 +51,24 @@ double busiest_share(const Profile *profile, const Device *device)
         return blocks_of_busiest(profile, device) / profile->blocks;
     for (size_t i = 0; i < (size_t)profile->blocks; i++)
         total += profile->block_lengths[i];
-    return blocks_makespan(profile, device->multiprocessors, 0) / total;
+    return blocks_makespan(profile, device->multiprocessors, 0, 1) / total;
 }
 
-double blocks_makespan(const Profile *profile, double slots, double start)
+double blocks_makespan(const Profile *profile, double slots, double start, double spread)
 {
     if (!profile->block_lengths || slots >= profile->blocks) {
         double longest = 1;
         for (size_t i = 0; profile->block_lengths && i < (size_t)profile->blocks; i++)
-            longest = profile->block_lengths[i] > longest ? profile->block_lengths[i] : longest;
+            longest = fmax(length_of(profile, i, spread), longest);
         return (longest + start) * (slots >= profile->blocks ? 1 : ceil(profile->blocks / slots));
     }
     if (are_alike(profile))
-        return (profile->block_lengths[0] + start) * ceil(profile->blocks / slots);
+        return (length_of(profile, 0, spread) + start) * ceil(profile->blocks / slots);
     Arena *scratch = arena_new();
     size_t count = (size_t)slots;
     double *heap = ARENA_ARRAY(scratch, double, count), last = 0;
     for (size_t i = 0; i < (size_t)profile->blocks; i++) {
-        heap[0] += profile->block_lengths[i] + start;
+        heap[0] += length_of(profile, i, spread) + start;
         last = heap[0] > last ? heap[0] : last;
         heap_sink(heap, count);
     }

@@ -5,6 +5,8 @@
  * issued, and after at least one cycle for each; results that are still pending are waited for where they are used. */
 #include "cost/internal.h"
 
+#include <math.h>
+
 enum {
     SLOW_PASSES = 4,       /* a division or root: a reciprocal or the like, and a few multiply-adds that depend on it */
     CONSTANT_LATENCY = 8,  /* a hit in the constant cache */
@@ -79,19 +81,38 @@ static double run_path(Path *path, const RunProfile *run, double *finish)
     return end;
 }
 
-double warp_path(const Profile *profile, const Device *device, LoadLatency latency, double warps)
+void path_add(WarpPath *path, double times, double cycles, double steps)
+{
+    const double alike = 1e-3; /* of the warps */
+    path->cycles += times * cycles;
+    path->steps += times * steps;
+    if (fabs(times - round(times)) > alike || times < alike) {
+        path->other_cycles += times * cycles;
+        path->other_steps += times * steps;
+    }
+}
+
+double path_spread(const WarpPath *path)
+{
+    if (!(path->other_steps > 0) || !(path->cycles > 0))
+        return 1;
+    return fmin(path->other_cycles / path->other_steps * path->steps / path->cycles, 1);
+}
+
+WarpPath warp_path(const Profile *profile, const Device *device, LoadLatency latency, double warps)
 {
     size_t most = 1;
     for (size_t i = 0; i < profile->run_count; i++)
         most = profile->runs[i].count > most ? profile->runs[i].count : most;
     Arena *scratch = arena_new();
-    double *finish = ARENA_ARRAY(scratch, double, most), sum = 0;
+    double *finish = ARENA_ARRAY(scratch, double, most);
+    WarpPath sum = {0};
     Path path = {profile, device, latency, ARENA_ARRAY(scratch, double, profile->instruction_count + 1)};
     for (size_t i = 0; i < profile->run_count; i++) {
         const RunProfile *run = &profile->runs[i];
         double executions = run->count ? profile->instructions[run->first].warps : 0;
         if (executions > 0)
-            sum += executions / warps * run_path(&path, run, finish);
+            path_add(&sum, executions / warps, run_path(&path, run, finish), (double)run->count);
     }
     arena_free(scratch);
     return sum;

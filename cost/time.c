@@ -152,11 +152,12 @@ Time time_predict(const Profile *profile, const SmLimits *sm, const Device *devi
     time.l1_hits = traffic.l1_hits;
     time.dram_sectors = traffic.dram_sectors;
     time.load_latency = traffic.latency.global;
-    time.path = profile->sm ? sass_path(profile, device, traffic.latency, warps)
-                            : warp_path(profile, device, traffic.latency, warps);
+    const WarpPath warp = profile->sm ? sass_path(profile, device, traffic.latency, warps)
+                                      : warp_path(profile, device, traffic.latency, warps);
+    time.path = warp.cycles;
     double path = fmax(time.path, 1);
     double latency = path * blocks_makespan(profile, occupancy.blocks * device->multiprocessors,
-                                            block_start_cycles / path);
+                                            block_start_cycles / path, path_spread(&warp));
     add_up(&time, device, latency);
     return time;
 }

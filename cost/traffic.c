@@ -49,6 +49,13 @@ static double far_accesses(const double distances[REUSE_DISTANCES], double size,
     return misses;
 }
 
+/* Rounds of a loop that the assembler has put together load what they share right after each other; the next ones
+ * come as many times later. */
+static double rounds_together(const Profile *profile)
+{
+    return profile->sm ? fmax(profile->sm->rounds, 1) : 1;
+}
+
 /* Between 1, if accesses touch but one sector of a line, and 4. */
 static double sectors_per_line(double sectors, double lines)
 {
@@ -62,7 +69,7 @@ static double far_in_l2(const Profile *profile, const double distances[REUSE_DIS
 {
     if (!(lines > 0))
         return 0;
-    const double moved = LINE_BYTES * (profile->load_lines * missing + profile->store_lines) / lines;
+    const double moved = SECTOR_BYTES * (profile->load_sectors * missing + profile->store_sectors) / lines;
     const double footprint = SECTOR_BYTES * (profile->load_footprint + profile->store_footprint);
     return far_accesses(distances, l2_share * device->l2_size, moved * warps * device->multiprocessors, footprint);
 }
@@ -85,6 +92,17 @@ static LocalTraffic local_traffic(const Profile *profile, const Device *device, 
     local.passed_on = sectors * (local.miss_share + written_through * (1 - local.miss_share));
     local.l2_misses = all > device->l2_size ? sectors * local.miss_share * (1 - device->l2_size / all) : 0;
     return local;
+}
+
+/* The sectors that DRAM moves in addition for sectors of which the launch stores a part and leaves the rest: with each
+ * of two that it moves at once, the other one; and it reads those that have not been loaded. */
+static double hole_traffic(const Profile *profile, double density)
+{
+    if (!profile->counted || !(profile->store_footprint > 0))
+        return 0;
+    const double holes = 1 - at_most_one(profile->stored / (SECTOR_BYTES * profile->store_footprint));
+    const double moved = fmax(DRAM_SECTORS / density, 1);
+    return holes * ((moved - 1) * profile->store_footprint + moved * profile->unread_footprint);
 }
 
 /* The passes of L2 for the sectors that the launch stores. */
@@ -112,8 +130,9 @@ Traffic traffic_predict(const Profile *profile, const Device *device, const Resi
     const double load_density = sectors_per_line(profile->load_sectors, profile->load_lines);
     const double store_density = sectors_per_line(profile->store_sectors, profile->store_lines);
     const double block_bytes = working_set * LINE_BYTES / SECTOR_BYTES / load_density;
+    const double rounds = rounds_together(profile);
     double repeats = profile->shared_unknown * (1 - kept) +
-                     far_accesses(profile->own_reuse, l1_size, LINE_BYTES * warps, block_bytes) +
+                     far_accesses(profile->own_reuse, l1_size, rounds * LINE_BYTES * warps, block_bytes) / rounds +
                      far_accesses(profile->shared_reuse, l1_size, LINE_BYTES * warps, block_bytes);
     /* The first block of an SM loads what is hot, too. */
     double later = fmax(1 - device->multiprocessors / profile->blocks, 0);
@@ -129,7 +148,8 @@ Traffic traffic_predict(const Profile *profile, const Device *device, const Resi
     double reads = profile->load_footprint + far_share * evicted * fmax(cold - profile->load_footprint, 0) +
                    again * fmax(DRAM_SECTORS / load_density, 1);
     double writes = profile->store_footprint + evicted * (profile->block_store_sectors - profile->store_footprint) +
-                    rewritten * (store_density < DRAM_SECTORS ? 2 * DRAM_SECTORS : 1);
+                    rewritten * (store_density < DRAM_SECTORS ? 2 * DRAM_SECTORS : 1) +
+                    hole_traffic(profile, store_density);
     /* A load waits for the slowest of its lines; the sectors of one come together. */
     const double sectors = profile->loads * load_density;
     const double fresh = profile->block_load_sectors, others = fmax(profile->load_sectors - fresh, 0);

@@ -68,6 +68,7 @@ static StepCopy step_copy(SassCopy copy)
 typedef struct FreshLoad {
     size_t begin; /* of the PTX instruction */
     float fresh, lines;
+    float again; /* sectors of an execution that the block has loaded before */
 } FreshLoad;
 
 static int compare_begins(const void *a, const void *b)
@@ -86,7 +87,8 @@ static FreshLoad *fresh_loads(Arena *scratch, const Profile *profile, size_t *co
         if (inst->unit.pipe != PIPE_GLOBAL || inst->unit.is_store || !(inst->sectors > 0) || !(inst->warps > 0))
             continue;
         const double lines = inst->lines / inst->warps, fresh = inst->fresh / inst->sectors * lines;
-        loads[(*count)++] = (FreshLoad){inst->span.begin, (float)(fresh < 1 ? fresh : 1), (float)lines};
+        loads[(*count)++] = (FreshLoad){inst->span.begin, (float)(fresh < 1 ? fresh : 1), (float)lines,
+                                        (float)((inst->sectors - inst->fresh) / inst->warps)};
     }
     qsort(loads, *count, sizeof *loads, compare_begins);
     return loads;
@@ -94,12 +96,43 @@ static FreshLoad *fresh_loads(Arena *scratch, const Profile *profile, size_t *co
 
 static FreshLoad load_of(const FreshLoad *loads, size_t count, const SassMap *map, const SassInstruction *inst)
 {
-    const FreshLoad unknown = {0, -1, 0};
+    const FreshLoad unknown = {0, -1, 0, 0};
     if (!count || inst->ptx == MACHINE_NONE || class_pipe((SassClass)inst->class) != PIPE_GLOBAL)
         return unknown;
-    const FreshLoad key = {map->lines.insts[inst->ptx]->span.begin, 0, 0};
+    const FreshLoad key = {map->lines.insts[inst->ptx]->span.begin, 0, 0, 0};
     const FreshLoad *found = bsearch(&key, loads, count, sizeof *loads, compare_begins);
     return found ? *found : unknown;
+}
+
+/* The loads of one block of machine code that are of the same PTX instruction as this one, itself among them. */
+static unsigned copies_of(const SassCode *code, const SassBlock *block, const SassInstruction *load)
+{
+    unsigned copies = 0;
+    for (uint32_t i = 0; i < block->count; i++) {
+        const SassInstruction *other = &code->instructions[block->first + i];
+        copies += other->ptx == load->ptx && other->class == load->class;
+    }
+    return copies;
+}
+
+/* SassProfile.rounds: the harmonic mean. */
+static double rounds_together(const SassMap *map, const SassExecutions *executions, const FreshLoad *loads,
+                              size_t count)
+{
+    const SassCode *code = map->code;
+    double all = 0, apart = 0;
+    for (uint32_t b = 0; b < code->block_count; b++) {
+        const SassBlock *block = &code->blocks[b];
+        for (uint32_t i = 0; i < block->count; i++) {
+            const SassInstruction *inst = &code->instructions[block->first + i];
+            const double again = executions->block_warps[b] * (double)load_of(loads, count, map, inst).again;
+            if (again > 0) {
+                all += again;
+                apart += again / copies_of(code, block, inst);
+            }
+        }
+    }
+    return apart > 0 ? all / apart : 1;
 }
 
 static void add_runs(const SassMap *map, const SassExecutions *executions, const Profile *profile, SassProfile *sm,
@@ -128,6 +161,7 @@ static void add_runs(const SassMap *map, const SassExecutions *executions, const
         if (block->callee != MACHINE_NONE)
             note_edge(executions, runs, from, block->callee);
     }
+    sm->rounds = rounds_together(map, executions, loads, load_count);
     sm->runs = runs;
     sm->run_count = code->block_count;
 }
@@ -279,6 +313,7 @@ void cost_keep_footprint(const CostBasis *basis, const FormCost *before, FormCos
     Profile *own = profile_of_own(basis, after);
     own->load_footprint = before->profile->load_footprint;
     own->store_footprint = before->profile->store_footprint;
+    own->unread_footprint = before->profile->unread_footprint;
 }
 
 FormCost text_cost(AssemblerJudge *judge, const CostBasis *basis, const FunctionForm *form, const Figures *figures,

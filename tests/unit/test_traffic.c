@@ -1,0 +1,99 @@
+/* Caches and DRAM: the traffic that follows from the counts of a launch. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cost/internal.h"
+
+static const Residents full = {.blocks = 16, .block_warps = 4}, one = {.blocks = 1, .block_warps = 1};
+
+/* Threads that walk through rows of their own come back to a sector after a line for each thread, so caches of
+ * lines are full with a quarter of the bytes; what is stored in parts and evicted in between is read and written by
+ * DRAM each time. A warp that loads what another one has just loaded hits, whatever the block loads in all. */
+static void caches_of_lines(void **state)
+{
+    (void)state;
+    const Device *device = device_for(90);
+    Profile profile = {.counted = true, .blocks = 4096, .block_threads = 128, .loads = 1 << 20,
+                       .load_sectors = 32 << 20, .load_lines = 32 << 20, .block_load_sectors = 4 << 20,
+                       .load_footprint = 4 << 20, .store_footprint = 4 << 20};
+    profile.own_reuse[5] = 28 << 20;
+    const Traffic rows = traffic_predict(&profile, device, &full), alone = traffic_predict(&profile, device, &one);
+    assert_true(rows.l1_hits < 0.7 && alone.l1_hits > 0.87);
+    profile.own_rewrites[0] = 1 << 20;
+    profile.stores = 1 << 20;
+    profile.store_sectors = profile.store_lines = 32 << 20;
+    const Traffic stored = traffic_predict(&profile, device, &full);
+    profile.own_rewrites[0] = 0;
+    profile.own_rewrites[12] = 1 << 20;
+    const Traffic evicted = traffic_predict(&profile, device, &full);
+    assert_true(evicted.dram_sectors > stored.dram_sectors + 3 * (1 << 20));
+    profile.own_reuse[5] = 0;
+    profile.shared_reuse[0] = 28 << 20;
+    assert_true(traffic_predict(&profile, device, &full).l1_hits > 0.87);
+    profile.shared_reuse[0] = 0;
+    profile.shared_reuse[12] = 28 << 20;
+    assert_true(traffic_predict(&profile, device, &full).l1_hits < 0.2);
+}
+
+/* A warp that loads what it needs of a sector in four rounds right after each other misses once for all of them. */
+static void rounds_together(void **state)
+{
+    (void)state;
+    const Device *device = device_for(90);
+    SassProfile sm = {.rounds = 1};
+    Profile profile = {.sm = &sm, .counted = true, .blocks = 4096, .block_threads = 128, .loads = 1 << 20,
+                       .load_sectors = 32 << 20, .load_lines = 32 << 20, .block_load_sectors = 4 << 20,
+                       .load_footprint = 4 << 20};
+    profile.own_reuse[10] = 28 << 20;
+    assert_true(traffic_predict(&profile, device, &full).l1_hits < 0.15);
+    sm.rounds = 4;
+    const double hits = traffic_predict(&profile, device, &full).l1_hits;
+    assert_true(hits > 0.65 && hits < 0.7);
+}
+
+/* L2 keeps sectors: threads that come back to theirs after 128 lines find it there, if they use one of each line. */
+static void l2_keeps_sectors(void **state)
+{
+    (void)state;
+    const Device *device = device_for(90);
+    Profile profile = {.counted = true, .blocks = 4096, .block_threads = 128, .loads = 1 << 20,
+                       .load_sectors = 32 << 20, .load_lines = 32 << 20, .block_load_sectors = 4 << 20,
+                       .load_footprint = 4 << 20};
+    profile.own_reuse[6] = 28 << 20;
+    assert_true(traffic_predict(&profile, device, &full).dram_sectors == 4 << 20);
+    profile.load_lines = 8 << 20;
+    assert_true(traffic_predict(&profile, device, &full).dram_sectors > 8 << 20);
+}
+
+/* Sectors of which a part is stored cost DRAM the other sector of each two and a reading, if nothing loads them. */
+static void holes(void **state)
+{
+    (void)state;
+    enum { SECTORS = 1 << 20 };
+    const Device *device = device_for(90);
+    Profile profile = {.counted = true, .blocks = 4096, .block_threads = 128, .stores = SECTORS,
+                       .store_sectors = SECTORS, .store_lines = SECTORS, .block_store_sectors = SECTORS,
+                       .store_footprint = SECTORS, .stored = (double)SECTORS * 32};
+    assert_true(traffic_predict(&profile, device, &full).dram_sectors == SECTORS);
+    profile.stored /= 2;
+    assert_true(traffic_predict(&profile, device, &full).dram_sectors == 1.5 * SECTORS);
+    profile.unread_footprint = SECTORS;
+    assert_true(traffic_predict(&profile, device, &full).dram_sectors == 2.5 * SECTORS);
+    profile.counted = false;
+    assert_true(traffic_predict(&profile, device, &full).dram_sectors == SECTORS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(caches_of_lines),
+        cmocka_unit_test(rounds_together),
+        cmocka_unit_test(l2_keeps_sectors),
+        cmocka_unit_test(holes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
