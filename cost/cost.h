@@ -143,6 +143,7 @@ typedef struct Profile {
     double unread_footprint, stored; /* as in EmulatorCounters; 0 in estimates */
     /* The longest warp of each block over the mean warp of the launch; NULL: all are 1. */
     double *block_lengths;
+    double shared_words, word_passes, joined_passes; /* as in EmulatorCounters; 0 in estimates */
 } Profile;
 
 /* Warp instructions that the launch executes: machine instructions if they are known, else PTX instructions. */

@@ -79,6 +79,9 @@ static void set_totals(Arena *arena, Profile *profile, const EmulatorResult *res
     profile->store_footprint = (double)counters->store_footprint;
     profile->unread_footprint = (double)counters->unread_footprint;
     profile->stored = (double)counters->stored;
+    profile->shared_words = (double)counters->shared_words;
+    profile->word_passes = (double)counters->word_passes;
+    profile->joined_passes = (double)counters->joined_passes;
     for (unsigned i = 0; i < REUSE_DISTANCES; i++) {
         profile->own_reuse[i] = (double)counters->own_reuse[i];
         profile->shared_reuse[i] = (double)counters->shared_reuse[i];

@@ -41,15 +41,22 @@ static double special_warps(const Profile *profile)
 }
 
 /* The passes of the data banks for shared memory. The assembler makes one access of 16 bytes out of four words; how
- * many accesses are gone shows in the machine code. One whose lanes all load the same words takes two passes instead
- * of four (counters of an H100). If lanes load different ones, the words had conflicts, and nothing is gained. */
+ * many accesses are gone shows in the machine code. The emulator counts how many passes accesses of 16 bytes take. In
+ * an estimate, one whose lanes all load the same words takes two passes instead of four (counters of an H100); if lanes
+ * load different ones, the words had conflicts, and nothing is gained. */
 static double shared_passes(const Profile *profile)
 {
     enum { MERGED = 4, MERGED_PASSES = 2 };
     const double few_conflicts = 0.05;
     const double passes = profile->shared_wavefronts + (profile->sm ? profile->sm->shared_spills : 0);
     const double gone = profile->sm ? profile->shared_accesses - profile->sm->pipe[PIPE_SHARED] : 0;
-    if (gone <= 0 || profile->bank_conflicts >= few_conflicts * profile->shared_accesses)
+    if (gone <= 0)
+        return passes;
+    if (profile->shared_words > 0) {
+        const double joined = fmin(gone / (MERGED - 1), profile->shared_words / MERGED);
+        return passes - joined * (MERGED * profile->word_passes - profile->joined_passes) / profile->shared_words;
+    }
+    if (profile->bank_conflicts >= few_conflicts * profile->shared_accesses)
         return passes;
     return passes - gone * (MERGED - MERGED_PASSES) / (MERGED - 1);
 }

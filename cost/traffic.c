@@ -94,14 +94,15 @@ static LocalTraffic local_traffic(const Profile *profile, const Device *device, 
     return local;
 }
 
-/* The sectors that DRAM moves in addition for sectors of which the launch stores a part and leaves the rest: with each
- * of two that it moves at once, the other one; and it reads those that have not been loaded. */
-static double hole_traffic(const Profile *profile, double density)
+/* The sectors that DRAM moves in addition for sectors of which the launch stores a part and leaves the rest. The more
+ * holes there are, the more often only one of the two that it moves at once is stored; and it reads those that have
+ * not been loaded. */
+static double hole_traffic(const Profile *profile)
 {
     if (!profile->counted || !(profile->store_footprint > 0))
         return 0;
     const double holes = 1 - at_most_one(profile->stored / (SECTOR_BYTES * profile->store_footprint));
-    const double moved = fmax(DRAM_SECTORS / density, 1);
+    const double moved = 1 + holes / DRAM_SECTORS;
     return holes * ((moved - 1) * profile->store_footprint + moved * profile->unread_footprint);
 }
 
@@ -149,8 +150,8 @@ Traffic traffic_predict(const Profile *profile, const Device *device, const Resi
                    again * fmax(DRAM_SECTORS / load_density, 1);
     double writes = profile->store_footprint + evicted * (profile->block_store_sectors - profile->store_footprint) +
                     rewritten * (store_density < DRAM_SECTORS ? 2 * DRAM_SECTORS : 1) +
-                    hole_traffic(profile, store_density);
-    /* A load waits for the slowest of its lines; the sectors of one come together. */
+                    hole_traffic(profile);
+    /* A load waits for the slowest of its lines; the sectors of one come together, and to all rounds. */
     const double sectors = profile->loads * load_density;
     const double fresh = profile->block_load_sectors, others = fmax(profile->load_sectors - fresh, 0);
     double dram_share = misses > 0 ? at_most_one(reads / misses) : 0;
@@ -161,7 +162,7 @@ Traffic traffic_predict(const Profile *profile, const Device *device, const Resi
                            .miss = device->l2_latency + dram_share * (device->dram_latency - device->l2_latency),
                            .local = device->l1_latency + local.miss_share * (device->l2_latency - device->l1_latency),
                            .fresh_misses = fresh > 0 ? at_most_one((misses - repeats) / fresh) : 0,
-                           .other_misses = others > 0 ? at_most_one(repeats / others) : 0};
+                           .other_misses = others > 0 ? at_most_one(rounds * repeats / others) : 0};
     latency.global = latency.hit + (sectors > 0 ? at_most_one(misses / sectors) : 0) * (latency.miss - latency.hit);
     return (Traffic){
         .l2_sectors = misses + store_demand(profile) + local.passed_on,

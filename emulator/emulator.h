@@ -277,6 +277,9 @@ typedef struct EmulatorCounters {
     uint64_t load_sectors, load_lines, store_sectors, store_lines;
     uint64_t stored; /* and the bytes that all lanes store there */
     uint64_t bank_conflicts;
+    /* Shared accesses of a word by each lane, the passes of the banks for them, and those for accesses of 16 bytes that
+     * contain the words, in which assemblers join four of them. */
+    uint64_t shared_words, word_passes, joined_passes;
     /* With count_reuse: the distinct global sectors that each block touches, summed over the blocks, and those that the
      * grid touches. */
     uint64_t block_load_sectors, block_store_sectors, load_footprint, store_footprint;

@@ -53,6 +53,29 @@ static BankPasses bank_passes(uint32_t mask, unsigned bytes, const uint64_t *add
     return passes;
 }
 
+/* The passes for accesses of 16 bytes that contain the lanes' words; the first lane's begins with its word. */
+static unsigned joined_passes(uint32_t mask, const uint64_t *address)
+{
+    enum { JOINED_BYTES = 16, MIDDLE = 1 << 30 };
+    uint64_t begin[LANES];
+    EACH_ACTIVE(lane, mask)
+    {
+        const uint64_t from_first = address[lane] - address[__builtin_ctz(mask)];
+        begin[lane] = (from_first + MIDDLE) & ~(uint64_t)(JOINED_BYTES - 1);
+    }
+    return bank_passes(mask, JOINED_BYTES, begin, true, false).all;
+}
+
+enum { SHARED_WORD = 4 };
+
+static void words_add(Exec *x, unsigned passes, unsigned joined)
+{
+    EmulatorCounters *counters = &x->emulator->result->counters;
+    counters->shared_words++;
+    counters->word_passes += passes;
+    counters->joined_passes += joined;
+}
+
 static void stored_add(Exec *x, bool writes, uint32_t lanes, unsigned bytes)
 {
     if (writes)
@@ -107,6 +130,8 @@ void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const
     if (x->emulator->options.count_reuse && mode == MODE_ATOMIC)
         updates_count(mask, at);
     stored_add(x, mode != MODE_LOAD, global_lanes, bytes);
+    if (shared_lanes && bytes == SHARED_WORD && mode != MODE_ATOMIC)
+        words_add(x, in_shared.all, joined_passes(shared_lanes, shared));
     counts_add(x, mode != MODE_LOAD, loops->distinct(sectors, count), distinct_lines,
                in_shared.all + in_l1.all, in_shared.conflicts);
 }
@@ -166,9 +191,13 @@ void count_shape(Exec *x, const Region *region, AccessShape *shape, uint32_t off
         for (unsigned lane = 0; lane < LANES; lane++)
             address[lane] = (uint32_t)(offset + shape->relative[lane]);
         shape->passes = bank_passes(shape->mask, shape->bytes, address, region->space == SPACE_SHARED, false);
+        if (region->space == SPACE_SHARED && shape->bytes == SHARED_WORD)
+            shape->joined = joined_passes(shape->mask, address);
         shape->has_passes = true;
     }
     if (region->space != SPACE_GLOBAL) {
+        if (region->space == SPACE_SHARED && shape->bytes == SHARED_WORD)
+            words_add(x, shape->passes.all, shape->joined);
         counts_add(x, writes, 0, 0, shape->passes.all, shape->passes.conflicts);
         return;
     }

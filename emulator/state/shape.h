@@ -30,6 +30,7 @@ struct AccessShape {
     uint32_t *lanes, *others;
     bool has_passes; /* they have been counted */
     BankPasses passes;
+    unsigned joined; /* passes for the accesses of 16 bytes that contain the words, in shared memory */
 };
 
 /* Updates the shape to that of the active lanes' accesses, each of 'bytes' bytes, unless it already has it. Inactive

@@ -530,6 +530,23 @@ static void wavefronts(void **state)
     }
 }
 
+/* Words 16 bytes apart have conflicts, which accesses of 16 bytes, as an assembler makes of them, have not. */
+static void joined_words(void **state)
+{
+    (void)state;
+    Test test = test_new("mov.u32 %r5, tile;\nshl.b32 %r6, %r1, 4;\nadd.u32 %r5, %r5, %r6;\n"
+                         "ld.shared.u32 %r7, [%r5];\nld.shared.u32 %r8, [%r5+4];\nld.shared.u32 %r9, [%r5+8];\n"
+                         "ld.shared.u32 %r10, [%r5+12];\nadd.u32 %r7, %r7, %r8;\nst.global.u32 [%rd3], %r7;");
+    Profile *profile = count(&test, 1, 32);
+    assert_true(profile->shared_words == 4 && profile->word_passes == 4 * 4 && profile->joined_passes == 4 * 4);
+    SassProfile sm = {.pipe = {[PIPE_SHARED] = 1}};
+    profile->sm = &sm;
+    const double joined = predict(profile, 32).demand[RESOURCE_SHARED];
+    sm.pipe[PIPE_SHARED] = 4;
+    assert_float_equal(predict(profile, 32).demand[RESOURCE_SHARED] / joined, (16 + 1) / (4.0 + 1), 0.01);
+    arena_free(test.arena);
+}
+
 static void times(void **state)
 {
     (void)state;
@@ -674,7 +691,7 @@ int main(void)
         cmocka_unit_test(neighbours_share_rows),
         cmocka_unit_test(estimated_lanes), cmocka_unit_test(estimated_branches), cmocka_unit_test(estimated_lengths),
         cmocka_unit_test(makespans), cmocka_unit_test(paths), cmocka_unit_test(sass_paths),
-        cmocka_unit_test(wavefronts),
+        cmocka_unit_test(wavefronts), cmocka_unit_test(joined_words),
         cmocka_unit_test(times),     cmocka_unit_test(devices),
         cmocka_unit_test(surplus_blocks), cmocka_unit_test(forms_keep_data), cmocka_unit_test(longest_warps),
         cmocka_unit_test(rests_are_short),

@@ -80,9 +80,9 @@ static void holes(void **state)
                        .store_footprint = SECTORS, .stored = (double)SECTORS * 32};
     assert_true(traffic_predict(&profile, device, &full).dram_sectors == SECTORS);
     profile.stored /= 2;
-    assert_true(traffic_predict(&profile, device, &full).dram_sectors == 1.5 * SECTORS);
+    assert_true(traffic_predict(&profile, device, &full).dram_sectors == 1.125 * SECTORS);
     profile.unread_footprint = SECTORS;
-    assert_true(traffic_predict(&profile, device, &full).dram_sectors == 2.5 * SECTORS);
+    assert_true(traffic_predict(&profile, device, &full).dram_sectors == 1.75 * SECTORS);
     profile.counted = false;
     assert_true(traffic_predict(&profile, device, &full).dram_sectors == SECTORS);
 }
