@@ -3,6 +3,44 @@
 
 #include <math.h>
 
+static void add_traffic(Profile *totals, InstProfile *profile, double in_blocks, double in_grid, bool is_hot)
+{
+    if (profile->unit.is_store) {
+        totals->store_lines += profile->lines;
+        totals->block_store_sectors += in_blocks;
+        totals->store_footprint += in_grid;
+        return;
+    }
+    profile->fresh = fmin(in_blocks, profile->sectors);
+    totals->load_lines += profile->lines;
+    totals->block_load_sectors += in_blocks;
+    totals->hot_load_sectors += is_hot ? in_blocks : 0;
+    totals->load_footprint += in_grid;
+    totals->shared_unknown += profile->sectors > in_blocks ? profile->sectors - in_blocks : 0;
+}
+
+/* Textures and surfaces: neighbouring lanes are taken to access neighbouring texels of a word, and all instructions the
+ * same texels. */
+static void estimate_image(Estimate *estimate, const Inst *inst, InstProfile *profile, Profile *totals)
+{
+    enum { WARP_SECTORS = WARP_THREADS * WORD_BYTES / SECTOR_BYTES, LANES_A_CYCLE = 4 };
+    bool *touched = &estimate->touches_images[profile->unit.is_store];
+    const double warps = estimate_warps(estimate) * estimate->blocks * estimate->present[inst->block->id];
+    const double fresh = *touched ? 0 : WARP_SECTORS * fmin(warps, profile->warps);
+    *touched = true;
+    profile->sectors = WARP_SECTORS * profile->warps;
+    profile->lines = profile->warps;
+    profile->wavefronts = profile->warps * WARP_THREADS / LANES_A_CYCLE;
+    add_traffic(totals, profile, fresh, fresh, false);
+}
+
+static bool accesses_image(const Inst *inst)
+{
+    const Category category = form_category(inst->form);
+    return (category == CATEGORY_TEXTURE || category == CATEGORY_SURFACE) &&
+           (inst->effects & (EFFECT_READ | EFFECT_WRITE));
+}
+
 static void estimate_inst(Estimate *estimate, const Inst *inst, InstProfile *profile, Profile *totals)
 {
     const Flow *flow = &estimate->flow[inst->block->id];
@@ -14,6 +52,8 @@ static void estimate_inst(Estimate *estimate, const Inst *inst, InstProfile *pro
     Access access;
     profile->warps = flow->warps * warps; /* a warp issues it even if none of its threads executes it */
     profile->threads = flow->threads * share.threads * threads;
+    if (accesses_image(inst))
+        estimate_image(estimate, inst, profile, totals);
     if ((profile->unit.pipe != PIPE_GLOBAL && profile->unit.pipe != PIPE_SHARED) || !inst_access(inst, &access) ||
         access.kind == ACCESS_OTHER)
         return;
@@ -30,18 +70,7 @@ static void estimate_inst(Estimate *estimate, const Inst *inst, InstProfile *pro
     double blocks = estimate->blocks * estimate->present[inst->block->id];
     double in_blocks = shape.distinct * share.warps * blocks;
     double in_grid = shape.distinct * share.warps * (shape.differs_by_block ? blocks : 1);
-    if (profile->unit.is_store) {
-        totals->store_lines += profile->lines;
-        totals->block_store_sectors += in_blocks;
-        totals->store_footprint += in_grid;
-    } else {
-        profile->fresh = fmin(in_blocks, profile->sectors);
-        totals->load_lines += profile->lines;
-        totals->block_load_sectors += in_blocks;
-        totals->hot_load_sectors += shape.differs_by_block ? 0 : in_blocks;
-        totals->load_footprint += in_grid;
-        totals->shared_unknown += profile->sectors > in_blocks ? profile->sectors - in_blocks : 0;
-    }
+    add_traffic(totals, profile, in_blocks, in_grid, !shape.differs_by_block);
 }
 
 /* The share of the blocks that reach every place: the others exit at once. */

@@ -82,6 +82,7 @@ typedef struct Estimate {
     ThreadShares *counted;  /* by RegId: of a condition that follows from the thread's index */
     const double **coming;  /* by Block.id: the share of each thread's executions that comes there; NULL: all */
     Map seen;          /* keys of the accesses that have been estimated: coalescing.c */
+    bool touches_images[2]; /* a load, a store of a texture or surface has been estimated */
     Map objects;       /* from pointers to numbers of the objects in these keys */
     Differing differing[4]; /* along x, y, z, and from block to block */
 } Estimate;

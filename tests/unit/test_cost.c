@@ -141,6 +141,7 @@ static void estimated_shapes(void **state)
     } cases[] = {
         {"ld.global.u32 %r5, [%rd3];", 128, 1, 4},
         {"ld.global.u32 %r5, [%rd1];", 128, 1, 1},                                                     /* uniform */
+        {"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r4}];", 128, 1, 4},
         {"shl.b32 %r5, %r1, 3;\ncvt.u64.u32 %rd4, %r5;\nadd.s64 %rd4, %rd1, %rd4;\n"
          "ld.global.u32 %r6, [%rd4];", 128, 1, 8},
         {"shl.b32 %r5, %r1, 7;\ncvt.u64.u32 %rd4, %r5;\nadd.s64 %rd4, %rd1, %rd4;\n"
@@ -692,9 +693,8 @@ int main(void)
         cmocka_unit_test(estimated_lanes), cmocka_unit_test(estimated_branches), cmocka_unit_test(estimated_lengths),
         cmocka_unit_test(makespans), cmocka_unit_test(paths), cmocka_unit_test(sass_paths),
         cmocka_unit_test(wavefronts), cmocka_unit_test(joined_words),
-        cmocka_unit_test(times),     cmocka_unit_test(devices),
-        cmocka_unit_test(surplus_blocks), cmocka_unit_test(forms_keep_data), cmocka_unit_test(longest_warps),
-        cmocka_unit_test(rests_are_short),
+        cmocka_unit_test(times), cmocka_unit_test(devices), cmocka_unit_test(surplus_blocks),
+        cmocka_unit_test(forms_keep_data), cmocka_unit_test(longest_warps), cmocka_unit_test(rests_are_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
