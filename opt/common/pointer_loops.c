@@ -314,13 +314,25 @@ typedef struct ExitValue {
 
 typedef VEC(ExitValue *) ExitValueVec;
 
+/* Whether a loop begins with the value. */
+static bool starts_loop(const PointerLoops *p, RegId reg)
+{
+    for (uint32_t i = 0; i < p->loops->loop_count; i++) {
+        const Loop *loop = &p->loops->loops[i];
+        for (size_t k = 0; loop->preheader && k < loop->header->phis.count; k++)
+            if (loop_start(loop, &loop->header->phis.data[k]) == reg)
+                return true;
+    }
+    return false;
+}
+
 static ExitValue *exit_value_find(const PointerLoops *p, const Loop *loop, const Block *exiting, const Phi *phi)
 {
     ExitValue *exit = ARENA_NEW(p->scratch, ExitValue);
     const RegId value = phi_argument(phi, exiting);
     const Phi *induction =
         value == REG_NONE ? NULL : induction_of(p, loop, value, exit->terms, &exit->step);
-    if (!induction || !is_own(p, phi->dst) || phi->args.count < 2)
+    if (!induction || !is_own(p, phi->dst) || phi->args.count < 2 || !starts_loop(p, phi->dst))
         return NULL;
     exit->dst = phi->dst;
     exit->start = loop_start(loop, induction);
@@ -429,8 +441,8 @@ bool pass_pointer_loops(PassContext *context)
     PointerLoops p = {.scratch = scratch, .body = context->body, .analyses = context->analyses};
     loops_add_preheaders(context->body, context->analyses);
     refresh(&p);
-    for_each_loop(&p, leave_loop);
-    bool changed = for_each_loop(&p, count_loop);
+    bool changed = for_each_loop(&p, leave_loop);
+    changed |= for_each_loop(&p, count_loop);
     changed |= for_each_loop(&p, count_low);
     arena_free(scratch);
     return changed;
