@@ -169,14 +169,6 @@ static void place_chain_moves(Copier *copier, Block *copy, const Inst *inst)
     }
 }
 
-static bool is_copied(const Jam *jam, const Inst *inst)
-{
-    for (unsigned r = 0; r < inst->ref_count; r++)
-        if (inst->refs[r].reg != REG_NONE && bitset_has(&jam->variant, inst->refs[r].reg))
-            return true;
-    return false;
-}
-
 /* Finds what must stay together: sets ends[i] to the last instruction of the group that begins at i, else to i. */
 static void find_groups(const Jam *jam, const Inst *const *insts, size_t count, size_t *ends)
 {
@@ -215,7 +207,7 @@ static void append_group(Copier *copier, Block *copy, const Inst *const *insts, 
     const Jam *jam = copier->jam;
     for (unsigned k = 0; k < last_of(copier); k++)
         for (size_t i = 0; i < count; i++) {
-            if (is_copied(jam, insts[i]))
+            if (jam_is_copied(jam, insts[i]))
                 append_copy(copier, copy, insts[i], k);
             else if (!k)
                 inst_append(copy, own[i]);
@@ -223,7 +215,7 @@ static void append_group(Copier *copier, Block *copy, const Inst *const *insts, 
     for (size_t i = 0; i < count; i++)
         place_chain_moves(copier, copy, insts[i]);
     for (size_t i = 0; i < count; i++)
-        if (is_copied(jam, insts[i]))
+        if (jam_is_copied(jam, insts[i]))
             inst_append(copy, own[i]);
 }
 

@@ -258,25 +258,17 @@ static void fill_test(FrontCopier *copier)
 
 /* The fronts. */
 
-static bool is_common(const Jam *jam, const Inst *inst)
-{
-    for (unsigned r = 0; r < inst->ref_count; r++)
-        if (inst->refs[r].reg != REG_NONE && bitset_has(&jam->variant, inst->refs[r].reg))
-            return false;
-    return true;
-}
-
 /* Appends the block's instructions for each iteration; those with what is common to all once. */
 static void append_fronts(FrontCopier *copier, const Block *block, Block *to)
 {
     for (unsigned k = 0; k < copier->jam->factor; k++)
         for (const Inst *inst = block->first; inst; inst = inst->next) {
-            const bool is_copy = k && is_common(copier->jam, inst);
+            const bool is_shared = k && !jam_is_copied(copier->jam, inst);
             if (inst_is_terminator(inst))
                 continue;
-            if (!is_copy)
+            if (!is_shared)
                 inst_append(to, inst_clone_renamed(copier->body, inst, copier->names[k]));
-            for (unsigned r = 0; r < inst->ref_count && is_copy; r++)
+            for (unsigned r = 0; r < inst->ref_count && is_shared; r++)
                 if (ref_writes(&inst->refs[r]))
                     copier->names[k][inst->refs[r].reg] = copier->names[0][inst->refs[r].reg];
         }

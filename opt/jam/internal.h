@@ -81,6 +81,8 @@ bool jam_is_inside(const Jam *jam, RegId reg);
 RegId jam_next(const Jam *jam, const Phi *phi);
 /* The phi of the loop's header with this result, or NULL. */
 const Phi *jam_phi(const Jam *jam, RegId reg);
+/* True if each iteration has a copy of the instruction: it reads or makes what differs between them. */
+bool jam_is_copied(const Jam *jam, const Inst *inst);
 /* True if the instruction can be executed anywhere and any number of times. */
 bool jam_is_computation(const Inst *inst);
 /* True if the instruction reads a value of the loop that is not in the set. */

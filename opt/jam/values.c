@@ -23,6 +23,14 @@ RegId jam_next(const Jam *jam, const Phi *phi)
     return next;
 }
 
+bool jam_is_copied(const Jam *jam, const Inst *inst)
+{
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (inst->refs[r].reg != REG_NONE && bitset_has(&jam->variant, inst->refs[r].reg))
+            return true;
+    return false;
+}
+
 bool jam_is_computation(const Inst *inst)
 {
     return !inst_is_terminator(inst) && !(inst->effects & ~(unsigned)(EFFECT_PURE | EFFECT_THREAD)) &&
