@@ -178,7 +178,8 @@ static RegId header_phi(const Estimate *estimate, const Loop *loop, RegId value)
     return REG_NONE;
 }
 
-/* True if a phi of the loop's header that decides when it ends counts from this number of rounds down to 0. */
+/* True if a phi of the loop's header that decides when it ends counts from this number of rounds, or one more, down to
+ * 0. */
 static bool counts_down(const Estimate *estimate, const Loop *loop, RegId rounds)
 {
     const LoopForest *loops = analyses_loops(estimate->analyses);
@@ -190,8 +191,8 @@ static bool counts_down(const Estimate *estimate, const Loop *loop, RegId rounds
         const Phi *phi = &def->block->phis.data[def->phi];
         for (size_t k = 0; k < phi->args.count; k++) {
             const AffineForm start = affine_of_reg(analyses_affine(estimate->analyses), phi->args.data[k].reg);
-            if (!loop_contains(loops, loop, phi->args.data[k].pred) && start.term_count == 1 && !start.constant &&
-                coefficient_of(&start, rounds) == 1)
+            if (!loop_contains(loops, loop, phi->args.data[k].pred) && start.term_count == 1 &&
+                (start.constant == 0 || start.constant == 1) && coefficient_of(&start, rounds) == 1)
                 return true;
         }
     }

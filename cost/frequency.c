@@ -25,6 +25,43 @@ static const Loop *continuer_of(const Estimate *estimate, const Loop *loop)
     return NULL;
 }
 
+/* The constant by which the value is greater than the phi; 0: none is known. */
+static int64_t advance_of(const Affine *affine, const Phi *phi, RegId value)
+{
+    const AffineForm form = affine_of_reg(affine, value);
+    const bool is_sum = form.bits && form.term_count == 1 && form.terms[0].base == AFFINE_VALUE &&
+                        form.terms[0].reg == phi->dst && form.terms[0].coefficient == 1;
+    return is_sum ? form.constant : 0;
+}
+
+/* How many iterations an execution of the loop makes in the mean: more than one if the header chooses between one
+ * iteration and several together, which then advance a counter further (opt/jam/front_copy.c). */
+static double iterations_together(Estimate *estimate, const Loop *loop)
+{
+    const Affine *affine = analyses_affine(estimate->analyses);
+    const Dominance *dominance = analyses_dominance(estimate->analyses);
+    const Inst *branch = block_two_way_branch(loop->header);
+    if (loop->latch_count != 2 || !branch)
+        return 1;
+    const Block *sides[2] = {branch->targets[0], loop->header->fall};
+    const unsigned first = dominance_has(dominance, sides[0], loop->latches[0]) ? 0 : 1;
+    if (!dominance_has(dominance, sides[first], loop->latches[0]) ||
+        !dominance_has(dominance, sides[1 - first], loop->latches[1]))
+        return 1;
+    for (size_t p = 0; p < loop->header->phis.count; p++) {
+        const Phi *phi = &loop->header->phis.data[p];
+        const int64_t one = advance_of(affine, phi, phi_argument(phi, loop->latches[0]));
+        const int64_t other = advance_of(affine, phi, phi_argument(phi, loop->latches[1]));
+        const double ratio = one && other ? (double)one / (double)other : 0;
+        const unsigned many = ratio > 1 ? first : 1 - first;
+        if (ratio > 0 && ratio != 1) {
+            const double share = estimate_side(estimate, loop->header, sides[many], sides[1 - many]).threads;
+            return 1 + share * (fmax(ratio, 1 / ratio) - 1);
+        }
+    }
+    return 1;
+}
+
 /* The iterations of the chain of loops that this one begins or continues, in steps of this one: for each entry, and,
  * if a group shares the loop, for each of its threads. */
 static double total_iterations(Estimate *estimate, const Loop *loop)
@@ -38,7 +75,7 @@ static double total_iterations(Estimate *estimate, const Loop *loop)
     if (divided->whole && !(known > 0))
         return total_iterations(estimate, divided->whole) / divided->threads / ratio;
     estimate->assumes_trips |= !(known > 0) && !(estimate_known_iterations(estimate, loop) > 0);
-    return (known > 0 ? known : estimate->assumed_trips) / ratio;
+    return (known > 0 ? known : estimate->assumed_trips) / ratio / iterations_together(estimate, last);
 }
 
 /* The share of those that enter the loop which leave it at its header, where an execution is not an iteration. */

@@ -177,6 +177,10 @@ static void chains_conserve(void **state)
     /* A condition on the counter that does not end the loop says nothing about its length. */
     check("mov.u32 %i, 0;\nH: setp.eq.u32 %p1, %i, 0;\n@%p1 bra S;\n" MARK "S: add.u32 %i, %i, 1;\n"
           "setp.lt.u32 %p2, %i, %n;\n@%p2 bra H;", 8, 8);
+    /* One iteration, or four together. */
+    check("mov.u32 %i, 0;\nH: setp.lt.u32 %p1, %n, %i;\n@%p1 bra ONE;\n" MARK MARK MARK MARK "add.u32 %i, %i, 4;\n"
+          "setp.lt.u32 %p2, %i, %n;\n@%p2 bra H;\nbra L;\nONE: " MARK "add.u32 %i, %i, 1;\nsetp.lt.u32 %p2, %i, %n;\n"
+          "@%p2 bra H;\nL:", 16, 16);
     check("mov.u32 %i, 0;\nH: " MARK "setp.ge.u32 %p1, %i, 10;\n@%p1 bra L;\nadd.u32 %i, %i, 1;\nbra H;\nL:", 11, 11);
 }
 
