@@ -16,8 +16,8 @@
  *
  * A front loads earlier than it did: before the rests of the iterations that precede. It stores nothing, and its loads
  * must not meet the stores of these rests. That is proven, or compared before: for loads of the inner loop, from
- * the least address to the greatest. They are executed in any case, so addresses are those of real objects, and the
- * range does not wrap.
+ * the least address to the greatest. Each round executes them in any case, so addresses are those of real objects, and
+ * the range does not wrap.
  *
  * Iterations that are not as many, that go elsewhere than to the inner loop, or that would meet, are executed one by
  * one; each is followed by the test for the next ones. */
@@ -201,15 +201,16 @@ static bool grows_evenly(const Jam *jam, Front *front, const AffineForm *form)
     return true;
 }
 
-/* True if the address can be computed for the first round, and is a sum that grows evenly. */
-static bool has_range(const Jam *jam, Front *front, RegId base)
+/* True if the load's address can be computed for the first round, and is a sum that grows evenly. A guarded load might
+ * not be executed in the first or last round, so that its address there would be that of nothing. */
+static bool has_range(const Jam *jam, Front *front, const Inst *load, RegId base)
 {
     const Affine *affine = analyses_affine(jam->analyses);
     if (base == REG_NONE || type_bits(jam->body->regs.data[base].type) != 64)
         return false;
     if (is_known(jam, base))
         return true;
-    return bitset_has(&front->computed, base) && affine->forms[base].bits == 64 &&
+    return !inst_is_guarded(load) && bitset_has(&front->computed, base) && affine->forms[base].bits == 64 &&
            grows_evenly(jam, front, &affine->forms[base]);
 }
 
@@ -238,7 +239,7 @@ static bool check_round_read(Jam *jam, Front *front, const Inst *store, const In
     require(inst_access(store, &a) && inst_access(load, &b));
     const RegId x = jam_address(store, &from), y = jam_address(load, &to);
     if (!accesses_have_same_terms(&a, &b) || x == REG_NONE || !is_known(jam, x) ||
-        type_bits(jam->body->regs.data[x].type) != 64 || !has_range(jam, front, y))
+        type_bits(jam->body->regs.data[x].type) != 64 || !has_range(jam, front, load, y))
         return jam_refuse_pair(jam, store, load);
     const FrontConflict conflict = {add_span(jam, &front->stores, x, from, from + a.bytes),
                                     add_span(jam, &front->reads, y, to, to + b.bytes)};
