@@ -27,7 +27,9 @@ typedef struct FrontCopier {
     Arena *scratch;
     Versions versions;
     JamTest test;
+    SumPlace place;       /* the end of the test's block */
     Block *fronts, *rounds;
+    VEC(Block *) rest;    /* of the loop, beside the front */
     RegId **names;        /* names[k][r]: what iteration k has for the loop's register r in the front */
     RegId *lasts;         /* by iteration: the number of the inner loop's last round, 64 bits */
     RegId least;          /* the least of them */
@@ -38,15 +40,10 @@ typedef struct FrontCopier {
     RegId *addresses;     /* of the jam's conflicts: a pair for each iteration and conflict */
 } FrontCopier;
 
-static RegId new_reg(const FrontCopier *copier, Type type, const char *base)
-{
-    return body_add_reg(copier->body, type, intern(copier->body->module->names, base));
-}
-
 /* a op b, for 64 bits. */
 static RegId put_wide(const FrontCopier *copier, const char *spelling, RegId a, RegId b)
 {
-    const RegId reg = new_reg(copier, TYPE_B64, "%range");
+    const RegId reg = sum_reg(&copier->place, TYPE_B64, "%range");
     inst_append(copier->test.block, inst_build(copier->body, spelling, "drr", reg, a, b));
     return reg;
 }
@@ -75,12 +72,11 @@ static RegId value_if_any(const FrontCopier *copier, RegId reg)
 static void count_rounds(FrontCopier *copier, unsigned k)
 {
     enum { MOST_ROUNDS = 1 << 30 };
-    const SumPlace place = sum_place_new(copier->body, copier->test.block, copier->jam->analyses);
     TripCount trips = copier->front->trips;
     trips.counter.start = jam_test_value(&copier->test, trips.counter.start);
     trips.counter.addend = value_if_any(copier, trips.counter.addend);
     trips.bound = value_if_any(copier, trips.bound);
-    jam_test_require(&copier->test, trip_count_build(&place, &trips, MOST_ROUNDS, &copier->lasts[k]), false);
+    jam_test_require(&copier->test, trip_count_build(&copier->place, &trips, MOST_ROUNDS, &copier->lasts[k]), false);
     copier->least = k ? put_wide(copier, "min.u64", copier->least, copier->lasts[k]) : copier->lasts[k];
 }
 
@@ -141,24 +137,16 @@ static RegId last_value(const FrontCopier *copier, const Start *start)
     return put_wide(copier, "add.s64", start->first, put_wide(copier, "mul.lo.s64", start->step, copier->least));
 }
 
-static RegId put_extended(const FrontCopier *copier, RegId narrow, bool is_signed)
-{
-    const RegId wide = new_reg(copier, TYPE_B64, "%range");
-    inst_append(copier->test.block,
-                inst_build(copier->body, is_signed ? "cvt.s64.s32" : "cvt.u64.u32", "dr", wide, narrow));
-    return wide;
-}
-
 /* The index does not wrap: in the last round, the 64-bit sum is the extension of its low half. */
 static void require_index(FrontCopier *copier, const FrontIndex *index, const Start *narrow)
 {
-    const Start wide = {put_extended(copier, narrow->first, index->is_signed),
-                        put_extended(copier, narrow->step, true)};
-    const RegId last = last_value(copier, &wide), low = new_reg(copier, TYPE_B32, "%range");
-    const RegId fits = new_reg(copier, TYPE_PRED, "%fits");
+    const Start wide = {sum_extend(&copier->place, narrow->first, index->is_signed, "%range"),
+                        sum_extend(&copier->place, narrow->step, true, "%range")};
+    const RegId last = last_value(copier, &wide), low = sum_reg(&copier->place, TYPE_B32, "%range");
+    const RegId fits = sum_reg(&copier->place, TYPE_PRED, "%fits");
     inst_append(copier->test.block, inst_build(copier->body, "cvt.u32.u64", "dr", low, last));
     inst_append(copier->test.block, inst_build(copier->body, "setp.eq.s64", "drr", fits, last,
-                                               put_extended(copier, low, index->is_signed)));
+                                               sum_extend(&copier->place, low, index->is_signed, "%range")));
     jam_test_require(&copier->test, fits, false);
 }
 
@@ -185,7 +173,7 @@ static Range read_range(FrontCopier *copier, uint32_t read)
 
 static RegId put_moved(FrontCopier *copier, RegId reg, int64_t way)
 {
-    const RegId moved = new_reg(copier, TYPE_B64, "%range");
+    const RegId moved = sum_reg(&copier->place, TYPE_B64, "%range");
     inst_append(copier->test.block, inst_build(copier->body, "add.s64", "dri", moved, reg, way));
     return moved;
 }
@@ -196,7 +184,8 @@ static void require_apart(FrontCopier *copier, const FrontConflict *conflict)
     const FrontSpan *store = &copier->front->stores.data[conflict->store];
     const FrontSpan *read = &copier->front->reads.data[conflict->read];
     const Range a = store_range(copier, conflict->store), b = read_range(copier, conflict->read);
-    const RegId before = new_reg(copier, TYPE_PRED, "%apart"), apart = new_reg(copier, TYPE_PRED, "%apart");
+    const RegId before = sum_reg(&copier->place, TYPE_PRED, "%apart");
+    const RegId apart = sum_reg(&copier->place, TYPE_PRED, "%apart");
     inst_append(copier->test.block, inst_build(copier->body, "setp.le.u64", "drr", before,
                                                put_moved(copier, a.high, store->high),
                                                put_moved(copier, b.low, read->low)));
@@ -278,10 +267,10 @@ static void append_fronts(FrontCopier *copier, const Block *block, Block *to)
 static void end_rounds(FrontCopier *copier)
 {
     Body *body = copier->body;
-    const RegId last = new_reg(copier, TYPE_B32, "%rounds"), next = new_reg(copier, TYPE_B32, "%left");
-    const RegId more = new_reg(copier, TYPE_PRED, "%more");
-    Phi left = {.dst = new_reg(copier, TYPE_B32, "%left")};
-    copier->count = new_reg(copier, TYPE_B32, "%together");
+    const RegId last = sum_reg(&copier->place, TYPE_B32, "%rounds"), next = sum_reg(&copier->place, TYPE_B32, "%left");
+    const RegId more = sum_reg(&copier->place, TYPE_PRED, "%more");
+    Phi left = {.dst = sum_reg(&copier->place, TYPE_B32, "%left")};
+    copier->count = sum_reg(&copier->place, TYPE_B32, "%together");
     inst_append(copier->fronts, inst_build(body, "cvt.u32.u64", "dr", last, copier->least));
     inst_append(copier->fronts, inst_build(body, "add.u32", "dri", copier->count, last, (int64_t)1));
     VEC_PUSH(body->arena, left.args, ((PhiArg){copier->fronts, copier->count}));
@@ -349,7 +338,7 @@ static RegId phi_left(FrontCopier *copier, const Phi *phi, unsigned k, Block *bl
     const RegId left = body_clone_reg(body, phi->dst), way = body_clone_reg(body, phi->dst);
     RegId count = copier->count;
     if (is_wide) {
-        count = new_reg(copier, TYPE_B64, "%rounds");
+        count = sum_reg(&copier->place, TYPE_B64, "%rounds");
         inst_append(block, inst_build(body, "cvt.u64.u32", "dr", count, copier->count));
     }
     inst_append(block, inst_build(body, is_wide ? "mul.lo.s64" : "mul.lo.s32", "dri", way, count, step));
@@ -385,7 +374,7 @@ static Block *copy_rounds_left(FrontCopier *copier, unsigned k, Block **merge)
     Versions *v = &copier->versions;
     Block *round = front->round, *preheader = front->inner->preheader, *place = copier->jam->loop->preheader;
     Block *more = versions_add_block(v, place, true);
-    const RegId is_left = new_reg(copier, TYPE_PRED, "%more");
+    const RegId is_left = sum_reg(&copier->place, TYPE_PRED, "%more");
     versions_copy(v, &round, 1, place);
     Block *copy = versions_block(v, round);
     *merge = versions_add_block(v, place, true);
@@ -422,7 +411,6 @@ static Block *copy_rest(FrontCopier *copier, unsigned k)
     const Jam *jam = copier->jam;
     const Front *front = copier->front;
     Versions *v = &copier->versions;
-    VEC(Block *) rest = {0};
     Block *merge;
     versions_repeat(v);
     for (RegId reg = 0; reg < jam->values->reg_count; reg++) {
@@ -431,10 +419,7 @@ static Block *copy_rest(FrontCopier *copier, unsigned k)
             versions_set_reg(v, reg, copier->names[k][reg]);
     }
     Block *first = copy_rounds_left(copier, k, &merge);
-    for (uint32_t b = 0; b < jam->loop->block_count; b++)
-        if (!is_in_front(front, jam->loop->blocks[b]))
-            VEC_PUSH(copier->scratch, rest, jam->loop->blocks[b]);
-    versions_copy(v, rest.data, rest.count, jam->loop->preheader);
+    versions_copy(v, copier->rest.data, copier->rest.count, jam->loop->preheader);
     merge->fall = versions_block(v, front->exit);
     block_replace_pred(merge->fall, versions_block(v, front->round), merge);
     return first;
@@ -465,6 +450,9 @@ static FrontCopier copier_new(Jam *jam, const Front *front)
     copier.stores = ARENA_ARRAY(jam->scratch, RegId *, jam->factor);
     copier.reads = ARENA_ARRAY(jam->scratch, Start *, jam->factor);
     copier.indices = ARENA_ARRAY(jam->scratch, Start *, jam->factor);
+    for (uint32_t b = 0; b < jam->loop->block_count; b++)
+        if (!is_in_front(front, jam->loop->blocks[b]))
+            VEC_PUSH(jam->scratch, copier.rest, jam->loop->blocks[b]);
     copier.addresses = ARENA_ARRAY(jam->scratch, RegId, 2 * jam->factor * (jam->conflicts.count + 1));
     for (unsigned k = 0; k < jam->factor; k++) {
         copier.names[k] = ARENA_ARRAY(jam->scratch, RegId, reg_count);
@@ -484,6 +472,7 @@ static void add_fronts(FrontCopier *copier)
     Block *header = jam->loop->header, *preheader = jam->loop->preheader;
     Block *test = versions_add_block(&copier->versions, preheader, false);
     copier->test = jam_test_new(jam, test);
+    copier->place = sum_place_new(jam->body, test, jam->analyses);
     copier->fronts = versions_add_block(&copier->versions, preheader, false);
     copier->rounds = versions_add_block(&copier->versions, preheader, false);
     for (size_t p = 0; p < header->phis.count; p++) {

@@ -5,7 +5,7 @@
 
 #include "kernel_writer.h"
 
-enum { OWN = 64, RESULTS = 48, TABLE = 256, THREADS = 32, VALUES = 5, MOST_ROUNDS = 12 };
+enum { RESULTS = 48, VALUES = 5, MOST_ROUNDS = 12 };
 
 typedef struct Maker {
     Writer to;
@@ -165,20 +165,6 @@ static void make_rest(Maker *m)
     line(&m->to, "st.global.u32 [%%s+%u], %%v4;", 4 * RESULTS);
 }
 
-static void make_launch(Maker *m, Arena *arena, Launch *launch)
-{
-    *launch = (Launch){.kernel = "k", .grid = {2, 1, 1}, .block = {THREADS, 1, 1}};
-    launch->argument_count = 4;
-    launch->arguments = ARENA_ARRAY(arena, LaunchArgument, 4);
-    launch->arguments[0] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "table", .type = TYPE_U32, .count = TABLE,
-                                            .fill = FILL_UNIFORM, .low = 0, .high = 4000, .seed = m->to.random.state};
-    launch->arguments[1] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "own", .type = TYPE_U32,
-                                            .count = 2 * THREADS * OWN, .fill = FILL_UNIFORM, .low = 0, .high = 4000,
-                                            .seed = m->to.random.state + 1};
-    scalar_argument(arena, &launch->arguments[2], m->n);
-    scalar_argument(arena, &launch->arguments[3], m->m);
-}
-
 void front_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
 {
     Buf code = {0};
@@ -187,13 +173,9 @@ void front_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     m.m = 1 + below(&m.to, 4);
     m.reach = chance(&m.to, 70) ? 4 : chance(&m.to, 50) ? -4 : 0;
     m.is_harmless = chance(&m.to, 30);
-    make_launch(&m, arena, launch);
-    line(&m.to, "ld.param.u64 %%table, [table]; ld.param.u64 %%all, [own];");
-    line(&m.to, "ld.param.u32 %%n, [n]; ld.param.u32 %%m, [m];");
-    line(&m.to, "mov.u32 %%g0, %%ntid.x; mov.u32 %%g1, %%ctaid.x; mov.u32 %%g2, %%tid.x;");
-    line(&m.to, "mad.lo.s32 %%x, %%g1, %%g0, %%g2;");
-    line(&m.to, "mul.wide.u32 %%own, %%x, %u;", 4 * OWN);
-    line(&m.to, "add.s64 %%own, %%all, %%own; mov.u32 %%i, 0; mov.u32 %%k, 0;");
+    own_launch(&m.to, arena, m.n, m.m, launch);
+    own_begin(&m.to);
+    line(&m.to, "mov.u32 %%i, 0; mov.u32 %%k, 0;");
     buf_puts(&code, "LOOP:\n");
     for (unsigned v = 0; v < VALUES; v++)
         line(&m.to, "mad.lo.u32 %%v%u, %%%s, %u, %%x;", v, chance(&m.to, 60) ? "i" : "m", v + 3);

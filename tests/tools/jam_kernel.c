@@ -6,7 +6,7 @@
 
 #include "kernel_writer.h"
 
-enum { OWN = 64, TABLE = 256, THREADS = 32, CARRIED = 3, VALUES = 5, MOST_ROUNDS = 10 };
+enum { CARRIED = 3, VALUES = 5, MOST_ROUNDS = 10 };
 /* Indices are of the words in the middle, so that some words more or less are still the thread's own. */
 enum { EDGE = 16, MIDDLE = 32 };
 
@@ -87,7 +87,7 @@ static void make_load(Maker *m)
     unsigned t = temporary(&m->to);
     if (chance(&m->to, m->about_memory ? 10 : m->peaceful ? 70 : 40)) {
         line(&m->to, "add.s32 %%t%u, %%i, %%v%u;", t, value(m));
-        line(&m->to, "and.b32 %%t%u, %%t%u, %u;", t, t, TABLE - 1);
+        line(&m->to, "and.b32 %%t%u, %%t%u, %u;", t, t, TABLE_WORDS - 1);
         line(&m->to, "mul.wide.u32 %%a%u, %%t%u, 4;", t, t);
         line(&m->to, "add.s64 %%a%u, %%table, %%a%u;", t, t);
         line(&m->to, "ld.global.nc.u32 %%v%u, [%%a%u];", value(m), t);
@@ -285,7 +285,8 @@ static void make_body(Maker *m)
         start += step > 0 ? INT32_MAX - 20 : INT32_MAX - 80;
     line(&m->to, "mov.u32 %%i, %d;", start);
     line(&m->to, "mov.u32 %%up, %d; mov.u32 %%down, %d; sub.s32 %%step, %%m, %d;", step, step, (int)m->m - step);
-    line(&m->to, "add.s64 %%pointer, %%own, %u; add.s64 %%back, %%own, %u;", 4 * OWN / 2, 4 * (OWN / 2 + 8));
+    line(&m->to, "add.s64 %%pointer, %%own, %u; add.s64 %%back, %%own, %u;", 4 * OWN_WORDS / 2,
+         4 * (OWN_WORDS / 2 + 8));
     for (unsigned c = 0; c < CARRIED; c++)
         line(&m->to, "mad.lo.u32 %%c%u, %%x, %u, %u;", c, c + 7, c);
     line(&m->to, "mov.u32 %%sum, %%x;");
@@ -312,20 +313,6 @@ static void make_body(Maker *m)
     make_counter(m, step, start);
 }
 
-static void make_launch(Maker *m, Arena *arena, Launch *launch)
-{
-    *launch = (Launch){.kernel = "k", .grid = {2, 1, 1}, .block = {THREADS, 1, 1}};
-    launch->argument_count = 4;
-    launch->arguments = ARENA_ARRAY(arena, LaunchArgument, 4);
-    launch->arguments[0] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "table", .type = TYPE_U32, .count = TABLE,
-                                            .fill = FILL_UNIFORM, .low = 0, .high = 4000, .seed = m->to.random.state};
-    launch->arguments[1] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "own", .type = TYPE_U32,
-                                            .count = 2 * THREADS * OWN, .fill = FILL_UNIFORM, .low = 0, .high = 4000,
-                                            .seed = m->to.random.state + 1};
-    scalar_argument(arena, &launch->arguments[2], m->n);
-    scalar_argument(arena, &launch->arguments[3], m->m);
-}
-
 void jam_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
 {
     Buf code = {0};
@@ -338,13 +325,8 @@ void jam_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     m.reach = chance(&m.to, 80) ? 4 * ((int)below(&m.to, 5) - 2) : (int)below(&m.to, 7) - 3;
     m.stores = chance(&m.to, 70);
     m.peaceful = chance(&m.to, 75);
-    make_launch(&m, arena, launch);
-    line(&m.to, "ld.param.u64 %%table, [table]; ld.param.u64 %%all, [own];");
-    line(&m.to, "ld.param.u32 %%n, [n]; ld.param.u32 %%m, [m];");
-    line(&m.to, "mov.u32 %%g0, %%ntid.x; mov.u32 %%g1, %%ctaid.x; mov.u32 %%g2, %%tid.x;");
-    line(&m.to, "mad.lo.s32 %%x, %%g1, %%g0, %%g2;");
-    line(&m.to, "mul.wide.u32 %%own, %%x, %u;", 4 * OWN);
-    line(&m.to, "add.s64 %%own, %%all, %%own;");
+    own_launch(&m.to, arena, m.n, m.m, launch);
+    own_begin(&m.to);
     make_body(&m);
     for (unsigned v = 0; v < VALUES; v++)
         line(&m.to, "st.global.u32 [%%own+%u], %%v%u;", 4 * v, v);

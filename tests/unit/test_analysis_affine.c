@@ -58,7 +58,6 @@ static void test_sums(void **state)
     body_drop(body);
 }
 
-/* The sum of n + 1, extended, after the branch on n < 100 joined with another condition has been taken. */
 static void test_products(void **state)
 {
     (void)state;
@@ -79,6 +78,7 @@ static void test_products(void **state)
     body_drop(body);
 }
 
+/* The sum of n + 1, extended, after the branch on n < 100 joined with another condition has been taken. */
 static void joined_check(const char *joins, const char *expected)
 {
     Arena *arena = arena_new();
