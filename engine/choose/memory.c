@@ -270,6 +270,27 @@ static void join_counted(MemorySearch *search)
     trial_add(search, &wanted);
 }
 
+/* Tries the best staged form with two, four, ... neighbouring blocks made a larger one, along x and then y, as long as
+ * that helps: a tile then serves the threads of all of them. */
+static void try_larger(MemorySearch *search)
+{
+    for (unsigned d = 0; d < 2; d++) {
+        MemoryTrial wanted = *best_trial(search, true);
+        double last = wanted.speedup;
+        bool helps = true;
+        if (!wanted.coarsens)
+            wanted.coarsening = (CoarsenRequest){.guards = GUARDS_AUTO};
+        wanted.coarsens = wanted.coarsening.shrinks_grid = true;
+        wanted.coarsening.shape = shape_complete(&wanted.coarsening.shape);
+        while (helps) {
+            wanted.coarsening.shape.grown[d] *= 2;
+            const double speedup = trial_add(search, &wanted)->speedup;
+            helps = time_is_longer(speedup, last);
+            last = speedup;
+        }
+    }
+}
+
 /* Tries the best staged form with tiles that asynchronous copies fill: with more buffers as long as that helps. */
 static void try_async(MemorySearch *search)
 {
@@ -291,8 +312,10 @@ static void improve_staged(MemorySearch *search)
     const MemoryTrial *best = best_trial(search, true);
     if (!best)
         return;
-    MemoryTrial wanted = *best;
-    wanted.unrolls = !best->unrolls;
+    if (search->request->coarsening.shrinks_grid && search->scope->factors)
+        try_larger(search);
+    MemoryTrial wanted = *best_trial(search, true);
+    wanted.unrolls = !wanted.unrolls;
     trial_add(search, &wanted);
     wanted = *best_trial(search, true);
     wanted.prefetches = true;

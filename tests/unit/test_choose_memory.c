@@ -159,6 +159,31 @@ static void coarsening_is_chosen_together(void **state)
     arena_free(setup->arena);
 }
 
+/* The trials of one kind that make blocks larger along x or y. */
+static unsigned count_larger(const MemoryChoice *choice, unsigned axis, TrialState state)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < choice->trial_count; i++)
+        count += choice->trials[i].coarsens && choice->trials[i].coarsening.shape.grown[axis] > 1 &&
+                 choice->trials[i].verdict.state == state;
+    return count;
+}
+
+/* The grid is 3 x 2 blocks: those along y can be joined. */
+static void larger_blocks_are_tried(void **state)
+{
+    (void)state;
+    const FactorChoice factors = {.trial_count = 0};
+    for (unsigned shrinks = 0; shrinks < 2; shrinks++) {
+        Setup *setup = setup_new("conv");
+        setup->request.coarsening.shrinks_grid = shrinks;
+        const MemoryChoice choice = choose(setup, &factors);
+        assert_int_equal(count_larger(&choice, 0, TRIAL_COMPARED), 0);
+        assert_int_equal(count_larger(&choice, 1, TRIAL_COMPARED), shrinks);
+        arena_free(setup->arena);
+    }
+}
+
 /* 128 rows fill no SM: several threads are given each. Its sums are of floating point. */
 static void rows_are_given_to_groups(void **state)
 {
@@ -300,7 +325,7 @@ int main(void)
         cmocka_unit_test(spilling_forms_are_rejected), cmocka_unit_test(time_limit_is_kept),
         cmocka_unit_test(small_grids_are_asked), cmocka_unit_test(nothing_to_do),
         cmocka_unit_test(given_coarsening_stays),    cmocka_unit_test(little_gain_is_declined),
-        cmocka_unit_test(edges_are_tried),
+        cmocka_unit_test(edges_are_tried),           cmocka_unit_test(larger_blocks_are_tried),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
