@@ -245,7 +245,8 @@ static double joined_share(Estimate *estimate, Junction junction, const RegId so
 {
     const double a = share_anywhere(estimate, sources[0], depth + 1);
     const double b = sources[1] == REG_NONE ? a : share_anywhere(estimate, sources[1], depth + 1);
-    const bool independent = sources[1] != REG_NONE && are_independent(estimate, sources[0], sources[1]);
+    const bool independent =
+        sources[1] != REG_NONE && (estimate->at_edge || are_independent(estimate, sources[0], sources[1]));
     RegId all, any;
     switch (junction) {
     case JUNCTION_AND: return independent ? a * b : fmin(a, b);

@@ -118,7 +118,7 @@ typedef struct Profile {
     double blocks;           /* of the grid */
     double sampled_blocks;   /* counted: how many of them ran; 0: all */
     double sample_error;     /* counted: the standard error of the counts, relative; 0: all blocks ran */
-    double working_blocks;   /* an estimate of those that are not left without work after blocks were merged */
+    double working_blocks;   /* those that are not left without work after blocks were merged, about */
     double block_threads;    /* of the form, that is, after coarsening */
     double original_threads; /* of the grid, before coarsening */
     InstProfile *instructions;

@@ -116,7 +116,7 @@ Profile *profile_of_run(Arena *arena, const FunctionForm *form, const Launch *la
     while (counts < end)
         counts = add_function(&all, form, counts, end);
     Profile *profile = profile_finish(&all);
-    profile->blocks = product(launch->grid);
+    profile->blocks = profile->working_blocks = product(launch->grid);
     profile->block_threads = product(launch->block);
     profile->original_threads = original_threads;
     set_totals(arena, profile, result);
@@ -163,6 +163,7 @@ Profile *profile_count(Arena *arena, const FunctionForm *form, const Launch *lau
         *error = fault_text(arena, module, &result->fault);
     } else {
         profile = profile_of_run(arena, &whole, changed, product(launch->grid) * product(launch->block), result);
+        profile->working_blocks /= change ? product(change->merged) : 1;
     }
     arena_free(scratch);
     body_free(own);

@@ -128,6 +128,12 @@ static void add_up(Time *time, const Device *device, double latency)
     find_binding(time, latency);
 }
 
+/* How much of the differences between the lengths of blocks is in their paths: all of it, if some blocks are idle. */
+static double lengths_spread(const Profile *profile, const WarpPath *warp)
+{
+    return profile->working_blocks < 0.99 * profile->blocks ? 1 : path_spread(warp);
+}
+
 void time_raise_latency(Time *time, const Device *device, double latency)
 {
     if (time->known && latency > time->demand[RESOURCE_LATENCY])
@@ -164,7 +170,7 @@ Time time_predict(const Profile *profile, const SmLimits *sm, const Device *devi
     time.path = warp.cycles;
     double path = fmax(time.path, 1);
     double latency = path * blocks_makespan(profile, occupancy.blocks * device->multiprocessors,
-                                            block_start_cycles / path, path_spread(&warp));
+                                            block_start_cycles / path, lengths_spread(profile, &warp));
     add_up(&time, device, latency);
     return time;
 }

@@ -16,7 +16,8 @@ MeasuredForm candidate_form(const Candidate *candidate, const Figures *figures)
 
 /* Takes the comparison on one basis down: of the bases in which the form must gain, the lowest speedup counts. False if
  * the form is rejected because of it. */
-static bool note_comparison(CoarsenTrial *trial, const CostVerdict *cost, Elsewhere elsewhere, Threshold least)
+static bool note_comparison(CoarsenTrial *trial, const CostVerdict *cost, Elsewhere elsewhere, Risk risk,
+                            Threshold least)
 {
     TrialVerdict *verdict = &trial->verdict;
     if (elsewhere == ELSEWHERE_NONE) {
@@ -26,11 +27,12 @@ static bool note_comparison(CoarsenTrial *trial, const CostVerdict *cost, Elsewh
         }
         return true;
     }
-    if (speedup_judge(cost->speedup, least) == VERDICT_TAKE)
+    const double sure = sure_speedup(cost, risk);
+    if (speedup_judge(sure, least) == VERDICT_TAKE)
         return true;
     verdict->state = TRIAL_FORBIDDEN;
     verdict->elsewhere = elsewhere;
-    verdict->elsewhere_speedup = cost->speedup;
+    verdict->elsewhere_speedup = sure;
     return false;
 }
 
@@ -41,6 +43,7 @@ static bool candidate_compare(const Choice *choice, const Candidate *candidate, 
 {
     const Threshold least_elsewhere =
         code == CODE_MACHINE ? THRESHOLD_COARSEN_ELSEWHERE : THRESHOLD_COARSEN_ELSEWHERE_ROUGH;
+    const Risk risk = code == CODE_MACHINE ? choice->risk : RISK_HIGH;
     CoarsenTrial *trial = candidate->trial;
     const MeasuredForm form = candidate_form(candidate, figures);
     trial->verdict = (TrialVerdict){.state = TRIAL_MADE};
@@ -52,7 +55,7 @@ static bool candidate_compare(const Choice *choice, const Candidate *candidate, 
             return false;
         }
         const CostVerdict cost = cost_verdict(&before, &after);
-        if (!note_comparison(trial, &cost, basis->elsewhere, least_elsewhere))
+        if (!note_comparison(trial, &cost, basis->elsewhere, risk, least_elsewhere))
             return false;
     }
     return true;

@@ -72,6 +72,31 @@ static void print_loop(Buf *out, const Report *report, const StagedLoop *loop)
         print_load(out, report, &loop->loads.data[i]);
 }
 
+/* Copies of a loop, as of jammed iterations, are mostly alike: one stands for all. */
+static void print_loops(Buf *out, const Report *report, const StageResult *staged)
+{
+    Arena *scratch = arena_new();
+    const size_t count = staged->loops.count;
+    const char **texts = ARENA_ARRAY(scratch, const char *, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        Buf text = {0};
+        print_loop(&text, report, &staged->loops.data[i]);
+        texts[i] = buf_take(scratch, &text);
+    }
+    for (size_t i = 0; i < count; i++) {
+        unsigned before = 0, alike = 0;
+        for (size_t other = 0; other < count; other++)
+            if (strcmp(texts[i], texts[other]) == 0)
+                *(other < i ? &before : &alike) += 1;
+        if (before)
+            continue;
+        buf_puts(out, texts[i]);
+        if (alike > 1)
+            buf_printf(out, "    (%u copies of the loop are alike)\n", alike);
+    }
+    arena_free(scratch);
+}
+
 static void print_edges(const Report *report, const KernelResult *result, Buf *out)
 {
     if (result->edges == OUTCOME_NOT_ASKED)
@@ -113,8 +138,7 @@ void staging_print(const Report *report, const KernelReport *kernel, Buf *out)
     } else if (!staged->loops.count && kernel->result.staging != OUTCOME_NOT_ASKED) {
         buf_puts(out, "  memory: no loop to stage\n");
     }
-    for (size_t i = 0; i < staged->loops.count; i++)
-        print_loop(out, report, &staged->loops.data[i]);
+    print_loops(out, report, staged);
 }
 
 static void set_refusal(json_t *value, const Report *report, const Refusal *refusal)

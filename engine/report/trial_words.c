@@ -46,7 +46,7 @@ static void part_spills_print(const TrialVerdict *verdict, Buf *out)
 
 static void forbidden_print(const TrialVerdict *verdict, Buf *out)
 {
-    buf_printf(out, "rejected: %.2fx ", verdict->elsewhere_speedup);
+    buf_printf(out, "rejected: may be as slow as %.2fx ", verdict->elsewhere_speedup);
     elsewhere_print(verdict->elsewhere, out);
     buf_puts(out, " (else estimated ");
     cost_verdict_print(&verdict->cost, out);
@@ -173,8 +173,8 @@ static void loss_print(const FactorChoice *choice, Buf *out)
     const TrialVerdict *verdict = &choice->best->verdict;
     const bool gains = choice->outcome == FACTOR_FORBIDDEN;
     trial_name_print(choice->best, out);
-    buf_printf(out, gains ? ", would be %.2fx faster in large launches (estimated), but %.2fx "
-                          : ", is estimated at %.2fx in large launches, and at %.2fx ",
+    buf_printf(out, gains ? ", would be %.2fx faster in large launches (estimated), but may be as slow as %.2fx "
+                          : ", is estimated at %.2fx in large launches, and may be as slow as %.2fx ",
                choice->best->speedup, verdict->elsewhere_speedup);
     elsewhere_print(verdict->elsewhere, out);
     if (gains)
