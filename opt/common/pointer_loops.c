@@ -171,19 +171,13 @@ static bool may_count(const PointerLoops *p, const Loop *loop, const TripCount *
 /* A counter that falls to zero, in place of the comparison. */
 static void add_counter(PointerLoops *p, const Loop *loop, const TripCount *trips, RegId rounds)
 {
-    Body *body = p->body;
     Inst *branch = trips->exiting->last;
-    Phi phi = {.dst = body_clone_reg(body, rounds)};
-    RegId next = body_clone_reg(body, rounds);
-    RegId more = body_add_reg(body, TYPE_PRED, intern(body->module->names, "%more"));
-    VEC_PUSH(body->arena, phi.args, ((PhiArg){loop->preheader, rounds}));
-    for (uint32_t i = 0; i < loop->latch_count; i++)
-        VEC_PUSH(body->arena, phi.args, ((PhiArg){loop->latches[i], next}));
-    VEC_PUSH(body->arena, loop->header->phis, phi);
-    inst_insert_before(branch, inst_build(body, "add.s64", "dri", next, phi.dst, (int64_t)-1));
-    inst_insert_before(branch, inst_build(body, "setp.ne.s64", "dri", more, next, (int64_t)0));
+    const FallingCounter left =
+        falling_counter_add(p->body, loop->header, loop->preheader, rounds, loop->latches, loop->latch_count);
+    inst_insert_before(branch, left.step);
+    inst_insert_before(branch, left.test);
     RegRef *guard = &branch->refs[branch->guard];
-    guard->reg = more;
+    guard->reg = left.more;
     branch->guard_inverted = !loop_contains(p->loops, loop, branch->targets[0]);
 }
 

@@ -361,19 +361,30 @@ void round_groups_count(RoundGroups *groups, Block *block, const char *base)
     inst_append(block, inst_build(body, "and.b32", "dri", groups->left, all, (int64_t)groups->size - 1));
 }
 
+FallingCounter falling_counter_add(Body *body, Block *header, Block *enter, RegId rounds, Block *const *latches,
+                                   size_t latch_count)
+{
+    const bool is_wide = type_bits(body->regs.data[rounds].type) == 64;
+    Phi left = {.dst = body_clone_reg(body, rounds)};
+    RegId next = body_clone_reg(body, rounds);
+    RegId more = body_add_reg(body, TYPE_PRED, intern(body->module->names, "%more"));
+    VEC_PUSH(body->arena, left.args, ((PhiArg){enter, rounds}));
+    for (size_t i = 0; i < latch_count; i++)
+        VEC_PUSH(body->arena, left.args, ((PhiArg){latches[i], next}));
+    VEC_PUSH(body->arena, header->phis, left);
+    return (FallingCounter){inst_build(body, is_wide ? "add.s64" : "add.s32", "dri", next, left.dst, (int64_t)-1),
+                       inst_build(body, is_wide ? "setp.ne.s64" : "setp.ne.s32", "dri", more, next, (int64_t)0), more};
+}
+
 void round_groups_end(const RoundGroups *groups, Block *gate, Block *top, Block *tail, Block *rest, Block *header,
                       Block *after)
 {
     Body *body = groups->body;
-    Phi group = {.dst = body_clone_reg(body, groups->groups)};
-    RegId next = body_clone_reg(body, groups->groups);
-    RegId more = group_reg(groups, TYPE_PRED, "%more"), none = group_reg(groups, TYPE_PRED, "%none");
-    VEC_PUSH(body->arena, group.args, ((PhiArg){gate, groups->groups}));
-    VEC_PUSH(body->arena, group.args, ((PhiArg){tail, next}));
-    VEC_PUSH(body->arena, top->phis, group);
-    inst_append(tail, inst_build(body, "add.u32", "dri", next, group.dst, (int64_t)-1));
-    inst_append(tail, inst_build(body, "setp.ne.u32", "dri", more, next, (int64_t)0));
-    inst_append(tail, inst_build_branch(body, top, more, false));
+    const FallingCounter group = falling_counter_add(body, top, gate, groups->groups, &tail, 1);
+    RegId none = group_reg(groups, TYPE_PRED, "%none");
+    inst_append(tail, group.step);
+    inst_append(tail, group.test);
+    inst_append(tail, inst_build_branch(body, top, group.more, false));
     tail->fall = rest;
     inst_append(rest, inst_build(body, "setp.eq.u32", "dri", none, groups->left, (int64_t)0));
     inst_append(rest, inst_build_branch(body, after, none, false));

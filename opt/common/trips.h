@@ -40,6 +40,17 @@ int64_t trip_count_bound(const TripCount *trips, const Affine *affine);
  * predicate that says that this is right, and that the number is below 'limit'. */
 RegId trip_count_build(const SumPlace *place, const TripCount *trips, uint32_t limit, RegId *rounds);
 
+/* A counter that falls to zero, and says in each round whether another one follows. */
+typedef struct FallingCounter {
+    Inst *step, *test; /* one after the other, where the caller puts them: in each round, at its end */
+    RegId more;        /* the predicate that 'test' sets */
+} FallingCounter;
+
+/* Adds the counter to the loop's header: 'rounds', at least one, where control comes from 'enter', and one less where
+ * it comes from a latch. */
+FallingCounter falling_counter_add(Body *body, Block *header, Block *enter, RegId rounds, Block *const *latches,
+                                   size_t latch_count);
+
 /* A loop whose rounds another one takes 'size' at a time, a power of two; the loop itself does those that are left:
  *
  *     gate -> top -> .. tail -> rest -> after

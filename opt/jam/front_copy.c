@@ -267,18 +267,15 @@ static void append_fronts(FrontCopier *copier, const Block *block, Block *to)
 static void end_rounds(FrontCopier *copier)
 {
     Body *body = copier->body;
-    const RegId last = sum_reg(&copier->place, TYPE_B32, "%rounds"), next = sum_reg(&copier->place, TYPE_B32, "%left");
-    const RegId more = sum_reg(&copier->place, TYPE_PRED, "%more");
-    Phi left = {.dst = sum_reg(&copier->place, TYPE_B32, "%left")};
+    const RegId last = sum_reg(&copier->place, TYPE_B32, "%rounds");
     copier->count = sum_reg(&copier->place, TYPE_B32, "%together");
     inst_append(copier->fronts, inst_build(body, "cvt.u32.u64", "dr", last, copier->least));
     inst_append(copier->fronts, inst_build(body, "add.u32", "dri", copier->count, last, (int64_t)1));
-    VEC_PUSH(body->arena, left.args, ((PhiArg){copier->fronts, copier->count}));
-    VEC_PUSH(body->arena, left.args, ((PhiArg){copier->rounds, next}));
-    VEC_PUSH(body->arena, copier->rounds->phis, left);
-    inst_append(copier->rounds, inst_build(body, "add.s32", "dri", next, left.dst, (int64_t)-1));
-    inst_append(copier->rounds, inst_build(body, "setp.ne.u32", "dri", more, next, (int64_t)0));
-    Inst *back = inst_build_branch(body, copier->rounds, more, false);
+    const FallingCounter left =
+        falling_counter_add(body, copier->rounds, copier->fronts, copier->count, &copier->rounds, 1);
+    inst_append(copier->rounds, left.step);
+    inst_append(copier->rounds, left.test);
+    Inst *back = inst_build_branch(body, copier->rounds, left.more, false);
     back->span = copier->front->round->last->span;
     inst_append(copier->rounds, back);
 }
