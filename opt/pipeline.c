@@ -99,6 +99,14 @@ static void count_rounds(PassContext *context)
         pass_run(context, PASS_CLEANUP);
 }
 
+/* Lets loops of threads that are not at the edge of the data go without guards. */
+static void part_interior(PassContext *context, KernelResult *result)
+{
+    result->has_interior = pass_run(context, PASS_INTERIOR);
+    if (result->has_interior)
+        pass_run(context, PASS_CLEANUP);
+}
+
 /* False if coarsening is refused because blocks cannot grow. */
 static bool grow(PassContext *context, const KernelRequest *request, KernelResult *result)
 {
@@ -191,6 +199,8 @@ static void coarsen(PassContext *context, const KernelRequest *request, KernelRe
     }
     bool had_slow_side = has_slow_side(context->body);
     CoarsenRequest coarsening = request->coarsening;
+    if (coarsening.guards == GUARDS_INTERIOR)
+        coarsening.guards = GUARDS_AUTO;
     coarsening.beyond_joins = result->edges == OUTCOME_DONE && result->edges_result.has_all;
     context->coarsening = &coarsening;
     if (!pass_is_enabled(context->options, PASS_COARSEN))
@@ -505,6 +515,8 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     const bool coarsens = request->coarsen && grow(&context, request, result);
     if (request->edges)
         let_edges_join(&context, request, result);
+    if (coarsens && request->coarsening.guards == GUARDS_INTERIOR)
+        part_interior(&context, result);
     if (request->jam_count)
         unroll_jam(&context, request, result);
     if (coarsens)

@@ -53,6 +53,7 @@ typedef struct KernelResult {
     Outcome coarsening;
     LaunchContract contract; /* coarsening done */
     Unadapted unadapted;     /* threads merged */
+    bool has_interior;       /* loops have a version without guards (opt/edges/interior.c) */
     bool has_fast_paths;     /* for conditions that replicas agree on (opt/coarsen/fast.c) */
     ReuseList reuse;         /* loads that took a known value; where code is made twice, in one version at least */
     Refusal refusal;         /* coarsening refused */

@@ -263,7 +263,8 @@ void options_read_grid(Reader *reader, const char *text)
 void options_read_guards(Reader *reader, const char *text)
 {
     if (!guard_form_read(text, &reader->options->guards))
-        options_fail(reader, "-coarsen-guards %s: expected 'auto', 'sequential', 'fast' or 'predicated'", text);
+        options_fail(reader, "-coarsen-guards %s: expected 'auto', 'sequential', 'fast', 'predicated' or "
+                             "'interior'", text);
 }
 
 void options_read_risk(Reader *reader, const char *text)

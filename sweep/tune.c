@@ -142,7 +142,7 @@ static bool can_merge(const Launch *launch, bool of_blocks, unsigned axis, unsig
 static void improve_shape(Sweep *sweep, const SweepRow *row, TuneForm *form)
 {
     enum { MOST = 4 };
-    static const char *const guards[] = {"sequential", "fast", "predicated"};
+    static const char *const guards[] = {"sequential", "fast", "predicated", "interior"};
     const char *shape = shape_word(sweep->arena, row), *merged = shape;
     for (unsigned i = 0; i < 6; i++, shape = merged) {
         const bool of_blocks = row->dimension.of_blocks ^ (i / 3);

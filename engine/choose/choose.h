@@ -32,10 +32,11 @@ void basis_follow(CostBasis *basis, const ChoiceContext *context);
 
 /* Predicts the time of every form that merging 2 to 16 threads, or as many blocks, along x, y, z or their products
  * gives, with the strides block and unit, with guards as GUARDS_AUTO makes them and, where these are fast paths, as
- * sequential copies; then of those that merge blocks of the best two with threads merged, by up to 16 in all. The
- * choice is the fastest if it is predicted to be at least 3% faster than the input (15% by an estimate where loops end
- * differently for each thread) and spills no more; else nothing. If none could even be tried, the choice's request says
- * why coarsening is refused. 'request' is the kernel's, which does not coarsen. If it shrinks the grid and the launch's
+ * sequential copies and, if loops have guards, as GUARDS_INTERIOR makes them; then of those that merge blocks of the
+ * best two with threads merged, by up to 16 in all. The choice is the fastest if it is predicted to be at least 3%
+ * faster than the input (15% by an estimate where loops end differently for each thread) and spills no more; else
+ * nothing. If none could even be tried, the choice's request says why coarsening is refused. 'request' is the kernel's,
+ * which does not coarsen. If it shrinks the grid and the launch's
  * grid is not a multiple, blocks are merged with the grid kept.
  *
  * With a launch of the kernel, its counts decide; without, estimates for the known block size do, or, if that is

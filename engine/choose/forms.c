@@ -88,8 +88,8 @@ static bool make_form(Choice *choice, CoarsenTrial *trial)
     return make_form_as_is(choice, trial);
 }
 
-/* Two strides and two forms of guards; then blocks of what is merged already. */
-enum { FACTORS = 3 + 6 + 10 + 15, FORMS = (KINDS * 4 + PARENTS) * FACTORS };
+/* Two strides and three forms of guards; then blocks of what is merged already. */
+enum { FACTORS = 3 + 6 + 10 + 15, FORMS = (KINDS * 6 + PARENTS) * FACTORS };
 
 void forms_allocate(Choice *choice)
 {
@@ -130,8 +130,26 @@ static bool is_hopeless(const Choice *choice, const CoarsenTrial *wanted)
     return false;
 }
 
-/* Makes the form with this shape and stride and, where it has fast paths, the one without; true if that is sound, or
- * not worth making. */
+/* Makes the form whose loops have versions without guards, if any loop can have one. */
+static void make_interior(Choice *choice, const CoarsenTrial *wanted)
+{
+    CoarsenTrial *trial = trial_new(choice, wanted);
+    trial->guards = GUARDS_INTERIOR;
+    if (!make_form(choice, trial))
+        return;
+    Candidate *made = &choice->candidates[choice->candidate_count - 1];
+    if (made->result.has_interior) {
+        note_hopeless(choice);
+        return;
+    }
+    choice->has_no_interior = true;
+    choice->trial_count--;
+    choice->candidate_count--;
+    kernel_discard(&made->result);
+}
+
+/* Makes the form with this shape and stride and, where it has fast paths, those with other guards; true if that is
+ * sound, or not worth making. */
 static bool make_pair(Choice *choice, const ChoiceContext *context, const CoarsenTrial *wanted)
 {
     if (is_hopeless(choice, wanted))
@@ -147,6 +165,8 @@ static bool make_pair(Choice *choice, const ChoiceContext *context, const Coarse
         trial->guards = GUARDS_SEQUENTIAL;
         if (make_form(choice, trial))
             note_hopeless(choice);
+        if (!choice->has_no_interior)
+            make_interior(choice, wanted);
     }
     return true;
 }

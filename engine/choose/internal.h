@@ -49,6 +49,7 @@ typedef struct Choice {
     unsigned spilling_count;
     const CoarsenTrial **hopeless; /* forms that estimates reject so clearly that none is made that merges more */
     unsigned hopeless_count;
+    bool has_no_interior; /* no loop can have a version without guards */
     bool was_over;        /* a stage before this one ended early */
     double plain_speedup; /* of the input without coarsening: the gain from registers alone */
 } Choice;

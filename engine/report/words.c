@@ -70,7 +70,9 @@ const char *shape_level_text(const Shape *shape)
 
 const char *guards_text(const CoarsenTrial *trial)
 {
-    return trial->guards == GUARDS_SEQUENTIAL ? ", sequential guards" : "";
+    return trial->guards == GUARDS_SEQUENTIAL ? ", sequential guards"
+           : trial->guards == GUARDS_INTERIOR ? ", interior guards"
+                                              : "";
 }
 
 const char *stride_text(const Stride *stride, char text[16])

@@ -22,6 +22,7 @@ typedef enum GuardForm {
     GUARDS_SEQUENTIAL, /* one copy for each replica, one after the other */
     GUARDS_PREDICATED, /* guarded instructions where that is possible, else a fast path */
     GUARDS_FAST,       /* beside those, a merged one for where all replicas agree on the condition */
+    GUARDS_INTERIOR,   /* as GUARDS_AUTO, after loops have got a version without guards (opt/edges/interior.c) */
     GUARD_FORM_COUNT
 } GuardForm;
 

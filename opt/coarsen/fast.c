@@ -249,7 +249,8 @@ bool coarsening_form_fast_paths(Coarsening *c)
 static const char *const form_names[] = {[GUARDS_AUTO] = "auto",
                                          [GUARDS_SEQUENTIAL] = "sequential",
                                          [GUARDS_FAST] = "fast",
-                                         [GUARDS_PREDICATED] = "predicated"};
+                                         [GUARDS_PREDICATED] = "predicated",
+                                         [GUARDS_INTERIOR] = "interior"};
 
 const char *guard_form_name(GuardForm form)
 {

@@ -41,7 +41,7 @@ def optimize(
     coarsen: Optional[_ByKernel[Union[_Factor, Sequence[_Factor]]]] = None,
     coarsen_level: Optional[Literal["thread", "block"]] = None,
     coarsen_grid: Optional[Literal["keep", "shrink"]] = None,
-    coarsen_guards: Optional[Literal["sequential", "fast", "predicated", "auto"]] = None,
+    coarsen_guards: Optional[Literal["sequential", "fast", "predicated", "interior", "auto"]] = None,
     coarsen_growth: Optional[int] = None,
     stride: Union[Literal["block", "unit"], int, None] = None,
     refine: Optional[_ByKernel[Union[int, str]]] = None,
@@ -101,7 +101,8 @@ def optimize(
                     threads of two); "auto": by predicted time; "source": as comments in the kernels say; by kernel; a list gives several
     coarsen_level   "thread" or "block": what is merged ("thread")
     coarsen_grid    "keep" or "shrink": merged blocks, and the grid of the launch ("keep")
-    coarsen_guards  code under conditions that merged threads decide alone: "sequential", "fast", "predicated" or "auto"
+    coarsen_guards  code under conditions that merged threads decide alone: "sequential", "fast", "predicated", "interior"
+                    or "auto"
     coarsen_growth  fast paths may make a kernel at most this many times longer (4)
     stride          "block": threads ntid/factor apart are merged; "unit": neighbours; a number: threads so far apart
     refine          several threads, 2 to 32, take the place of one and share the rounds of its loops: 8, or "8,apart" if

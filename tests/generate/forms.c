@@ -66,7 +66,7 @@ static const char *random_shape(Arena *arena, Random *random, const FormLaunch *
 static void add_coarsening(Arena *arena, Random *random, Form *form, const FormLaunch *launch, bool block_is_known)
 {
     static const char *const strides[] = {"unit", "block", "block", "16", "8"};
-    static const char *const guards[] = {"sequential", "fast", "predicated"};
+    static const char *const guards[] = {"sequential", "fast", "predicated", "interior"};
     static const char *const growths[] = {"1", "2", "16", "100"};
     bool shrinks = percent(random, 15);
     const char *shape = random_shape(arena, random, launch, !block_is_known, shrinks);

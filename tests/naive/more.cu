@@ -1,5 +1,6 @@
-/* Naive kernels, and what an expert makes of each: stencils of 25 and 49 taps without a loop, and a product of bytes by
- * columns. docs/memory.md and docs/results/naive.md compare them with forms. */
+/* Naive kernels, and what an expert makes of each: stencils of 25 and 49 taps without a loop, a product of bytes by
+ * columns, and a filter with zeros around the image. docs/memory.md and docs/results/naive.md compare them with
+ * forms. */
 #define KERNEL extern "C" __global__ void
 
 __host__ __device__ constexpr float weight(int reach, int row, int column)
@@ -132,4 +133,46 @@ KERNEL product_columns_expert(const signed char *a, const signed char *b, int *c
     for (int u = 0; u < 4; u++)
         for (int v = 0; v < 4; v++)
             c[(top + ty * 4 + u) * n + left + tx * 4 + v] = sums[u][v];
+}
+
+/* The radius is a parameter, so there are loops, and pixels beyond the edge count as 0. */
+KERNEL filter_guarded(const float *in, float *out, int width, int height, const float *filter, int radius)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height)
+        return;
+    float sum = 0;
+    for (int dy = -radius; dy <= radius; dy++)
+        for (int dx = -radius; dx <= radius; dx++)
+            if (x + dx >= 0 && x + dx < width && y + dy >= 0 && y + dy < height)
+                sum += in[(y + dy) * width + x + dx] * filter[(dy + radius) * (2 * radius + 1) + dx + radius];
+    out[y * width + x] = sum;
+}
+
+/* For a radius of 2: 16 x 16 threads make 64 x 16 results, 4 each, from a tile with a halo. */
+KERNEL filter_guarded_expert(const float *in, float *out, int width, int height, const float *filter, int radius)
+{
+    __shared__ float tile[20][69], taps[25];
+    int tx = threadIdx.x, ty = threadIdx.y, thread = ty * 16 + tx, x0 = blockIdx.x * 64, y0 = blockIdx.y * 16;
+    if (thread < 25)
+        taps[thread] = filter[thread];
+    for (int i = thread; i < 20 * 68; i += 256) {
+        int y = y0 + i / 68 - 2, x = x0 + i % 68 - 2;
+        tile[i / 68][i % 68] = y >= 0 && y < height && x >= 0 && x < width ? in[y * width + x] : 0;
+    }
+    __syncthreads();
+    float sums[4] = {};
+#pragma unroll
+    for (int j = 0; j < 5; j++) {
+        float row[8];
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+            row[i] = tile[ty + j][tx * 4 + i];
+#pragma unroll
+        for (int i = 0; i < 5; i++)
+#pragma unroll
+            for (int o = 0; o < 4; o++)
+                sums[o] += row[o + i] * taps[j * 5 + i];
+    }
+    *(float4 *)&out[(y0 + ty) * width + x0 + tx * 4] = make_float4(sums[0], sums[1], sums[2], sums[3]);
 }

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Loops that threads inside of the data go without guards: random ones, and a filter with zeros around an image, of all
+# sizes and radii, compared in the emulator with the originals.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+. tests/suites/result.bash
+
+BUILD="${BUILD:-build}"
+program="${PTXOPT:-./ptxopt}"
+TEST_TMP="${TEST_TMP:-$(mktemp -d)}"
+seeds=4000
+case "$BUILD" in
+*/asan) seeds=400 ;;
+esac
+
+random_check "random" interior-check "1,$seeds"
+result "the versions are executed" "$(grep -oE '(changed|executed) [0-9]?[0-9]\b' <<<"$said")"
+
+# $1: width; $2: height; $3: radius. The image ends where its last pixel does.
+launch() {
+    local taps=$((2 * $3 + 1))
+    printf '{"kernel": "filter_guarded", "grid": [4, 4], "block": [16, 16], "dynamic_shared": 0, "args": [
+        {"buffer": "in", "type": "f32", "count": %s, "init": "uniform", "low": -1, "high": 1, "seed": 1},
+        {"buffer": "out", "type": "f32", "count": %s, "init": "zero"}, {"scalar": "s32", "value": %s},
+        {"scalar": "s32", "value": %s},
+        {"buffer": "filter", "type": "f32", "count": %s, "init": "uniform", "low": -1, "high": 1, "seed": 2},
+        {"scalar": "s32", "value": %s}], "check": ["out"], "tolerance": {"kind": "exact"}}\n' \
+        $(($1 * $2)) $(($1 * $2)) "$1" "$2" $((taps * taps)) "$3" >"$TEST_TMP/launch.json"
+}
+
+for size in "64 64 2" "64 64 1" "64 64 3" "61 33 2" "5 40 4" "64 64 0" "3 3 5" "64 64 31"; do
+    read -ra words <<<"$size"
+    launch "${words[@]}"
+    for form in "-coarsen y4 -stride unit" "-coarsen bx2,by2 -coarsen-grid shrink" \
+        "-coarsen gx2,y4 -coarsen-grid shrink" "-coarsen x2,y2 -memory edges"; do
+        read -ra options <<<"$form"
+        result "filter_guarded, $size, $form" "$("$program" -q -assembler none -block 16,16 -entry filter_guarded \
+            "${options[@]}" -coarsen-guards interior -verify "$TEST_TMP/launch.json" -o "$TEST_TMP/out.ptx" \
+            tests/naive/more.sm_90.ptx 2>&1 || echo "status $?")"
+    done
+done
+result "there is a version without guards" "$(grep -q '%inner' "$TEST_TMP/out.ptx" || echo "%inner is missing")"
+exit "$failed"
