@@ -99,6 +99,13 @@ static void count_rounds(PassContext *context)
         pass_run(context, PASS_CLEANUP);
 }
 
+/* Lets replicas compare their columns of a flattened grid. */
+static void restore_remainders(PassContext *context)
+{
+    if (pass_run(context, PASS_REMAINDERS))
+        pass_run(context, PASS_CLEANUP);
+}
+
 /* Lets loops of threads that are not at the edge of the data go without guards. */
 static void part_interior(PassContext *context, KernelResult *result)
 {
@@ -512,6 +519,8 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     if (request->coarsen || request->refining.threads || request->staging.wanted || request->vectors ||
         request->jam_count)
         count_rounds(&context);
+    if (request->coarsen && shape_merges(&request->coarsening.shape))
+        restore_remainders(&context);
     const bool coarsens = request->coarsen && grow(&context, request, result);
     if (request->edges)
         let_edges_join(&context, request, result);
