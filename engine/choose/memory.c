@@ -8,7 +8,7 @@
 #include "engine/progress.h"
 #include "engine/report/trial_words.h"
 
-enum { MOST_FIRST = 2, /* of the fastest forms, before others are made */ MOST_STAGED = 8 };
+enum { WARP = 32, MOST_FIRST = 2, /* of the fastest forms, before others are made */ MOST_STAGED = 8 };
 
 /* Bytes of a row in a tile that are tried beside STAGE_DEPTH. */
 static const unsigned depths[] = {STAGE_DEPTH_MOST, 64, STAGE_DEPTH_LEAST};
@@ -232,6 +232,23 @@ static void try_merged_edges(MemorySearch *search)
         trial_add(search, &wanted);
 }
 
+/* Tries the form with blocks that have grown along x, so that a warp is in one row: its loads then meet in fewer lines,
+ * and neither tiles nor merged threads change that where blocks are as narrow. */
+static void try_grown(MemorySearch *search, const MemoryTrial *form)
+{
+    const unsigned *block = search->bases.of[0].basis.block;
+    MemoryTrial wanted = *form;
+    unsigned *grown = wanted.coarsening.shape.grown;
+    if (!search->request->coarsening.shrinks_grid || !search->bases.of[0].basis.launch || block[0] >= WARP ||
+        WARP % block[0] || grown[0] > 1 || wanted.refining.threads)
+        return;
+    wanted.coarsens = true;
+    wanted.coarsening.shape = shape_complete(&wanted.coarsening.shape);
+    wanted.coarsening.shrinks_grid = true;
+    grown[0] = WARP / block[0];
+    trial_add(search, &wanted);
+}
+
 /* Loops are staged after them where they make the kernel faster. */
 static void try_vectors(MemorySearch *search, size_t end)
 {
@@ -379,6 +396,9 @@ static void try_loads(MemorySearch *search)
     try_staged(search, 0, (unsigned)own);
     try_merged_edges(search);
     const bool has_edges = try_edges(search);
+    const KernelRequest *first = &search->parents.data[0].request;
+    if (factors)
+        try_grown(search, &(MemoryTrial){.coarsens = first->coarsen, .coarsening = first->coarsening});
     memory_find_parents(search, factors, own, true);
     try_staged(search, own, MOST_FIRST);
     memory_find_parents(search, factors, own, false);
@@ -392,6 +412,9 @@ static void try_loads(MemorySearch *search)
         try_edges(search);
     improve_staged(search);
     join_counted(search);
+    const MemoryTrial *best = best_trial(search, false);
+    if (factors && best)
+        try_grown(search, best);
 }
 
 /* Tries one number of threads in the place of one; a kernel with no loop to share is left alone after that. Others come
