@@ -32,7 +32,8 @@ static Figures measure(const PipelineOptions *options, const FunctionForm *form)
  * joins neighbouring accesses. */
 static void reuse(PassContext *context, bool joins)
 {
-    bool changed = pass_run(context, PASS_LOAD_REUSE);
+    bool changed = pass_run(context, PASS_GUARDED_LOADS);
+    changed |= pass_run(context, PASS_LOAD_REUSE);
     changed |= pass_run(context, PASS_ADDRESSES);
     changed |= pass_run(context, PASS_INDUCTION);
     changed |= pass_run(context, PASS_FORWARD);

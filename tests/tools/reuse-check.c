@@ -25,8 +25,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const PassId passes[] = {PASS_DECIDE,    PASS_DELINEARIZE, PASS_LOAD_REUSE, PASS_ADDRESSES, PASS_INDUCTION,
-                                PASS_FORWARD,   PASS_ACCUMULATOR, PASS_VECTORIZE,  PASS_BASES,     PASS_POINTERS};
+static const PassId passes[] = {PASS_DECIDE,    PASS_DELINEARIZE, PASS_GUARDED_LOADS, PASS_LOAD_REUSE,
+                                PASS_ADDRESSES, PASS_INDUCTION,   PASS_FORWARD,       PASS_ACCUMULATOR,
+                                PASS_VECTORIZE, PASS_BASES,       PASS_POINTERS};
 
 typedef struct Way {
     unsigned threads[3];
