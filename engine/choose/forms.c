@@ -148,8 +148,8 @@ static void make_interior(Choice *choice, const CoarsenTrial *wanted)
     kernel_discard(&made->result);
 }
 
-/* Makes the form with this shape and stride and, where it has fast paths, those with other guards; true if that is
- * sound, or not worth making. */
+/* Makes the form with this shape and stride and, where they differ, those with other guards; true if that is sound, or
+ * not worth making. */
 static bool make_pair(Choice *choice, const ChoiceContext *context, const CoarsenTrial *wanted)
 {
     if (is_hopeless(choice, wanted))
@@ -165,9 +165,9 @@ static bool make_pair(Choice *choice, const ChoiceContext *context, const Coarse
         trial->guards = GUARDS_SEQUENTIAL;
         if (make_form(choice, trial))
             note_hopeless(choice);
-        if (!choice->has_no_interior)
-            make_interior(choice, wanted);
     }
+    if (!context->guards_given && !choice->has_no_interior)
+        make_interior(choice, wanted);
     return true;
 }
 

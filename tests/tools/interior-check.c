@@ -173,8 +173,9 @@ static void make_loop_end(Maker *m, unsigned depth)
 static void make_meeting(Maker *m)
 {
     const unsigned label = m->to.labels++, t = temporary(&m->to);
-    line(&m->to, "add.s32 %%meet, %%start1, 2; and.b32 %%v%u, %%c0, 1; setp.eq.s32 %%p%u, %%v%u, 0;", t, t, t);
-    line(&m->to, "@%%p%u bra SKIP%u; add.s32 %%meet, %%start1, -1;", t, label);
+    line(&m->to, "add.s32 %%meet, %%start1, %d;", (int)below(&m->to, 9) - 4);
+    line(&m->to, "and.b32 %%v%u, %%c0, 1; setp.eq.s32 %%p%u, %%v%u, 0;", t, t, t);
+    line(&m->to, "@%%p%u bra SKIP%u; add.s32 %%meet, %%start1, %d;", t, label, (int)below(&m->to, 9) - 4);
     buf_printf(m->to.out, "SKIP%u:\n", label);
 }
 
