@@ -144,6 +144,9 @@ typedef struct Profile {
     /* The longest warp of each block over the mean warp of the launch; NULL: all are 1. */
     double *block_lengths;
     double shared_words, word_passes, joined_passes; /* as in EmulatorCounters; 0 in estimates */
+    /* The work of every fourth warp of each block, from the first, the second ... on, over that of the launch; NULL:
+     * all blocks are alike. */
+    float (*place_work)[WARP_PLACES];
 } Profile;
 
 /* Warp instructions that the launch executes: machine instructions if they are known, else PTX instructions. */

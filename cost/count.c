@@ -63,10 +63,37 @@ static double l1_share(const Profile *profile)
     return all > 0 ? 1 - past / all : 1;
 }
 
+static bool works_are_alike(const EmulatorResult *result)
+{
+    for (size_t i = 0; i < result->block_count; i++)
+        if (memcmp(result->blocks[i].every_fourth, result->blocks[0].every_fourth,
+                   sizeof result->blocks[0].every_fourth) != 0)
+            return false;
+    return true;
+}
+
+/* Sets the lengths of blocks, and the work of their warps. */
+static void set_blocks(Arena *arena, Profile *profile, const EmulatorResult *result)
+{
+    const double warps = profile->blocks * (double)divide_up((uint64_t)profile->block_threads, 32);
+    double work = 0;
+    for (size_t i = 0; i < result->block_count; i++)
+        work += (double)result->blocks[i].all_warps;
+    profile->block_lengths = ARENA_ARRAY(arena, double, result->block_count + 1);
+    for (size_t i = 0; i < result->block_count; i++)
+        profile->block_lengths[i] = work > 0 ? (double)result->blocks[i].longest_warp * warps / work : 1;
+    if (works_are_alike(result))
+        return;
+    float(*shares)[WARP_PLACES] = arena_alloc(arena, result->block_count * sizeof *shares);
+    for (size_t i = 0; i < result->block_count; i++)
+        for (unsigned place = 0; place < WARP_PLACES; place++)
+            shares[i][place] = (float)((double)result->blocks[i].every_fourth[place] / work);
+    profile->place_work = shares;
+}
+
 static void set_totals(Arena *arena, Profile *profile, const EmulatorResult *result)
 {
     const EmulatorCounters *counters = &result->counters;
-    double warps = 0, work = 0;
     profile->counted = true;
     profile->sampled_blocks = (double)result->sampled_blocks;
     profile->sample_error = result->sample_error;
@@ -92,12 +119,7 @@ static void set_totals(Arena *arena, Profile *profile, const EmulatorResult *res
     profile->load_sectors = (double)counters->load_sectors;
     profile->most_updates = (double)counters->most_updates;
     profile->store_sectors = (double)counters->store_sectors;
-    profile->block_lengths = ARENA_ARRAY(arena, double, result->block_count + 1);
-    for (size_t i = 0; i < result->block_count; i++)
-        work += (double)result->blocks[i].all_warps;
-    warps = profile->blocks * (double)divide_up((uint64_t)profile->block_threads, 32);
-    for (size_t i = 0; i < result->block_count; i++)
-        profile->block_lengths[i] = work > 0 ? (double)result->blocks[i].longest_warp * warps / work : 1;
+    set_blocks(arena, profile, result);
 }
 
 static double product(const unsigned values[3])

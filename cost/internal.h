@@ -68,6 +68,9 @@ double blocks_makespan(const Profile *profile, double slots, double start, doubl
 /* The most blocks that an SM gets over the launch. An SM gets blocks of four warps before the next SM gets any:
  * counters of an H100 show four blocks of a warp on one SM, or two blocks of two, and other SMs without work. */
 double blocks_of_busiest(const Profile *profile, const Device *device);
+/* The work of the busiest scheduler of an SM over that of the mean one, if an SM has 'resident' blocks at once. Warps
+ * go to the schedulers in turn, and those of the next blocks do not make up for it if one of them has more to do. */
+double scheduler_share(const Profile *profile, const Device *device, double resident);
 /* The share of the launch's work that the busiest SM does. */
 double busiest_share(const Profile *profile, const Device *device);
 

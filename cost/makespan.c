@@ -54,6 +54,29 @@ double busiest_share(const Profile *profile, const Device *device)
     return blocks_makespan(profile, device->multiprocessors, 0, 1) / total;
 }
 
+double scheduler_share(const Profile *profile, const Device *device, double resident)
+{
+    const size_t schedulers = (size_t)device->schedulers, blocks = (size_t)profile->blocks;
+    if (!profile->place_work || schedulers < 1 || schedulers > WARP_PLACES)
+        return 1;
+    const size_t warps = divide_up((size_t)profile->block_threads, WARP_THREADS);
+    const size_t sms = (size_t)device->multiprocessors, turn = sms * (size_t)resident;
+    double busiest = 0, all = 0;
+    for (size_t first = 0; first < blocks; first += turn)
+        for (size_t sm = first; sm < first + sms && sm < blocks; sm++) {
+            double work[WARP_PLACES] = {0}, most = 0;
+            for (size_t block = sm, next = 0; block < first + turn && block < blocks; block += sms, next += warps)
+                for (size_t place = 0; place < WARP_PLACES; place++)
+                    work[(next + place) % schedulers] += (double)profile->place_work[block][place];
+            for (size_t i = 0; i < schedulers; i++) {
+                most = fmax(most, work[i]);
+                all += work[i] / (double)schedulers;
+            }
+            busiest += most;
+        }
+    return all > 0 ? busiest / all : 1;
+}
+
 double blocks_makespan(const Profile *profile, double slots, double start, double spread)
 {
     if (!profile->block_lengths || slots >= profile->blocks) {

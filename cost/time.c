@@ -157,6 +157,9 @@ Time time_predict(const Profile *profile, const SmLimits *sm, const Device *devi
     const Traffic traffic = traffic_predict(profile, device, &residents);
     time.busiest = busiest_share(profile, device);
     demands(profile, device, &traffic, time.busiest, &time);
+    const double uneven = scheduler_share(profile, device, resident);
+    for (unsigned i = RESOURCE_ISSUE; i <= RESOURCE_TENSOR; i++)
+        time.demand[i] *= uneven;
     time.known = true;
     time.on_fitted_device = device->is_fitted;
     time.resident_blocks = (unsigned)resident;

@@ -208,6 +208,7 @@ static void block_count(const BlockState *block, EmulatorBlock *work)
     for (unsigned i = 0; i < block->warp_count; i++) {
         uint64_t steps = block->warps[i].steps;
         work->all_warps += steps;
+        work->every_fourth[i % WARP_PLACES] += steps;
         if (steps > work->longest_warp)
             work->longest_warp = steps;
     }

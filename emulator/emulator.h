@@ -297,10 +297,13 @@ typedef struct EmulatorCounters {
     uint64_t most_updates;
 } EmulatorCounters;
 
+enum { WARP_PLACES = 4 };
+
 /* The work of one block, in steps of the emulator: one for most warp instructions, a few for some. */
 typedef struct EmulatorBlock {
     uint64_t longest_warp; /* the steps of the longest warp */
     uint64_t all_warps;
+    uint64_t every_fourth[WARP_PLACES]; /* those of every fourth warp, from the first, the second ... on */
 } EmulatorBlock;
 
 /* The counts of one source line. */
