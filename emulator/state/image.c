@@ -144,6 +144,20 @@ uint64_t image_offset(const Image *image, uint64_t layer, uint64_t z, uint64_t y
     return ((layer * shape->depth + z) * shape->height + y) * pitch + byte;
 }
 
+/* The byte's place in the memory of a GPU, which keeps arrays in tiles of 64 bytes x 8 rows: a sector has 16 bytes of
+ * two rows, and a line 32 bytes of four. Pitch-linear pictures, and those whose last tiles are not whole, stay rows. */
+static uint64_t tiled_offset(const Image *image, uint64_t offset)
+{
+    enum { TILE_BYTES = 64, TILE_ROWS = 8 };
+    const LaunchImage *shape = image->shape;
+    const uint64_t row = shape->width * image->texel_bytes;
+    if (shape->pitch || shape->linear_memory || row % TILE_BYTES || shape->height % TILE_ROWS)
+        return offset;
+    const uint64_t x = offset % row, y = offset / row;
+    const uint64_t tile = y / TILE_ROWS * (row / TILE_BYTES) + x / TILE_BYTES;
+    return tile * TILE_BYTES * TILE_ROWS + (x / 32 % 2 << 8 | y / 2 % 4 << 6 | x / 16 % 2 << 5 | y % 2 << 4 | x % 16);
+}
+
 void image_touch(ImageTouches *touches, unsigned corner, unsigned lane, const Image *image, uint64_t offset,
                  unsigned bytes)
 {
@@ -151,7 +165,7 @@ void image_touch(ImageTouches *touches, unsigned corner, unsigned lane, const Im
         return;
     touches->bytes = bytes > touches->bytes ? bytes : touches->bytes;
     touches->lanes[corner] |= 1u << lane;
-    touches->at[corner].address[lane] = image->region->base + offset;
+    touches->at[corner].address[lane] = image->region->base + tiled_offset(image, offset);
     touches->at[corner].region[lane] = image->region;
 }
 

@@ -342,6 +342,20 @@ static void accesses_are_counted(void **state)
     assert_int_equal(result->counters.store_sectors, 8);
     assert_int_equal(result->counters.store_footprint, 8);
     assert_int_equal(result->counters.load_sectors, 0);
+    /* A sector has four texels of two rows where tiles of 16 x 8 are whole, else eight of a row. */
+    const struct {
+        const char *image;
+        unsigned sectors, lines;
+    } columns[] = {{"{\"surface\": \"t\", \"width\": 16, \"height\": 32, \"type\": \"u32\"}", 16, 8},
+                   {"{\"surface\": \"t\", \"width\": 16, \"height\": 36, \"type\": \"u32\"}", 32, 16},
+                   {"{\"surface\": \"t\", \"width\": 24, \"height\": 32, \"type\": \"u32\"}", 32, 24}};
+    for (unsigned i = 0; i < 3; i++) {
+        const Setting column = {.image = columns[i].image, .threads = 32};
+        result = execute(arena, &column, "sust.b.2d.b32.trap [%rd2, {12, %r1}], %r1;");
+        assert_int_equal(result->counters.store_sectors, columns[i].sectors);
+        assert_int_equal(result->counters.store_footprint, columns[i].sectors);
+        assert_int_equal(result->counters.store_lines, columns[i].lines);
+    }
     arena_free(arena);
 }
 
