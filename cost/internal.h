@@ -46,7 +46,8 @@ WarpPath sass_path(const Profile *profile, const Device *device, LoadLatency lat
 
 /* A launch's use of the caches. */
 typedef struct Traffic {
-    double l2_sectors;   /* those read from L2, plus twice those written to it */
+    double l2_sectors;   /* passes of L2 for those read from it and written to it */
+    double merge_share;  /* of these, to merge parts of sectors that are stored */
     double dram_sectors;
     LoadLatency latency;
     double l1_hits;      /* share of the sectors of loads from global memory */

@@ -15,19 +15,25 @@
 /* Sectors that DRAM moves at once: L2 asks for both, and for both before it writes a part of them. */
 enum { DRAM_SECTORS = 2 };
 
-/* passes of L2 for a sector that is stored */
-static const double store_passes = 2;
+/* passes of L2 for a sector, or a part of one, that is stored */
+static const double store_passes = 1.7;
 /* The share of the stores to a sector right after others of the same warp that join these on their way to L2, and the
  * most lines between two of them, as a class of distances. From forms whose threads store neighbouring words one after
  * the other: four or eight such stores to a sector take about as long as one. */
 static const double joined_share = 0.8;
 enum { JOINED_DISTANCE = 3 };
-/* More passes for a sector of which other warps have stored another part: columns of a matrix. */
-static const double part_passes = 0.8;
+/* More passes for a sector that is stored in parts which do not join, or with holes: L2 has to read and merge it. From
+ * transpositions, a pass of Floyd and Warshall, and marching cubes on an H100. */
+static const double merge_passes = 3.5;
+/* Parts that a warp stores after at least as many lines, as a class of distances, come too late to meet in L2. */
+enum { LATE_DISTANCE = 5 };
 /* The share of accesses to the stack that L2 sees although they hit in L1, which writes through. */
 static const double written_through = 0.75;
 /* The share of L2 that keeps lines which a thread comes back to: each half of an H100's has lines of the other one. */
 static const double l2_share = 0.75;
+/* How fast L1 loses lines once it fills: of what is loaded again after n times its bytes, n^4 / (1 + n^4) miss. Sets
+ * fill unevenly, and what is stored passes through. From counters and times of softmax and layer norm on an H100. */
+static const double loss_exponent = 4;
 /* The share of the sectors that several blocks load, but not most, which these load so far apart in time that L2 can
  * have lost them: from the counters of an H100. Most are those of neighbours, which run together. */
 static const double far_share = 0.1;
@@ -37,15 +43,30 @@ static double at_most_one(double value)
     return value < 1 ? value : 1;
 }
 
-/* The accesses to what has been accessed before that miss in a cache of 'size' bytes. All resident warps together
- * move 'bytes' from one line of the distance to the next, but no more than 'most' at all. */
-static double far_accesses(const double distances[REUSE_DISTANCES], double size, double bytes, double most)
+/* The bytes that all resident warps together move within a class of distances, if that is 'bytes' from one line to the
+ * next, and no more than 'most' at all. */
+static double moved_within(unsigned distance, double bytes, double most)
+{
+    return fmin(1.5 * (double)(UINT64_C(1) << distance) * bytes, most); /* the middle of the class */
+}
+
+/* The accesses to what has been accessed before that miss in L1, of which 'size' bytes are left. */
+static double lost_accesses(const double distances[REUSE_DISTANCES], double size, double bytes, double most)
 {
     double misses = 0;
     for (unsigned k = 0; k < REUSE_DISTANCES; k++) {
-        const double distance = 1.5 * (double)(UINT64_C(1) << k); /* the middle of the class */
-        misses += distances[k] * (1 - at_most_one(size / fmin(distance * bytes, most)));
+        const double fill = pow(moved_within(k, bytes, most) / size, loss_exponent);
+        misses += distances[k] * fill / (1 + fill);
     }
+    return misses;
+}
+
+/* The same in L2, which keeps the share that fits. */
+static double far_accesses(const double distances[REUSE_DISTANCES], double size, double bytes, double most)
+{
+    double misses = 0;
+    for (unsigned k = 0; k < REUSE_DISTANCES; k++)
+        misses += distances[k] * (1 - at_most_one(size / moved_within(k, bytes, most)));
     return misses;
 }
 
@@ -94,28 +115,53 @@ static LocalTraffic local_traffic(const Profile *profile, const Device *device, 
     return local;
 }
 
+/* The share of the sectors that are stored which no store fills. */
+static double hole_share(const Profile *profile)
+{
+    if (!profile->counted || !(profile->store_footprint > 0))
+        return 0;
+    return 1 - at_most_one(profile->stored / (SECTOR_BYTES * profile->store_footprint));
+}
+
 /* The sectors that DRAM moves in addition for sectors of which the launch stores a part and leaves the rest. The more
  * holes there are, the more often only one of the two that it moves at once is stored; and it reads those that have
  * not been loaded. */
 static double hole_traffic(const Profile *profile)
 {
-    if (!profile->counted || !(profile->store_footprint > 0))
-        return 0;
-    const double holes = 1 - at_most_one(profile->stored / (SECTOR_BYTES * profile->store_footprint));
+    const double holes = hole_share(profile);
     const double moved = 1 + holes / DRAM_SECTORS;
     return holes * ((moved - 1) * profile->store_footprint + moved * profile->unread_footprint);
 }
 
-/* The passes of L2 for the sectors that the launch stores. */
-static double store_demand(const Profile *profile)
+/* Sectors of which L2 merges parts: those with holes, where words are missing at random, and those that other warps, or
+ * the same one much later, have stored another part of. A sector that is stored anew counts again. */
+static double merged_sectors(const Profile *profile, double own, double late)
 {
-    double own = 0, joined = 0;
+    enum { SECTOR_WORDS = SECTOR_BYTES / WORD_BYTES };
+    if (!profile->counted)
+        return 0;
+    const double whole = fmax(profile->store_footprint, profile->stored / SECTOR_BYTES);
+    const double others = fmax(profile->store_sectors - profile->store_footprint - own, 0);
+    const double parts = fmin(others + late, fmax(profile->store_sectors - whole, 0));
+    const double with_holes = profile->store_footprint * (1 - pow(1 - hole_share(profile), SECTOR_WORDS));
+    return fmin(parts + with_holes, whole);
+}
+
+typedef struct StoreDemand {
+    double passes, merged; /* all; those to merge parts */
+} StoreDemand;
+
+/* The passes of L2 for the sectors that the launch stores. */
+static StoreDemand store_demand(const Profile *profile)
+{
+    double own = 0, joined = 0, late = 0;
     for (unsigned k = 0; k < REUSE_DISTANCES; k++) {
         own += profile->own_rewrites[k];
         joined += k <= JOINED_DISTANCE ? joined_share * profile->own_rewrites[k] : 0;
+        late += k >= LATE_DISTANCE ? profile->own_rewrites[k] : 0;
     }
-    const double parts = profile->counted ? fmax(profile->store_sectors - profile->store_footprint - own, 0) : 0;
-    return store_passes * (profile->store_sectors - joined) + part_passes * parts;
+    const double merged = merge_passes * merged_sectors(profile, own, late);
+    return (StoreDemand){store_passes * (profile->store_sectors - joined) + merged, merged};
 }
 
 Traffic traffic_predict(const Profile *profile, const Device *device, const Residents *residents)
@@ -133,8 +179,8 @@ Traffic traffic_predict(const Profile *profile, const Device *device, const Resi
     const double block_bytes = working_set * LINE_BYTES / SECTOR_BYTES / load_density;
     const double rounds = rounds_together(profile);
     double repeats = profile->shared_unknown * (1 - kept) +
-                     far_accesses(profile->own_reuse, l1_size, rounds * LINE_BYTES * warps, block_bytes) / rounds +
-                     far_accesses(profile->shared_reuse, l1_size, LINE_BYTES * warps, block_bytes);
+                     lost_accesses(profile->own_reuse, l1_size, rounds * LINE_BYTES * warps, block_bytes) / rounds +
+                     lost_accesses(profile->shared_reuse, l1_size, LINE_BYTES * warps, block_bytes);
     /* The first block of an SM loads what is hot, too. */
     double later = fmax(1 - device->multiprocessors / profile->blocks, 0);
     double misses = profile->block_load_sectors - kept * later * profile->hot_load_sectors + repeats;
@@ -164,8 +210,10 @@ Traffic traffic_predict(const Profile *profile, const Device *device, const Resi
                            .fresh_misses = fresh > 0 ? at_most_one((misses - repeats) / fresh) : 0,
                            .other_misses = others > 0 ? at_most_one(rounds * repeats / others) : 0};
     latency.global = latency.hit + (sectors > 0 ? at_most_one(misses / sectors) : 0) * (latency.miss - latency.hit);
+    const StoreDemand stores = store_demand(profile);
     return (Traffic){
-        .l2_sectors = misses + store_demand(profile) + local.passed_on,
+        .l2_sectors = misses + stores.passes + local.passed_on,
+        .merge_share = stores.merged / fmax(misses + stores.passes + local.passed_on, 1),
         .dram_sectors = reads + writes + local.l2_misses,
         .latency = latency,
         .l1_hits = profile->load_sectors > 0 ? 1 - misses / profile->load_sectors : 0,

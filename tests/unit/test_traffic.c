@@ -87,6 +87,54 @@ static void holes(void **state)
     assert_true(traffic_predict(&profile, device, &full).dram_sectors == SECTORS);
 }
 
+/* L2 merges a sector that is stored in parts: by several warps, by one much later, or with holes. Parts that follow
+ * each other join, and sectors that are stored whole are not merged, however often. */
+static void parts_of_sectors(void **state)
+{
+    (void)state;
+    enum { SECTORS = 1 << 20 };
+    const Device *device = device_for(90);
+    Profile profile = {.counted = true, .blocks = 4096, .block_threads = 128, .stores = SECTORS,
+                       .store_sectors = SECTORS, .store_lines = SECTORS, .block_store_sectors = SECTORS,
+                       .store_footprint = SECTORS, .stored = (double)SECTORS * 32};
+    const Traffic whole = traffic_predict(&profile, device, &full);
+    assert_true(whole.merge_share == 0);
+    profile.store_sectors = 2 * SECTORS;
+    const Traffic halves = traffic_predict(&profile, device, &full);
+    assert_true(halves.merge_share > 0.3 && halves.l2_sectors > 3 * whole.l2_sectors);
+    profile.own_rewrites[2] = SECTORS;
+    const Traffic joined = traffic_predict(&profile, device, &full);
+    assert_true(joined.merge_share == 0 && joined.l2_sectors < 1.5 * whole.l2_sectors);
+    profile.own_rewrites[2] = 0;
+    profile.own_rewrites[8] = SECTORS;
+    assert_true(traffic_predict(&profile, device, &full).l2_sectors == halves.l2_sectors);
+    profile.stored *= 2;
+    assert_true(traffic_predict(&profile, device, &full).merge_share == 0);
+    profile = (Profile){.counted = true, .blocks = 4096, .block_threads = 128, .store_sectors = SECTORS,
+                        .store_footprint = SECTORS, .stored = (double)SECTORS * 4};
+    assert_true(traffic_predict(&profile, device, &full).merge_share > 0.4);
+    profile.counted = false;
+    assert_true(traffic_predict(&profile, device, &full).merge_share == 0);
+}
+
+/* L1 loses lines before it is full, the more the longer ago they were loaded. */
+static void l1_fills(void **state)
+{
+    (void)state;
+    const Device *device = device_for(90);
+    const Residents residents = {.blocks = 16, .block_warps = 4};
+    Profile profile = {.counted = true, .blocks = 4096, .block_threads = 128, .loads = 1 << 20,
+                       .load_sectors = 8 << 20, .load_lines = 2 << 20, .block_load_sectors = 4 << 20,
+                       .load_footprint = 4 << 20};
+    double hits[4];
+    for (unsigned distance = 3; distance < 7; distance++) {
+        profile.own_reuse[distance] = 4 << 20;
+        hits[distance - 3] = traffic_predict(&profile, device, &residents).l1_hits;
+        profile.own_reuse[distance] = 0;
+    }
+    assert_true(hits[0] > 0.49 && hits[1] < hits[0] && hits[2] < hits[1] && hits[3] < hits[2]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -94,6 +142,8 @@ int main(void)
         cmocka_unit_test(rounds_together),
         cmocka_unit_test(l2_keeps_sectors),
         cmocka_unit_test(holes),
+        cmocka_unit_test(parts_of_sectors),
+        cmocka_unit_test(l1_fills),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
