@@ -238,6 +238,7 @@ typedef struct Time {
     unsigned resident_blocks, resident_warps; /* of an SM */
     double l1_hits;      /* share of load sectors */
     double dram_sectors;
+    double merge_share;  /* of L2's work: merging parts of sectors that are stored */
 } Time;
 
 /* The space that a form takes on an SM. */
@@ -257,6 +258,7 @@ typedef enum ChangeKind {
     CHANGE_UNEVEN,  /* threads make different numbers of trips, by an estimate */
     CHANGE_FP64,    /* the FP64 units are the busiest, before or after */
     CHANGE_DRAM,    /* DRAM is the busiest before */
+    CHANGE_PARTS,   /* L2 is, before, and merges parts of sectors that are stored */
     CHANGE_WAVE,    /* all blocks of the form run at once */
     CHANGE_WARPS,   /* an SM holds fewer warps */
     CHANGE_TRAFFIC, /* more or fewer global sectors */

@@ -3,6 +3,8 @@
 
 /* Sectors are the same within this. */
 static const double traffic_alike = 1.05;
+/* L2 merges parts of sectors for more than this share of its work. */
+static const double merged = 0.2;
 
 /* Measured speedups over predicted ones. */
 typedef struct Misses {
@@ -25,6 +27,7 @@ const char *change_kind_name(ChangeKind kind)
         [CHANGE_UNEVEN] = "threads make different numbers of trips",
         [CHANGE_FP64] = "FP64 units are the busiest",
         [CHANGE_DRAM] = "DRAM is the busiest before",
+        [CHANGE_PARTS] = "sectors are stored in parts",
         [CHANGE_WAVE] = "all blocks run at once",
         [CHANGE_WARPS] = "an SM holds fewer warps",
         [CHANGE_TRAFFIC] = "other global sectors",
@@ -54,6 +57,8 @@ static ChangeKind change_kind(const TimedWork *before, const TimedWork *after)
         return CHANGE_FP64;
     if (before->time->binding == RESOURCE_DRAM)
         return CHANGE_DRAM;
+    if (before->time->binding == RESOURCE_L2 && before->time->merge_share > merged)
+        return CHANGE_PARTS;
     if (after->time->waves <= 1)
         return CHANGE_WAVE;
     if (after->time->resident_warps < before->time->resident_warps)

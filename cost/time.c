@@ -168,6 +168,7 @@ Time time_predict(const Profile *profile, const SmLimits *sm, const Device *devi
     time.waves = most / resident;
     time.l1_hits = traffic.l1_hits;
     time.dram_sectors = traffic.dram_sectors;
+    time.merge_share = traffic.merge_share;
     time.load_latency = traffic.latency.global;
     const WarpPath warp = profile->sm ? sass_path(profile, device, traffic.latency, warps)
                                       : warp_path(profile, device, traffic.latency, warps);

@@ -80,7 +80,7 @@ shows "miss" '^vectoradd: registers [0-9]+( -> [0-9]+)? \(8 not reached\)'
 result "a line for a count that is not reached" "$wrong"
 for each in "-report 0 0" "-report=full 5 5" "-v 21 999"; do
     read -r every least most <<<"$each"
-    "$program" -report "$every" -assembler ptxas -coarsen auto -risk high -block 128 -entry vectoradd_exact \
+    "$program" -report "$every" -assembler ptxas -coarsen auto -risk high -block 256 -entry vectoradd_exact \
         -o "$tmp/o.ptx" "$kernel" 2>"$tmp/shown"
     wrong=""
     shows "count" '[0-9]+ forms tried, [0-9]+ of them assembled and compared'

@@ -55,6 +55,8 @@ static void test_kinds(void **state)
     assert_int_equal(kind_of(&pair), CHANGE_WAVE);
     pair.after.time.binding = RESOURCE_DRAM;
     assert_int_equal(kind_of(&pair), CHANGE_WAVE);
+    pair.before.time.merge_share = 0.3;
+    assert_int_equal(kind_of(&pair), CHANGE_PARTS);
     pair.before.time.binding = RESOURCE_DRAM;
     assert_int_equal(kind_of(&pair), CHANGE_DRAM);
     pair.before.time.binding = RESOURCE_FP64;
@@ -93,6 +95,7 @@ static void pair_make(Pair *pair, ChangeKind kind)
     case CHANGE_UNEVEN: pair->profiles[0].uneven = true; break;
     case CHANGE_FP64: pair->after.time.binding = RESOURCE_FP64; break;
     case CHANGE_DRAM: pair->before.time.binding = RESOURCE_DRAM; break;
+    case CHANGE_PARTS: pair->before.time.merge_share = 1; break;
     case CHANGE_WAVE: pair->after.time.waves = 1; break;
     case CHANGE_WARPS: pair->after.time.resident_warps = 32; break;
     case CHANGE_TRAFFIC: pair->profiles[1].load_sectors = 50; break;
