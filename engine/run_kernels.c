@@ -264,15 +264,23 @@ static bool is_searched(const Run *run, const KernelReport *kernel)
 }
 
 /* The parts of a search, in their order. */
-typedef enum SearchPart { PART_COARSENING, PART_MEMORY, PART_LOOPS, PART_REGISTERS, PART_COUNT } SearchPart;
+typedef enum SearchPart {
+    PART_COARSENING,
+    PART_MEMORY,
+    PART_LOOPS_ALONE,
+    PART_LOOPS,
+    PART_REGISTERS,
+    PART_COUNT
+} SearchPart;
 
 /* Begins a part. It may take the time that the parts before it have left, except what is reserved for those that
  * follow. */
 static void part_begin(Run *run, const KernelReport *kernel, SearchPart part, const char *words)
 {
-    static const unsigned percent[PART_COUNT] = {0, 20, 10, 15}; /* of the time, for a part */
+    static const unsigned percent[PART_COUNT] = {0, 20, 15, 10, 15}; /* of the time, for a part */
     const bool wanted[PART_COUNT] = {kernel->is_auto, kernel->is_memory_auto || kernel->is_refine_auto,
-                                     kernel->is_jam_auto, kernel->request.reduce};
+                                     kernel->is_auto && kernel->is_jam_auto, kernel->is_jam_auto,
+                                     kernel->request.reduce};
     double reserved = 0, seconds = HUGE_VAL;
     for (unsigned i = part + 1; i < PART_COUNT; i++)
         reserved += wanted[i] ? percent[i] / 100.0 : 0;
@@ -391,28 +399,48 @@ static void replace_choice(KernelReport *kernel, FactorOutcome outcome)
     choice->pays = (PaysTable){.count = 0};
 }
 
-/* Takes interleaved iterations of the kernel as it is in place of its coarsened form, if they are faster than those
- * chosen for the form. */
-static void prefer_loops_alone(Run *run, KernelReport *kernel, const KernelRequest *plain)
+/* The same for what -memory chose. */
+static void replace_memory(MemoryChoice *choice)
 {
+    for (unsigned i = 0; i < choice->trial_count; i++)
+        choice->trials[i].chosen = false;
+    if (choice->outcome == MEMORY_CHOSEN)
+        choice->outcome = MEMORY_LOOPS_ALONE;
+}
+
+/* Chooses loops for the kernel's form, and for the kernel as it is, with vectors if these may be chosen: iterations
+ * side by side read neighbouring elements. Takes the latter if that is faster. */
+static void choose_loops(Run *run, KernelReport *kernel, const KernelRequest *plain)
+{
+    Function *function = kernel->result.kernel;
+    KernelRequest own = *plain;
+    LoopsChoice alone = {.cycles = 0};
+    own.vectors |= kernel->is_memory_auto;
+    if (kernel->is_auto && kernel->request.coarsen) {
+        part_begin(run, kernel, PART_LOOPS_ALONE, "comparing loops");
+        alone = choose_jams(run->arena, function, &own, &run->pipeline, &run->choice);
+    }
+    part_begin(run, kernel, PART_LOOPS, "comparing loops");
+    kernel->loops_choice = choose_jams(run->arena, function, &kernel->request, &run->pipeline, &run->choice);
     const LoopsChoice *with = &kernel->loops_choice;
-    const LoopsChoice alone = choose_jams(run->arena, kernel->result.kernel, plain, &run->pipeline, &run->choice);
     if (!(alone.cycles > 0) || !(with->cycles > 0) || alone.jam_count == plain->jam_count ||
         !time_is_longer(with->cycles, alone.cycles))
         return;
     replace_choice(kernel, FACTOR_LOOPS_ALONE);
+    replace_memory(&kernel->memory_choice);
     kernel->choice.loops_alone = with->cycles / alone.cycles;
-    kernel->request = *plain;
+    kernel->request = own;
     kernel->loops_choice = alone;
 }
 
 /* Chooses what is staged and joined, and whether threads are divided, within a time limit, with the coarsening. */
-static void complete_memory(Run *run, KernelReport *kernel)
+static void complete_memory(Run *run, KernelReport *kernel, const KernelRequest *plain)
 {
     KernelRequest *request = &kernel->request;
     const MemoryScope scope = {.loads = kernel->is_memory_auto,
                                .refines = kernel->is_refine_auto,
                                .reassociates = run->options->reassociates,
+                               .shrinks_grid = plain->coarsening.shrinks_grid,
                                .factors = kernel->is_auto ? &kernel->choice : NULL};
     part_begin(run, kernel, PART_MEMORY, "comparing forms with tiles and vectors");
     kernel->memory_choice = choose_memory(run->arena, kernel->result.kernel, request, &run->pipeline, &run->choice,
@@ -442,12 +470,9 @@ static void complete_request(Run *run, KernelReport *kernel)
         *request = kernel->choice.request;
     }
     if (kernel->is_memory_auto || kernel->is_refine_auto)
-        complete_memory(run, kernel);
+        complete_memory(run, kernel, &plain);
     if (kernel->is_jam_auto) {
-        part_begin(run, kernel, PART_LOOPS, "comparing loops");
-        kernel->loops_choice = choose_jams(run->arena, function, request, &run->pipeline, &run->choice);
-        if (kernel->is_auto && request->coarsen)
-            prefer_loops_alone(run, kernel, &plain);
+        choose_loops(run, kernel, &plain);
         request->jams = kernel->loops_choice.jams;
         request->jam_count = kernel->loops_choice.jam_count;
     }

@@ -232,20 +232,34 @@ static void try_merged_edges(MemorySearch *search)
         trial_add(search, &wanted);
 }
 
+/* Whether forms with larger blocks, and so a smaller grid, may be tried. */
+static bool may_grow(const MemorySearch *search)
+{
+    return search->scope->factors && search->scope->shrinks_grid;
+}
+
+/* The form, so that its shape can say how blocks grow. */
+static MemoryTrial growing_trial(const MemoryTrial *form)
+{
+    MemoryTrial growing = *form;
+    if (!growing.coarsens)
+        growing.coarsening = (CoarsenRequest){.guards = GUARDS_AUTO};
+    growing.coarsens = growing.coarsening.shrinks_grid = true;
+    growing.coarsening.shape = shape_complete(&growing.coarsening.shape);
+    return growing;
+}
+
 /* Tries the form with blocks that have grown along x, so that a warp is in one row: its loads then meet in fewer lines,
  * and neither tiles nor merged threads change that where blocks are as narrow. */
-static void try_grown(MemorySearch *search, const MemoryTrial *form)
+static void try_widened(MemorySearch *search, const MemoryTrial *form)
 {
-    const unsigned *block = search->bases.of[0].basis.block;
-    MemoryTrial wanted = *form;
+    const unsigned width = search->bases.of[0].basis.block[0];
+    MemoryTrial wanted = growing_trial(form);
     unsigned *grown = wanted.coarsening.shape.grown;
-    if (!search->request->coarsening.shrinks_grid || !search->bases.of[0].basis.launch || block[0] >= WARP ||
-        WARP % block[0] || grown[0] > 1 || wanted.refining.threads)
+    if (!may_grow(search) || !search->bases.of[0].basis.launch || width >= WARP || WARP % width || grown[0] > 1 ||
+        wanted.refining.threads)
         return;
-    wanted.coarsens = true;
-    wanted.coarsening.shape = shape_complete(&wanted.coarsening.shape);
-    wanted.coarsening.shrinks_grid = true;
-    grown[0] = WARP / block[0];
+    grown[0] = WARP / width;
     trial_add(search, &wanted);
 }
 
@@ -287,25 +301,31 @@ static void join_counted(MemorySearch *search)
     trial_add(search, &wanted);
 }
 
-/* Tries the best staged form with two, four, ... neighbouring blocks made a larger one, along x and then y, as long as
- * that helps: a tile then serves the threads of all of them. */
+/* Tries the best staged form with a factor of its shape doubled, as long as that helps: of the blocks that are merged
+ * along the axis, or of those that become a larger one. */
+static void try_doubled(MemorySearch *search, bool merged, unsigned axis)
+{
+    enum { MOST_MERGED = 32 };
+    MemoryTrial wanted = growing_trial(best_trial(search, true));
+    Shape *shape = &wanted.coarsening.shape;
+    unsigned *factor = merged ? &shape->blocks[axis] : &shape->grown[axis];
+    double last = wanted.speedup;
+    for (bool helps = !merged || *factor > 1; helps && (!merged || 2 * shape_replicas(shape) <= MOST_MERGED);) {
+        *factor *= 2;
+        const double speedup = trial_add(search, &wanted)->speedup;
+        helps = time_is_longer(speedup, last);
+        last = speedup;
+    }
+}
+
+/* Larger blocks, because a tile then serves the threads of all of them; more work for each thread, because it reads a
+ * tile's element once for all of its results. */
 static void try_larger(MemorySearch *search)
 {
-    for (unsigned d = 0; d < 2; d++) {
-        MemoryTrial wanted = *best_trial(search, true);
-        double last = wanted.speedup;
-        bool helps = true;
-        if (!wanted.coarsens)
-            wanted.coarsening = (CoarsenRequest){.guards = GUARDS_AUTO};
-        wanted.coarsens = wanted.coarsening.shrinks_grid = true;
-        wanted.coarsening.shape = shape_complete(&wanted.coarsening.shape);
-        while (helps) {
-            wanted.coarsening.shape.grown[d] *= 2;
-            const double speedup = trial_add(search, &wanted)->speedup;
-            helps = time_is_longer(speedup, last);
-            last = speedup;
-        }
-    }
+    for (unsigned axis = 0; axis < 2; axis++)
+        try_doubled(search, true, 1 - axis);
+    for (unsigned axis = 0; axis < 2; axis++)
+        try_doubled(search, false, axis);
 }
 
 /* Tries the best staged form with tiles that asynchronous copies fill: with more buffers as long as that helps. */
@@ -329,7 +349,7 @@ static void improve_staged(MemorySearch *search)
     const MemoryTrial *best = best_trial(search, true);
     if (!best)
         return;
-    if (search->request->coarsening.shrinks_grid && search->scope->factors)
+    if (may_grow(search))
         try_larger(search);
     MemoryTrial wanted = *best_trial(search, true);
     wanted.unrolls = !wanted.unrolls;
@@ -397,8 +417,7 @@ static void try_loads(MemorySearch *search)
     try_merged_edges(search);
     const bool has_edges = try_edges(search);
     const KernelRequest *first = &search->parents.data[0].request;
-    if (factors)
-        try_grown(search, &(MemoryTrial){.coarsens = first->coarsen, .coarsening = first->coarsening});
+    try_widened(search, &(MemoryTrial){.coarsens = first->coarsen, .coarsening = first->coarsening});
     memory_find_parents(search, factors, own, true);
     try_staged(search, own, MOST_FIRST);
     memory_find_parents(search, factors, own, false);
@@ -413,8 +432,8 @@ static void try_loads(MemorySearch *search)
     improve_staged(search);
     join_counted(search);
     const MemoryTrial *best = best_trial(search, false);
-    if (factors && best)
-        try_grown(search, best);
+    if (best)
+        try_widened(search, best);
 }
 
 /* Tries one number of threads in the place of one; a kernel with no loop to share is left alone after that. Others come

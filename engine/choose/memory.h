@@ -11,6 +11,7 @@ typedef struct MemoryScope {
     bool refines; /* -refine auto: with several threads in the place of one, and with vectors as well if 'loads' is set,
                    * where there is a launch of the kernel */
     bool reassociates; /* sums of floating point may then be added in another order */
+    bool shrinks_grid; /* blocks may grow, in a smaller grid */
     const FactorChoice *factors; /* of -coarsen auto; NULL: it was not asked to choose */
 } MemoryScope;
 

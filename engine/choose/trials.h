@@ -171,6 +171,7 @@ typedef enum MemoryOutcome {
     MEMORY_NONE,      /* there is nothing to stage or to join */
     MEMORY_NO_GAIN,
     MEMORY_CHOSEN,
+    MEMORY_LOOPS_ALONE, /* not 'best', because iterations of loops side by side, with vectors, are faster without it */
 } MemoryOutcome;
 
 /* The decision of -memory auto and -refine auto. */

@@ -253,8 +253,9 @@ void memory_form_print(const MemoryTrial *trial, Buf *out)
         buf_printf(out, "%u threads %sin the place of one%s", trial->refining.threads,
                    trial->refining.is_apart ? "apart " : "", trial->vectors ? ", " : "");
     if (trial->coarsens)
-        buf_printf(out, "%s with stride %s, ", shape_text(&coarsening->shape, parts),
-                   stride_text(&coarsening->stride, stride));
+        buf_printf(out, "%s with stride %s%s", shape_text(&coarsening->shape, parts),
+                   stride_text(&coarsening->stride, stride),
+                   trial->edges || trial->stages || trial->counts || trial->vectors ? ", " : "");
     if (trial->coarsens && coarsening->guards != GUARDS_AUTO)
         buf_printf(out, "%s guards, ", guard_form_name(coarsening->guards));
     if (trial->edges)
@@ -315,6 +316,10 @@ void memory_choice_print(const MemoryChoice *choice, Buf *out)
             memory_rejected_print(choice, out);
         break;
     case MEMORY_CHOSEN: memory_best_print(choice, out); break;
+    case MEMORY_LOOPS_ALONE:
+        buf_puts(out, "vectors, for iterations of loops side by side, which are faster so than with ");
+        memory_best_print(choice, out);
+        break;
     }
     if (choice->left_out)
         buf_printf(out, "; %u form%s left out, because the time was over (-search)", choice->left_out,

@@ -114,7 +114,8 @@ static MemoryChoice choose_in(Setup *setup, const MemoryScope *scope)
 
 static MemoryChoice choose(Setup *setup, const FactorChoice *factors)
 {
-    return choose_in(setup, &(MemoryScope){.loads = true, .factors = factors});
+    const bool shrinks = setup->request.coarsening.shrinks_grid;
+    return choose_in(setup, &(MemoryScope){.loads = true, .shrinks_grid = shrinks, .factors = factors});
 }
 
 static void expect_words(const MemoryChoice *choice, const char *expected)
