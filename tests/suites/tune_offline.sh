@@ -119,8 +119,9 @@ ends "two architectures" 2 "-arch: one architecture at a time is tuned for" tune
 ends "a table that cannot be written" 1 "error: cannot write '/dev/null/table.tsv'" tune "$add" "$work/add.json" \
     -o /dev/null/table.tsv
 result "a table that cannot be written: nothing is measured" "$(grep -v 'error: ' "$work/err"; cat "$work/out")"
-timeout -s INT 0.3 "$PTXOPT" tune "$reduce" "$work/reduce.json" "${options[@]}" -o "$work/part.tsv" >"$work/out" \
-    2>"$work/err"
+# In the foreground, timeout sends the signal once: the second one ends the process.
+timeout --foreground -s INT 0.3 "$PTXOPT" tune "$reduce" "$work/reduce.json" "${options[@]}" \
+    -o "$work/part.tsv" >"$work/out" 2>"$work/err"
 result "an interrupt" "$(grep -q 'interrupted, so there may be faster forms; the same command goes on' "$work/err" ||
     cat "$work/err")"
 ends "a launch of another kernel" 1 "has no kernel 'vectoradd'; it has" tune "$reduce" "$work/add.json"
