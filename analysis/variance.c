@@ -541,3 +541,13 @@ void variance_explain_block(const Variance *variance, const Block *block, unsign
     if (variance_block(variance, block) || variance_branch(variance, block))
         explain(variance, (Step){REG_NONE, block, !variance_block(variance, block)}, limit, out);
 }
+
+Variance *variance_on_any_path(Arena *arena, const Body *body, const Dominance *postdominance, bool blocks)
+{
+    BitSet *all = ARENA_NEW(arena, BitSet);
+    *all = bitset_new(arena, body->blocks.count);
+    for (size_t b = 0; b < body->blocks.count; b++)
+        bitset_add(all, body->blocks.data[b]->id);
+    const VarianceOptions options = {.uniform_branches = all, .blocks = blocks};
+    return variance_compute(arena, body, postdominance, VARIANCE_ANY, &options);
+}

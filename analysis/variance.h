@@ -93,6 +93,9 @@ typedef struct Variance {
  * O(I + R + the control dependences of variant branches). */
 Variance *variance_compute(Arena *arena, const Body *body, const Dominance *postdominance, unsigned dimension,
                            const VarianceOptions *options);
+/* The variance of what values are computed from, whichever paths lead there: as if all branches were uniform. Between
+ * threads, or with 'blocks' between blocks. */
+Variance *variance_on_any_path(Arena *arena, const Body *body, const Dominance *postdominance, bool blocks);
 
 static inline bool variance_reg(const Variance *variance, RegId reg) { return bitset_has(&variance->regs, reg); }
 static inline bool variance_branch(const Variance *variance, const Block *block)

@@ -93,26 +93,13 @@ bool kernel_is_changed(const KernelResult *result)
            kernel_is_repaired(result);
 }
 
-/* Lets loops that end where a pointer does show that threads go round them equally often. */
-static void count_rounds(PassContext *context)
+/* Runs the pass and, if it changes anything, removes what it leaves dead; true if it does. */
+static bool run_and_clean(PassContext *context, PassId pass)
 {
-    if (pass_run(context, PASS_POINTER_LOOPS))
+    const bool changed = pass_run(context, pass);
+    if (changed)
         pass_run(context, PASS_CLEANUP);
-}
-
-/* Lets replicas compare their columns of a flattened grid. */
-static void restore_remainders(PassContext *context)
-{
-    if (pass_run(context, PASS_REMAINDERS))
-        pass_run(context, PASS_CLEANUP);
-}
-
-/* Lets loops of threads that are not at the edge of the data go without guards. */
-static void part_interior(PassContext *context, KernelResult *result)
-{
-    result->has_interior = pass_run(context, PASS_INTERIOR);
-    if (result->has_interior)
-        pass_run(context, PASS_CLEANUP);
+    return changed;
 }
 
 /* False if coarsening is refused because blocks cannot grow. */
@@ -159,9 +146,7 @@ static void let_edges_join(PassContext *context, const KernelRequest *request, K
     for (unsigned d = 0; d < 3 && request->coarsen; d++)
         context->edges_request.blocks[d] = shape.blocks[d];
     context->edges.refusal = (Refusal){.reason = REFUSAL_SWITCHED_OFF};
-    const bool done = pass_run(context, PASS_EDGES);
-    if (done)
-        pass_run(context, PASS_CLEANUP);
+    const bool done = run_and_clean(context, PASS_EDGES);
     result->edges = done ? OUTCOME_DONE : OUTCOME_REFUSED;
     result->edges_result = context->edges;
 }
@@ -179,8 +164,7 @@ static void check_order(const PassContext *context, KernelResult *result)
 /* Last of what changes the code, because it hides from analyses that neighbouring blocks work on neighbouring data. */
 static void order_blocks(PassContext *context, KernelResult *result)
 {
-    if (pass_run(context, PASS_BLOCK_ORDER))
-        pass_run(context, PASS_CLEANUP);
+    run_and_clean(context, PASS_BLOCK_ORDER);
     result->order = *context->order;
 }
 
@@ -519,14 +503,14 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         check_order(&context, result);
     if (request->coarsen || request->refining.threads || request->staging.wanted || request->vectors ||
         request->jam_count)
-        count_rounds(&context);
+        run_and_clean(&context, PASS_POINTER_LOOPS); /* then it shows that threads go round equally often */
     if (request->coarsen && shape_merges(&request->coarsening.shape))
-        restore_remainders(&context);
+        run_and_clean(&context, PASS_REMAINDERS); /* then replicas can compare their columns of a flattened grid */
     const bool coarsens = request->coarsen && grow(&context, request, result);
     if (request->edges)
         let_edges_join(&context, request, result);
     if (coarsens && request->coarsening.guards == GUARDS_INTERIOR)
-        part_interior(&context, result);
+        result->has_interior = run_and_clean(&context, PASS_INTERIOR);
     if (request->jam_count)
         unroll_jam(&context, request, result);
     if (coarsens)

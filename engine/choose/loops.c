@@ -138,16 +138,14 @@ static LoopsChoice decline(const KernelRequest *request, LoopsOutcome outcome)
 }
 
 /* The decision once all loops have been tried. */
-static LoopsChoice decide(const JamChoice *choice, bool has_loops, const FormCost *before)
+static LoopsChoice decide(const JamChoice *choice, const FormCost *before)
 {
     const unsigned given = choice->request->jam_count;
     const bool is_any_chosen = choice->jam_count > given;
     LoopsChoice made = {.jams = choice->jams,
                         .jam_count = choice->jam_count,
                         .given = given,
-                        .outcome = !has_loops      ? LOOPS_NONE
-                                   : is_any_chosen ? LOOPS_CHOSEN
-                                                   : LOOPS_NO_GAIN,
+                        .outcome = is_any_chosen ? LOOPS_CHOSEN : LOOPS_NO_GAIN,
                         .is_unsure = choice->is_unsure,
                         .counted = counted_part(&choice->basis, before),
                         .cycles = choice->best.time.cycles,
@@ -161,7 +159,9 @@ static LoopsChoice decide(const JamChoice *choice, bool has_loops, const FormCos
 static LoopsChoice choose(JamChoice *choice, const char *const *labels, unsigned label_count)
 {
     const KernelRequest *request = choice->request;
-    LoopsChoice declined = decline(request, LOOPS_UNKNOWN);
+    LoopsChoice declined = decline(request, label_count ? LOOPS_UNKNOWN : LOOPS_NONE);
+    if (!label_count)
+        return declined;
     choice->jams = ARENA_ARRAY(choice->arena, UnrollJam, request->jam_count + label_count + 1);
     for (; choice->jam_count < request->jam_count; choice->jam_count++)
         choice->jams[choice->jam_count] = request->jams[choice->jam_count];
@@ -173,7 +173,7 @@ static LoopsChoice choose(JamChoice *choice, const char *const *labels, unsigned
     for (unsigned i = 0; i < label_count && !is_over(choice); i++)
         loop_try(choice, labels[i]);
     progress_form(choice->progress, NULL);
-    return decide(choice, label_count > 0, &before);
+    return decide(choice, &before);
 }
 
 LoopsChoice choose_jams(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,

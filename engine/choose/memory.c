@@ -342,12 +342,11 @@ static void try_async(MemorySearch *search)
     }
 }
 
-/* Tries the best staged form with rounds unrolled, or not, the best of these with the next tiles loaded ahead, in both
- * ways, and the best of all with vectors, or without those that were made first. */
+/* Tries the best staged form with more for a tile to serve, the best of these with rounds unrolled, or not, with the
+ * next tiles loaded ahead, in both ways, and with vectors, or without those that were made first. */
 static void improve_staged(MemorySearch *search)
 {
-    const MemoryTrial *best = best_trial(search, true);
-    if (!best)
+    if (!best_trial(search, true))
         return;
     if (may_grow(search))
         try_larger(search);

@@ -40,16 +40,11 @@ typedef struct PointerLoops {
 
 static void refresh(PointerLoops *p)
 {
-    BitSet *all = ARENA_NEW(p->scratch, BitSet);
-    *all = bitset_new(p->scratch, p->body->blocks.count);
-    for (size_t b = 0; b < p->body->blocks.count; b++)
-        bitset_add(all, p->body->blocks.data[b]->id);
     p->loops = analyses_loops(p->analyses);
     p->values = analyses_values(p->analyses);
     p->affine = analyses_affine(p->analyses);
     p->dominance = analyses_dominance(p->analyses);
-    p->variance = variance_compute(p->scratch, p->body, analyses_postdominance(p->analyses), VARIANCE_ANY,
-                                   &(VarianceOptions){.uniform_branches = all});
+    p->variance = variance_on_any_path(p->scratch, p->body, analyses_postdominance(p->analyses), false);
 }
 
 static bool is_own(const PointerLoops *p, RegId reg)

@@ -42,13 +42,23 @@ static void block_move_before(Body *body, Block *last, const Block *place)
     body_renumber(body);
 }
 
-bool loops_add_preheaders(Body *body, Analyses *analyses)
+static bool is_innermost(const LoopForest *loops, uint32_t loop)
+{
+    return loops->loops[loop].end == loop + 1;
+}
+
+static bool is_outermost(const LoopForest *loops, uint32_t loop)
+{
+    return !loops->loops[loop].parent;
+}
+
+static bool add_preheaders(Body *body, Analyses *analyses, bool (*wants)(const LoopForest *loops, uint32_t loop))
 {
     Arena *scratch = arena_new();
     VEC(Block *) headers = {0};
     const LoopForest *loops = analyses_loops(analyses);
     for (uint32_t i = 0; i < loops->loop_count; i++)
-        if (loops->loops[i].end == i + 1 && !loops->loops[i].preheader)
+        if (wants(loops, i) && !loops->loops[i].preheader)
             VEC_PUSH(scratch, headers, loops->loops[i].header);
     for (size_t i = 0; i < headers.count; i++) {
         loops = analyses_loops(analyses);
@@ -61,6 +71,16 @@ bool loops_add_preheaders(Body *body, Analyses *analyses)
     const bool changed = headers.count > 0;
     arena_free(scratch);
     return changed;
+}
+
+bool loops_add_preheaders(Body *body, Analyses *analyses)
+{
+    return add_preheaders(body, analyses, is_innermost);
+}
+
+bool loops_add_outer_preheaders(Body *body, Analyses *analyses)
+{
+    return add_preheaders(body, analyses, is_outermost);
 }
 
 bool loop_remove_empty_latch(Body *body, const Loop *loop)

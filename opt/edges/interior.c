@@ -136,16 +136,11 @@ static bool loop_split(const Interior *n, const Loop *loop)
     return true;
 }
 
-/* Whichever paths lead there. */
 static BitSet own_find(Arena *scratch, const Body *body, Analyses *analyses)
 {
-    BitSet all = bitset_new(scratch, body->blocks.count), own = bitset_new(scratch, body->regs.count);
-    for (size_t b = 0; b < body->blocks.count; b++)
-        bitset_add(&all, body->blocks.data[b]->id);
+    BitSet own = bitset_new(scratch, body->regs.count);
     for (unsigned blocks = 0; blocks < 2; blocks++) {
-        const VarianceOptions options = {.uniform_branches = &all, .blocks = blocks};
-        const Variance *variance =
-            variance_compute(scratch, body, analyses_postdominance(analyses), VARIANCE_ANY, &options);
+        const Variance *variance = variance_on_any_path(scratch, body, analyses_postdominance(analyses), blocks);
         for (RegId reg = 0; reg < body->regs.count; reg++)
             if (variance_reg(variance, reg))
                 bitset_add(&own, reg);
@@ -153,26 +148,10 @@ static BitSet own_find(Arena *scratch, const Body *body, Analyses *analyses)
     return own;
 }
 
-static void preheaders_add(Body *body, Analyses *analyses)
-{
-    const LoopForest *loops = analyses_loops(analyses);
-    VEC(Block *) headers = {0};
-    Arena *scratch = arena_new();
-    for (uint32_t l = 0; l < loops->loop_count; l++)
-        if (!loops->loops[l].parent && !loops->loops[l].preheader)
-            VEC_PUSH(scratch, headers, loops->loops[l].header);
-    for (size_t h = 0; h < headers.count; h++) {
-        loops = analyses_loops(analyses);
-        loop_add_preheader(body, loops, loop_headed(loops, headers.data[h]));
-        analyses_invalidate(analyses, ANALYSES_ALL);
-    }
-    arena_free(scratch);
-}
-
 bool pass_interior(PassContext *context)
 {
     bool changed = false;
-    preheaders_add(context->body, context->analyses);
+    loops_add_outer_preheaders(context->body, context->analyses);
     for (uint32_t l = 0; l < analyses_loops(context->analyses)->loop_count; l++) {
         Arena *scratch = arena_new();
         const Interior n = {.scratch = scratch,

@@ -290,9 +290,8 @@ static void check_seed(void *context, uint64_t seed)
     check->left += !has_pass;
     check->executed += before > instructions;
     if (message) {
-        printf("seed %llu: WRONG: %s\n", (unsigned long long)seed, message);
         check->wrong++;
-        keep_wrong(arena, check->folder, "interior", seed, &after, &text);
+        report_wrong(arena, check->folder, "interior", seed, message, &after, &text);
     }
     arena_free(module->arena);
     arena_free(arena);

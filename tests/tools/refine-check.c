@@ -93,9 +93,8 @@ static void check_seed(void *context, uint64_t seed)
         function_set_body(kernel, NULL);
     }
     if (message) {
-        printf("seed %llu: WRONG: %s\n", (unsigned long long)seed, message);
         check->wrong++;
-        keep_wrong(arena, check->folder, "refine", seed, &after, &text);
+        report_wrong(arena, check->folder, "refine", seed, message, &after, &text);
     }
     arena_free(module->arena);
     arena_free(arena);

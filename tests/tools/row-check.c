@@ -80,9 +80,8 @@ static void check_seed(void *context, uint64_t seed)
         function_set_body(kernel, NULL);
     }
     if (message) {
-        printf("seed %llu: WRONG: %s\n", (unsigned long long)seed, message);
         check->wrong++;
-        keep_wrong(arena, check->folder, "row", seed, &after, &text);
+        report_wrong(arena, check->folder, "row", seed, message, &after, &text);
     }
     arena_free(module->arena);
     arena_free(arena);

@@ -48,4 +48,12 @@ static inline void keep_wrong(Arena *arena, const char *folder, const char *name
     write_file(arena, path, buf_text(original), original->length);
 }
 
+/* Says what is wrong with the output, and keeps it. */
+static inline void report_wrong(Arena *arena, const char *folder, const char *name, uint64_t seed, const char *message,
+                                const Buf *output, const Buf *original)
+{
+    printf("seed %llu: WRONG: %s\n", (unsigned long long)seed, message);
+    keep_wrong(arena, folder, name, seed, output, original);
+}
+
 #endif

@@ -147,10 +147,10 @@ static void check_seed(void *context, uint64_t seed)
     KernelResult result = {0};
     uint64_t barriers = 0;
     if (expected->fault.kind != FAULT_NONE) {
-        printf("seed %llu: WRONG: the original fails: %s\n", (unsigned long long)seed,
-               fault_text(arena, module, &expected->fault));
         sums->wrong++;
-        keep_wrong(arena, check->folder, "stage", seed, &text, &text);
+        report_wrong(arena, check->folder, "stage", seed,
+                     arena_printf(arena, "the original fails: %s", fault_text(arena, module, &expected->fault)), &text,
+                     &text);
     } else if (!transform(check, arena, kernel, &launch, &random, &result)) {
         sums->refused++;
         kernel_discard(&result);
@@ -163,9 +163,8 @@ static void check_seed(void *context, uint64_t seed)
         sums->done++;
         count_forms(sums, &result, buf_text(&after), barriers, expected->counters.barriers);
         if (message) {
-            printf("seed %llu: WRONG: %s\n", (unsigned long long)seed, message);
             sums->wrong++;
-            keep_wrong(arena, check->folder, "stage", seed, &after, &text);
+            report_wrong(arena, check->folder, "stage", seed, message, &after, &text);
         }
         function_set_body(kernel, NULL);
     }
