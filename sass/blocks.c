@@ -2,6 +2,21 @@
  * a warp wait for each other (BSSY, BSYNC, WARPSYNC) do not, since each thread continues with the next instruction. */
 #include "sass/internal.h"
 
+/* Makes branches of calls that ptxas uses as such, as "@P6 CALL.REL.NOINC" on the way out of a loop: they lead into the
+ * middle of their own function, and nothing comes back. */
+static void settle_calls(SassCode *code)
+{
+    for (uint32_t f = 0; f < code->function_count; f++) {
+        const SassFunction *function = &code->functions[f];
+        for (uint32_t i = function->first; i < function->first + function->count; i++) {
+            SassInstruction *call = &code->instructions[i];
+            if (call->flow == MACHINE_CALL && call->target != MACHINE_NONE && call->target > function->first &&
+                call->target < function->first + function->count)
+                call->flow = MACHINE_BRANCH;
+        }
+    }
+}
+
 static void mark_leaders(const SassCode *code, const BranchTable *tables, size_t table_count, bool *leads)
 {
     for (uint32_t f = 0; f < code->function_count; f++)
@@ -67,6 +82,7 @@ static void link_block(Arena *arena, SassCode *code, uint32_t b, const BranchTab
 void sass_blocks(Arena *arena, SassCode *code, const BranchTable *tables, size_t table_count)
 {
     bool *leads = ARENA_ARRAY(arena, bool, code->count + 1);
+    settle_calls(code);
     mark_leaders(code, tables, table_count, leads);
     cut(arena, code, leads);
     const BranchTable **table_of = ARENA_ARRAY(arena, const BranchTable *, code->block_count);

@@ -27,6 +27,21 @@ PYTHON
         sed -n 's/.*residual \([0-9.]*\),.*/\1/p'
 }
 
+# ptxas leaves a loop of this form by a conditional call, to the middle of the kernel.
+cat >"$TEST_TMP/call.json" <<'LAUNCH'
+{"kernel": "leaves_by_call", "grid": [8, 8, 1], "block": [16, 8, 1],
+ "args": [{"buffer": "in", "type": "f32", "count": 16384, "init": "uniform", "low": -1, "high": 1, "seed": 1},
+          {"buffer": "out", "type": "f32", "count": 16384, "init": "zero"},
+          {"scalar": "s32", "value": 128}, {"scalar": "s32", "value": 128},
+          {"buffer": "filter", "type": "f32", "count": 25, "init": "uniform", "low": -1, "high": 1, "seed": 2},
+          {"scalar": "s32", "value": 2}]}
+LAUNCH
+"$BUILD/tests/machine-code" list tests/machine/leaves-by-call.ptx sm_80 leaves_by_call "$TEST_TMP/call.json" \
+    >"$TEST_TMP/call.list"
+found="$(sed -n 's/.*residual \([0-9.]*\),.*/\1/p' "$TEST_TMP/call.list")"
+result "a call within the kernel is a branch: the counts disagree by ${found:-?}" \
+    "$(awk -v found="${found:-1}" 'BEGIN { if (!(found < 0.02)) print "more than 0.02" }')"
+
 for name in mriq scalarprod blockmatch softmax sobel; do
     found="$(residual $name)"
     result "$name: the counts disagree by ${found:-?}" \
