@@ -302,7 +302,11 @@ bool computation_matches(const Body *body, const Inst *inst, ComputeOp op, unsig
 RegId computation_copied(const Body *body, const Inst *inst)
 {
     Computation c;
-    if (!computation_of(body, inst, &c) || c.op != COMPUTE_COPY || c.sources[0].is_inverted)
+    if (!computation_of(body, inst, &c) || c.sources[0].is_inverted)
+        return REG_NONE;
+    const bool gives_either = c.op == COMPUTE_SELECT || c.op == COMPUTE_AND || c.op == COMPUTE_OR;
+    const bool gives_one = gives_either && c.sources[0].reg == c.sources[1].reg && !c.sources[1].is_inverted;
+    if (c.op != COMPUTE_COPY && !gives_one)
         return REG_NONE;
     return c.bits == c.reg_bits && c.bits == c.sources[0].reg_bits ? c.sources[0].reg : REG_NONE;
 }

@@ -90,7 +90,8 @@ bool computation_if_executed(const Body *body, const Inst *inst, Computation *ou
  * and a product may be wider than its factors (c.sources[0].bits). */
 bool computation_matches(const Body *body, const Inst *inst, ComputeOp op, unsigned bits, const char *sources,
                          Computation *out);
-/* The register that the instruction makes a copy of, whole; REG_NONE if it does anything else. */
+/* The register that the instruction makes a copy of, whole, also as a choice between it and itself; REG_NONE if
+ * it does anything else. */
 RegId computation_copied(const Body *body, const Inst *inst);
 /* True if it makes a predicate just by comparing two integers of this many bits. */
 bool computation_is_comparison(const Computation *c, unsigned bits);

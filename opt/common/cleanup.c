@@ -9,6 +9,8 @@ bool pass_cleanup(PassContext *context)
     analyses_invalidate(context->analyses, ANALYSES_INSTRUCTIONS);
     if (forget_kept_values(context->body, context->analyses))
         analyses_invalidate(context->analyses, ANALYSES_INSTRUCTIONS);
+    if (fold_kept_copies(context->body, context->analyses))
+        analyses_invalidate(context->analyses, ANALYSES_INSTRUCTIONS);
     remove_dead_code(context->body, context->analyses);
     return true;
 }

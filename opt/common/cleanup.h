@@ -17,4 +17,8 @@ unsigned merge_equal_values(Body *body, Analyses *analyses);
 /* Makes old values that guarded instructions keep undefined where nothing can see them. Returns how many. */
 unsigned forget_kept_values(Body *body, Analyses *analyses);
 
+/* Lets guarded instructions keep the old values that guarded copies of their results keep. Returns how many copies are
+ * gone. */
+unsigned fold_kept_copies(Body *body, Analyses *analyses);
+
 #endif

@@ -57,6 +57,11 @@ static unsigned header_join(Body *body, const Loop *loop, const Affine *affine, 
             count++;
             continue;
         }
+        joined++;
+        if (!distance) {
+            value_replace_uses(values, found[count].reg, found[first].reg);
+            continue;
+        }
         RegId reg = body_clone_reg(body, found[count].reg);
         bool wide = found[first].start.bits == 64;
         Inst *sum = inst_build(body, wide ? "add.s64" : "add.s32", "dri", reg, found[first].reg, distance);
@@ -65,7 +70,6 @@ static unsigned header_join(Body *body, const Loop *loop, const Affine *affine, 
             inst_insert_before(header->first, sum);
         else
             inst_append(header, sum);
-        joined++;
     }
     arena_free(scratch);
     return joined;

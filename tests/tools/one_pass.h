@@ -44,6 +44,14 @@ static inline unsigned one_merge(Body *body)
     return count;
 }
 
+static inline unsigned one_kept_copies(Body *body)
+{
+    Analyses *analyses = analyses_new(body);
+    unsigned count = fold_kept_copies(body, analyses);
+    analyses_free(analyses);
+    return count;
+}
+
 static inline unsigned one_sink(Body *body, SinkMode mode, bool loads)
 {
     Analyses *analyses = analyses_new(body);

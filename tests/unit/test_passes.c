@@ -148,9 +148,53 @@ static void test_merge_guards(void **state)
                    "\t@%p1 add.u32 %r3, %r1, 1;\n\tst.global.v2.u32 [%a], {%r2, %r3};\n",
                  OP_ADD, 2);
     /* !%p is not %p */
-    check_merged(N "\tsetp.lt.u32 %p1, %r1, 5;\n\tand.pred %p2, %p1, %p1;\n\tand.pred %p3, %p1, !%p1;\n"
-                   "\t@%p2 st.global.u32 [%a], 1;\n\t@%p3 st.global.u32 [%a], 2;\n",
+    check_merged(N "\tsetp.lt.u32 %p1, %r1, 5;\n\tsetp.gt.u32 %p4, %r1, 2;\n\tand.pred %p2, %p4, %p1;\n"
+                   "\tand.pred %p3, %p4, !%p1;\n\t@%p2 st.global.u32 [%a], 1;\n\t@%p3 st.global.u32 [%a], 2;\n",
                  OP_AND, 2);
+    /* p & p is p */
+    check_merged(N "\tsetp.lt.u32 %p1, %r1, 5;\n\tand.pred %p2, %p1, %p1;\n\t@%p2 st.global.u32 [%a], 1;\n", OP_AND, 0);
+}
+
+/* Choices between a value and itself. */
+static void test_merge_choices(void **state)
+{
+    (void)state;
+    check_merged(N "\tsetp.lt.u32 %p1, %r1, 5;\n\tselp.b32 %r2, %r1, %r1, %p1;\n\tst.global.u32 [%a], %r2;\n", OP_SELP,
+                 0);
+    check_merged(N "\tor.b32 %r2, %r1, %r1;\n\txor.b32 %r3, %r2, %r1;\n\tst.global.u32 [%a], %r3;\n", OP_XOR, 1);
+}
+
+/* Copies of what guarded instructions compute, which keep an old value: how many are left. */
+static void check_kept(const char *code, size_t left)
+{
+    Module *module;
+    Body *body = body_of(&module, code);
+    one_kept_copies(body);
+    body_verify(body, "folding");
+    if (count_op(body, OP_MOV) != left)
+        fail_msg("%zu copies left, not %zu:\n%s", count_op(body, OP_MOV), left, code);
+    body_from_ssa(body);
+    body_verify(body, "out of SSA");
+    release(module);
+}
+
+static void test_kept_copies(void **state)
+{
+    (void)state;
+#define SUM N "\tsetp.lt.u32 %p1, %r1, 5;\n\tadd.u32 %r2, %r1, 1;\n\t@%p1 mul.lo.u32 %r3, %r1, %r2;\n"
+#define STORE "\tst.global.u32 [%a], %r2;\n"
+    check_kept(SUM "\t@%p1 mov.u32 %r2, %r3;\n" STORE, 0);
+    /* another guard; another reader; the old value is read between */
+    check_kept(SUM "\t@!%p1 mov.u32 %r2, %r3;\n" STORE, 1);
+    check_kept(SUM "\t@%p1 mov.u32 %r2, %r3;\n" STORE "\t@%p1 st.global.u32 [%a+4], %r3;\n", 1);
+    check_kept(SUM "\tst.global.u32 [%a+4], %r2;\n\t@%p1 mov.u32 %r2, %r3;\n" STORE, 1);
+    /* the old value is made after the product */
+    check_kept(N "\tsetp.lt.u32 %p1, %r1, 5;\n\t@%p1 mul.lo.u32 %r3, %r1, %r1;\n\tadd.u32 %r2, %r1, 1;\n"
+                 "\t@%p1 mov.u32 %r2, %r3;\n" STORE, 1);
+    /* a sum of several rounds */
+    check_kept(SUM "\t@%p1 mov.u32 %r2, %r3;\n\t@%p1 mul.lo.u32 %r4, %r1, %r2;\n\t@%p1 mov.u32 %r2, %r4;\n" STORE, 0);
+#undef STORE
+#undef SUM
 }
 
 static void test_merge_copies(void **state)
@@ -302,7 +346,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dead_code),   cmocka_unit_test(test_dead_cycle),  cmocka_unit_test(test_merge_straight),
-        cmocka_unit_test(test_merge_guards), cmocka_unit_test(test_merge_copies), cmocka_unit_test(test_merge_flow),
+        cmocka_unit_test(test_merge_guards), cmocka_unit_test(test_merge_choices), cmocka_unit_test(test_kept_copies),
+        cmocka_unit_test(test_merge_copies), cmocka_unit_test(test_merge_flow),
         cmocka_unit_test(test_merge_phis),  cmocka_unit_test(test_decide),     cmocka_unit_test(test_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
