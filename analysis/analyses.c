@@ -110,7 +110,7 @@ const Liveness *analyses_liveness(Analyses *analyses)
 
 const Affine *analyses_affine(Analyses *analyses)
 {
-    CACHED(affine, LAYER_VALUES, affine_compute(arena, analyses->body, analyses_dominance(analyses)));
+    CACHED(affine, LAYER_VALUES, affine_compute(arena, analyses->body, analyses_dominance(analyses), NULL));
 }
 
 static Patterns *find_patterns(Analyses *analyses, Arena *arena)

@@ -91,7 +91,7 @@ static double possible_values(const Estimate *estimate, const ComputeSource *sou
 {
     if (source->is_constant || source->reg == REG_NONE)
         return 1;
-    const Bounds bounds = affine_reg_bounds(analyses_affine(estimate->analyses), source->reg);
+    const Bounds bounds = affine_reg_bounds(estimate->values, source->reg);
     const unsigned zeros = (unsigned)__builtin_popcountll(bounds.zeros);
     return fmin((double)(bounds.high - bounds.low) + 1, exp2(source->bits > zeros ? source->bits - zeros : 0));
 }
@@ -117,14 +117,6 @@ static bool asks_for_grid(const Estimate *estimate, const Computation *c)
            value_is_of_grid(estimate, c->sources[0].reg) && value_is_of_grid(estimate, c->sources[1].reg);
 }
 
-/* True if the bounds of its operands decide the comparison; *holds: in this way. */
-static bool is_decided(const Estimate *estimate, const Computation *c, bool *holds)
-{
-    const Bounds bounds = computation_bounds(c, affine_reg_bounds, analyses_affine(estimate->analyses));
-    *holds = bounds.low & 1;
-    return bounds_is_point(&bounds);
-}
-
 /* True if the comparison is one of addresses, or of their low bits, as tests before the fast side of two versions make:
  * programs seldom ask whether 64-bit integers are equal. */
 static bool compares_addresses(const Computation *c, unsigned sources)
@@ -139,6 +131,15 @@ static bool asks_for_null(const Estimate *estimate, const Computation *c)
            fmax(possible_values(estimate, &c->sources[0]), possible_values(estimate, &c->sources[1])) > UINT32_MAX;
 }
 
+/* True if the bound is known, and as near to the edge of the data as the radius of a filter. */
+static bool is_in_halo(const Estimate *estimate, const ComputeSource *bound)
+{
+    if (bound->is_constant || bound->reg == REG_NONE)
+        return bound->is_constant && bound->constant <= WIDEST_HALO;
+    const Bounds known = affine_reg_bounds(estimate->values, bound->reg);
+    return bounds_is_point(&known) && known.low <= WIDEST_HALO;
+}
+
 /* The share of the threads for which a comparison without a known form holds. */
 static Share share_of_comparison(const Estimate *estimate, const Computation *c, unsigned sources)
 {
@@ -151,7 +152,7 @@ static Share share_of_comparison(const Estimate *estimate, const Computation *c,
     const bool reads_left = c->sources[0].reg != REG_NONE && value_sources(estimate, c->sources[0].reg) & SOURCE_THREAD;
     const Relation relation = reads_left ? c->relation : relation_swapped(c->relation);
     const ComputeSource *bound = &c->sources[reads_left];
-    const bool is_halo = bound->is_constant && bound->constant <= WIDEST_HALO; /* x < 1: at the edge of the data */
+    const bool is_halo = is_in_halo(estimate, bound); /* x < 1: at the edge of the data */
     if (sources & (SOURCE_MEMORY | SOURCE_LOOP) || !(sources & SOURCE_THREAD))
         return of_threads(either_side);
     const bool is_less = relation == RELATION_LESS || relation == RELATION_LESS_EQUAL;
@@ -189,7 +190,7 @@ static Share share_of_leaf(Estimate *estimate, RegId predicate)
     const unsigned sources = value_sources(estimate, predicate);
     const bool compares = comparison_of(estimate, predicate, &c);
     bool holds;
-    if (compares && is_decided(estimate, &c, &holds))
+    if (compares && estimate_decides(estimate, &c, &holds))
         return certain(holds);
     if (!compares && estimate_is_extreme(estimate, predicate, &holds))
         return of_threads(holds ? 1 - extreme : extreme);
@@ -280,7 +281,7 @@ static double combined_share(Estimate *estimate, const Computation *c, Combinati
                              unsigned depth)
 {
     bool holds;
-    const double own = is_decided(estimate, c, &holds)
+    const double own = estimate_decides(estimate, c, &holds)
                            ? holds
                            : share_of_comparison(estimate, c, sources_of(estimate, c)).threads;
     const double rest = share_anywhere(estimate, other, depth + 1);

@@ -180,6 +180,7 @@ typedef struct AssumedLaunch {
     double blocks;     /* of the grid */
     double trips;      /* of loops whose trip counts are not known; 0: ESTIMATED_TRIPS */
     bool at_edge;      /* of all threads, those at the edge of the data, where half of them are out of bounds */
+    KnownParameters known; /* its scalar arguments, as far as they are known */
 } AssumedLaunch;
 
 /* Estimates the profile of the launch after the change (NULL: none). Trip counts are taken from constants if known;

@@ -12,6 +12,21 @@ const Inst *estimate_condition(const Estimate *estimate, const Block *block)
     return last && inst_is_terminator(last) && inst_is_guarded(last) ? maker_of(estimate, inst_predicate(last)) : NULL;
 }
 
+bool estimate_decides(const Estimate *estimate, const Computation *c, bool *holds)
+{
+    const Bounds bounds = computation_bounds(c, affine_reg_bounds, estimate->values);
+    *holds = bounds.low & 1;
+    return bounds_is_point(&bounds);
+}
+
+bool estimate_branch_is_decided(const Estimate *estimate, const Block *block, bool *holds)
+{
+    Computation c;
+    const Inst *compare = block_two_way_branch(block) ? estimate_condition(estimate, block) : NULL;
+    return compare && computation_of(estimate->body, compare, &c) && c.op == COMPUTE_COMPARE && c.bits == 1 &&
+           c.combination == COMBINE_NOTHING && estimate_decides(estimate, &c, holds);
+}
+
 bool estimate_may_exit(const Block *block)
 {
     const Inst *last = block->last;

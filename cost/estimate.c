@@ -167,6 +167,10 @@ Profile *profile_estimate(Arena *arena, const FunctionForm *form, const AssumedL
         original *= extent;
     }
     estimate.original_threads = original;
+    estimate.values = analyses_affine(estimate.analyses);
+    if (launch->known.count)
+        estimate.values =
+            affine_compute(scratch, body, analyses_dominance(estimate.analyses), &launch->known);
     Profile *profile = estimate_body(arena, &estimate);
     profile->blocks = estimate.blocks;
     set_lengths(arena, &estimate, profile);

@@ -57,6 +57,8 @@ typedef struct Estimate {
     Arena *arena;
     const Body *body;
     Analyses *analyses;
+    const Affine *values; /* with the scalar arguments that are known: they decide branches and trip counts, while
+                           * addresses are judged by their form, in which a pitch is a pitch */
     double block[3]; /* threads, after coarsening */
     double blocks;
     bool at_edge;
@@ -94,6 +96,10 @@ static inline double estimate_warps(const Estimate *estimate)
 
 /* ends.c: the instruction that computes the condition of the block's branch; NULL if it has none. */
 const Inst *estimate_condition(const Estimate *estimate, const Block *block);
+/* True if the bounds of its operands decide the comparison; *holds: in this way. */
+bool estimate_decides(const Estimate *estimate, const Computation *c, bool *holds);
+/* The same for the comparison of the block's branch; false if it has none. */
+bool estimate_branch_is_decided(const Estimate *estimate, const Block *block, bool *holds);
 /* True if some threads leave the kernel at the end of the block, and the others go on. */
 bool estimate_may_exit(const Block *block);
 /* True if nothing but the exit follows from this block on. */

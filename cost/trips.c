@@ -6,12 +6,17 @@
 
 #include <math.h>
 
-enum { MOST_COMBINED = 4, MOST_CHAINED = 4, MOST_REPLICAS = 16, MOST_COMPUTED = 4 };
+enum { MOST_COMBINED = 4, MOST_CHAINED = 4, MOST_REPLICAS = 16, MOST_COMPUTED = 4, MOST_DEAD = 8 };
+
+static const Inst *maker_of(const Estimate *estimate, RegId reg)
+{
+    return reg == REG_NONE ? NULL : value_inst(analyses_values(estimate->analyses), reg);
+}
 
 /* The constant that a register holds. */
 static bool constant_of(const Estimate *estimate, RegId reg, int64_t *value)
 {
-    AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), reg);
+    AffineForm form = affine_of_reg(estimate->values, reg);
     *value = form.constant;
     return form.bits && !form.term_count;
 }
@@ -21,10 +26,42 @@ static bool constant_of_group(const Estimate *estimate, RegId reg, int64_t *valu
 {
     AffineTerm terms[AFFINE_TERMS];
     AffineForm rest;
-    const AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), reg);
+    const AffineForm form = affine_of_reg(estimate->values, reg);
     const unsigned threads = estimate_group(estimate, &form, &rest, terms);
     *value = rest.constant - threads / 2;
     return threads && form.bits && !rest.term_count;
+}
+
+/* True if no thread comes along the edge: known values decide the branches that lead there. */
+static bool is_dead_edge(const Estimate *estimate, const Block *from, const Block *to, unsigned depth)
+{
+    const Inst *branch = block_two_way_branch(from);
+    bool holds;
+    if (branch && estimate_branch_is_decided(estimate, from, &holds) &&
+        to != (holds != branch->guard_inverted ? branch->targets[0] : from->fall))
+        return true;
+    bool is_dead = depth < MOST_DEAD && from->pred_count > 0;
+    for (unsigned i = 0; i < from->pred_count && is_dead; i++)
+        is_dead = is_dead_edge(estimate, from->preds[i], from, depth + 1);
+    return is_dead;
+}
+
+/* The constant that comes to a phi where paths meet, along every path that threads take. */
+static bool constant_of_paths(const Estimate *estimate, RegId reg, int64_t *value)
+{
+    const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
+    const Phi *phi = def->inst || !def->block ? NULL : &def->block->phis.data[def->phi];
+    bool is_any = false;
+    for (size_t i = 0; phi && i < phi->args.count; i++) {
+        int64_t constant;
+        if (is_dead_edge(estimate, phi->args.data[i].pred, def->block, 0))
+            continue;
+        if (!constant_of(estimate, phi->args.data[i].reg, &constant) || (is_any && constant != *value))
+            return false;
+        *value = constant;
+        is_any = true;
+    }
+    return is_any;
 }
 
 /* The constant with which a phi of the loop's header starts, or started in the loop that this one continues. */
@@ -36,7 +73,8 @@ static bool constant_start(const Estimate *estimate, const Loop *loop, RegId reg
         for (size_t k = 0; phi && k < phi->args.count; k++)
             if (!loop_contains(analyses_loops(estimate->analyses), loop, phi->args.data[k].pred) &&
                 (constant_of(estimate, phi->args.data[k].reg, start) ||
-                 constant_of_group(estimate, phi->args.data[k].reg, start)))
+                 constant_of_group(estimate, phi->args.data[k].reg, start) ||
+                 constant_of_paths(estimate, phi->args.data[k].reg, start)))
                 return true;
         const Continuation *continuation = &estimate->continuations[loop->index];
         reg = continuation->phi == reg ? continuation->first_phi : REG_NONE;
@@ -48,7 +86,6 @@ static bool constant_start(const Estimate *estimate, const Loop *loop, RegId reg
 /* Start and step of a phi of the loop's header, if both are constants. */
 static bool induction(const Estimate *estimate, const Loop *loop, RegId reg, int64_t *start, int64_t *step)
 {
-    const Affine *affine = analyses_affine(estimate->analyses);
     const Block *header = loop->header;
     for (size_t i = 0; i < header->phis.count; i++) {
         const Phi *phi = &header->phis.data[i];
@@ -56,7 +93,7 @@ static bool induction(const Estimate *estimate, const Loop *loop, RegId reg, int
         if (phi->dst != reg || (phi->args.count != 2 && !is_entered_twice))
             continue;
         for (size_t k = 0; k < phi->args.count; k++) {
-            AffineForm next = affine_of_reg(affine, phi->args.data[k].reg);
+            AffineForm next = affine_of_reg(estimate->values, phi->args.data[k].reg);
             bool advances = next.term_count == 1 && next.terms[0].coefficient == 1 && next.terms[0].reg == reg &&
                             (next.terms[0].base == AFFINE_VALUE || next.terms[0].base == AFFINE_SIGNED);
             if (advances && constant_start(estimate, loop, reg, start)) {
@@ -71,7 +108,7 @@ static bool induction(const Estimate *estimate, const Loop *loop, RegId reg, int
 /* True if the register is a variable of the loop plus a constant. */
 static bool loop_variable(const Estimate *estimate, const Loop *loop, RegId reg, int64_t *start, int64_t *step)
 {
-    AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), reg);
+    AffineForm form = affine_of_reg(estimate->values, reg);
     if (form.term_count != 1 || form.terms[0].coefficient != 1 ||
         (form.terms[0].base != AFFINE_VALUE && form.terms[0].base != AFFINE_SIGNED) ||
         !induction(estimate, loop, form.terms[0].reg, start, step))
@@ -94,28 +131,52 @@ static bool stays_if_true(const Estimate *estimate, const Loop *loop, const Bloc
     return last && loop_contains(analyses_loops(estimate->analyses), loop, last->targets[0]) != last->guard_inverted;
 }
 
-/* The number of times that the block compares the loop's variable with a constant before that ends the loop; 0 if it
- * makes no such comparison, or does not leave by it. */
-static double comparisons(const Estimate *estimate, const Loop *loop, const Block *block)
+/* True if one operand of the comparison is a variable of the loop and the other, its bound, a constant. */
+static bool compares_variable(const Estimate *estimate, const Loop *loop, const Inst *compare, unsigned variable,
+                              int64_t *start, int64_t *step, int64_t *bound)
+{
+    const unsigned other = variable == 1 ? 2 : 1;
+    const RegId reg = inst_reg(compare, variable), bounding = inst_reg(compare, other);
+    uint64_t constant;
+    if (reg == REG_NONE || !loop_variable(estimate, loop, reg, start, step))
+        return false;
+    if (!operand_is_integer(&compare->operands[other], &constant))
+        return bounding != REG_NONE && constant_of(estimate, bounding, bound);
+    *bound = (int64_t)constant;
+    return true;
+}
+
+/* The number of times that the loop's variable is compared with a constant before that ends the loop, which goes on
+ * while the comparison 'stays_if_true'; 0 if it is no such comparison. */
+static double comparisons_by(const Estimate *estimate, const Loop *loop, const Inst *compare, bool stays_if_true)
 {
     int64_t start = 0, step = 0, bound = 0;
-    const Inst *compare = estimate_condition(estimate, block);
     if (!compare || inst_op(compare) != OP_SETP || compare->operand_count < 3 ||
-        !estimate_may_leave(estimate, loop, block))
-        return 0;
-    RegId left = inst_reg(compare, 1), right = inst_reg(compare, 2);
-    uint64_t constant;
-    if (left == REG_NONE || !loop_variable(estimate, loop, left, &start, &step))
-        return 0;
-    if (operand_is_integer(&compare->operands[2], &constant))
-        bound = (int64_t)constant;
-    else if (right == REG_NONE || !constant_of(estimate, right, &bound))
+        (!compares_variable(estimate, loop, compare, 1, &start, &step, &bound) &&
+         !compares_variable(estimate, loop, compare, 2, &start, &step, &bound)))
         return 0;
     const bool includes = inst_has(compare, MOD_LE) || inst_has(compare, MOD_GE);
     const bool excludes = inst_has(compare, MOD_LT) || inst_has(compare, MOD_GT);
-    const bool is_reached = stays_if_true(estimate, loop, block) ? includes : excludes;
+    const bool is_reached = stays_if_true ? includes : excludes;
     double passes = ceil((double)(bound - start) / (double)step) + (is_reached && (bound - start) % step == 0);
     return passes >= 0 && passes < 1e9 ? passes + 1 : 0;
+}
+
+/* The same for the block's branch; merged threads go on together while all of their comparisons say so. 0 as well if
+ * the block does not leave the loop. */
+static double comparisons(const Estimate *estimate, const Loop *loop, const Block *block)
+{
+    const Inst *condition = estimate_condition(estimate, block);
+    if (!condition || !estimate_may_leave(estimate, loop, block))
+        return 0;
+    const bool stays = stays_if_true(estimate, loop, block);
+    if (inst_op(condition) != (stays ? OP_AND : OP_OR))
+        return comparisons_by(estimate, loop, condition, stays);
+    double fewest = INFINITY;
+    for (unsigned i = 0; i < condition->ref_count; i++)
+        if (ref_reads(&condition->refs[i]))
+            fewest = fmin(fewest, comparisons_by(estimate, loop, maker_of(estimate, condition->refs[i].reg), stays));
+    return isfinite(fewest) ? fewest : 0;
 }
 
 bool estimate_tests_first(const Estimate *estimate, const Loop *loop)
@@ -130,10 +191,19 @@ bool estimate_tests_first(const Estimate *estimate, const Loop *loop)
     return works;
 }
 
+/* The block whose branch decides whether the loop goes on to this latch: the latch itself, or one other than the header
+ * that leads straight to it. */
+static const Block *decider_of(const Loop *loop, const Block *latch)
+{
+    while (!block_two_way_branch(latch) && latch->pred_count == 1 && latch->preds[0] != loop->header)
+        latch = latch->preds[0];
+    return latch;
+}
+
 static double find_iterations(const Estimate *estimate, const Loop *loop)
 {
     for (unsigned i = 0; i < loop->latch_count; i++) {
-        double trips = comparisons(estimate, loop, loop->latches[i]);
+        double trips = comparisons(estimate, loop, decider_of(loop, loop->latches[i]));
         if (trips > 0)
             return trips;
     }

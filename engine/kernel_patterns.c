@@ -2,24 +2,9 @@
 
 #include <string.h>
 
-enum { ASSUMED_THREADS = 256, ASSUMED_SIDE = 16 };
+#include "engine/launch.h"
 
-/* The values of the parameters that the launch gives as scalars. */
-static void set_arguments(Arena *arena, const Function *kernel, const Launch *launch, PatternLaunch *out)
-{
-    struct PatternArgument *arguments = ARENA_ARRAY(arena, struct PatternArgument, launch->argument_count + 1);
-    unsigned next = 0;
-    for (unsigned i = 0; i < launch->argument_count && next < kernel->prototype.param_count; i++) {
-        const LaunchArgument *argument = &launch->arguments[i];
-        if (argument->kind == ARGUMENT_SYMBOL || (argument->image && argument->image->bind))
-            continue;
-        if (argument->kind == ARGUMENT_SCALAR)
-            arguments[out->argument_count++] =
-                (struct PatternArgument){kernel->prototype.params[next], argument->bytes, argument->size};
-        next++;
-    }
-    out->arguments = arguments;
-}
+enum { ASSUMED_THREADS = 256, ASSUMED_SIDE = 16 };
 
 /* Whether the kernel reads an index along this axis. */
 static bool reads_index(const Body *body, uint8_t role, unsigned axis)
@@ -64,7 +49,7 @@ KernelPatterns kernel_patterns(Arena *arena, Function *kernel, const Launch *lau
                                const SmLimits *sm)
 {
     KernelPatterns out = {.has_staging = false};
-    PatternLaunch known = {.argument_count = 0};
+    PatternLaunch known = {.parameters = {.count = 0}};
     const char *reason;
     out.body = body_build(kernel, &reason);
     if (!out.body)
@@ -78,7 +63,7 @@ KernelPatterns kernel_patterns(Arena *arena, Function *kernel, const Launch *lau
     for (unsigned d = 0; d < 3 && launch; d++)
         known.grid[d] = launch->grid[d] ? launch->grid[d] : 1;
     if (launch)
-        set_arguments(arena, kernel, launch, &known);
+        known.parameters = launch_scalars(arena, kernel, launch);
     const PatternRequest request = {.body = out.body,
                                     .dominance = analyses_dominance(out.analyses),
                                     .loops = analyses_loops(out.analyses),

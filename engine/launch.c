@@ -40,6 +40,21 @@ Launch *launch_of_original(Arena *arena, const Module *module, const Launch *lau
     return made;
 }
 
+KnownParameters launch_scalars(Arena *arena, const Function *kernel, const Launch *launch)
+{
+    KnownParameter *known = ARENA_ARRAY(arena, KnownParameter, launch->argument_count + 1);
+    unsigned next = 0, count = 0;
+    for (unsigned i = 0; i < launch->argument_count && next < kernel->prototype.param_count; i++) {
+        const LaunchArgument *argument = &launch->arguments[i];
+        if (argument->kind == ARGUMENT_SYMBOL || (argument->image && argument->image->bind))
+            continue;
+        if (argument->kind == ARGUMENT_SCALAR)
+            known[count++] = (KnownParameter){kernel->prototype.params[next], argument->bytes, argument->size};
+        next++;
+    }
+    return (KnownParameters){known, count};
+}
+
 unsigned launch_jobs(const Launch *launch, double instructions)
 {
     enum { FEWEST_THREADS = 1 << 14, FEWEST_INSTRUCTIONS = 1 << 20 };

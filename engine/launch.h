@@ -20,6 +20,9 @@ Launch *launch_by_contract(Arena *arena, const Module *module, const Launch *lau
  * with *why set; NULL if the module has none, or the contract allows it. */
 Launch *launch_of_original(Arena *arena, const Module *module, const Launch *launch, const char **why);
 
+/* The kernel's parameters that the launch gives as scalars. The values are the launch's. */
+KnownParameters launch_scalars(Arena *arena, const Function *kernel, const Launch *launch);
+
 /* The number of cores that pay off for a launch which executes this many warp instructions (0: not known): all that the
  * process may use, or one if it has few threads and executes little. */
 unsigned launch_jobs(const Launch *launch, double instructions);

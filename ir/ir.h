@@ -11,6 +11,7 @@
 #include "ir/dominance.h"
 #include "ir/edit.h"
 #include "ir/instruction.h"
+#include "ir/known.h"
 #include "ir/launch_change.h"
 #include "ir/match.h"
 #include "ir/parsed.h"

@@ -155,7 +155,7 @@ static uint64_t sum_alignment(const Sum *sum)
     return bits & -bits;
 }
 
-static bool eval_load(const Inst *inst, unsigned bits, Sum *sum)
+static bool eval_load(const KnownParameters *known, const Inst *inst, unsigned bits, Sum *sum)
 {
     Access access;
     if (!inst_access(inst, &access) || access.kind != ACCESS_LOAD || !access.read_only || access.space != SPACE_PARAM ||
@@ -164,12 +164,17 @@ static bool eval_load(const Inst *inst, unsigned bits, Sum *sum)
     const Operand *at = access.address->items;
     if (!at || at->kind != OPERAND_SYMBOL || at->symbol.kind != SYMBOL_VARIABLE)
         return false;
-    const Constant *offset = access.address->constant;
+    const int64_t offset = access.address->constant ? (int64_t)access.address->constant->bits : 0;
+    uint64_t value;
+    if (known && known_parameter_value(known, at->symbol.variable, (uint64_t)offset, access.bytes, &value)) {
+        *sum = (Sum){.bits = bits, .constant = affine_sign_extend(value, bits)};
+        return true;
+    }
     AffineTerm base = {
         .base = AFFINE_PARAM,
         .reg = bits,
         .variable = at->symbol.variable,
-        .offset = offset ? (int64_t)offset->bits : 0,
+        .offset = offset,
         .bounded = bits == 32,
         .high = UINT32_MAX,
     };
@@ -277,7 +282,7 @@ static bool eval_leaf(const Evaluator *evaluator, const Inst *inst, unsigned bit
         return false;
     switch (inst_op(inst)) {
     case OP_MOV: return eval_mov(evaluator, inst, bits, sum);
-    case OP_LD: return eval_load(inst, bits, sum);
+    case OP_LD: return eval_load(evaluator->known, inst, bits, sum);
     case OP_CVTA: return eval_cvta(evaluator, inst, bits, sum);
     default: return false;
     }
@@ -295,6 +300,10 @@ static bool eval_inst(Evaluator *evaluator, const Inst *inst, RegId result, unsi
         if (eval_computation(evaluator, inst, &c, sources, sum))
             return true;
         bounds = computation_bounds_of(&c, sources);
+        if (evaluator->known && bounds_is_point(&bounds)) {
+            *sum = (Sum){.bits = bits, .constant = affine_sign_extend(bounds.low, bits)};
+            return true;
+        }
     } else {
         if (eval_leaf(evaluator, inst, bits, sum))
             return true;
@@ -360,7 +369,7 @@ static void block_eval(Evaluator *evaluator, const Dominance *dominance, const B
         inst_eval(evaluator, inst);
 }
 
-Affine *affine_compute(Arena *arena, const Body *body, const Dominance *dominance)
+Affine *affine_compute(Arena *arena, const Body *body, const Dominance *dominance, const KnownParameters *known)
 {
     require(body->ssa);
     Arena *scratch = arena_new();
@@ -373,6 +382,7 @@ Affine *affine_compute(Arena *arena, const Body *body, const Dominance *dominanc
         .arena = arena,
         .scratch = scratch,
         .body = body,
+        .known = known,
         .affine = affine,
         .block_threads = threads_bound(&body->tuning),
         .makers = ARENA_ARRAY(scratch, const Inst *, body->regs.count),

@@ -59,12 +59,13 @@ typedef struct Affine {
 } Affine;
 
 /* Follows everything that analysis/evaluate/evaluate.h gives as a sum, and addresses, special registers, cvta and
- * ld.param; phis and everything else are bases. SSA only. O(I + R). 'dominance' may be NULL (it is computed then).
+ * ld.param; phis and everything else are bases. SSA only. O(I + R). 'dominance' may be NULL (it is computed then), and
+ * so may 'known': no parameter's value is used.
  *
  * Extensions to 64 bits of 32-bit sums that differ by a constant, and products whose factors differ only by constants,
  * are written with one common base: a register that holds one of them, which need not dominate the others. If that
  * depends on a branch (i < n, so i + 1 does not wrap), the sum is right wherever its register has been computed. */
-Affine *affine_compute(Arena *arena, const Body *body, const Dominance *dominance);
+Affine *affine_compute(Arena *arena, const Body *body, const Dominance *dominance, const KnownParameters *known);
 /* True if the register existed when the forms were computed; passes add others. */
 static inline bool affine_knows(const Affine *affine, RegId reg) { return reg < affine->reg_count; }
 static inline AffineForm affine_of_reg(const Affine *affine, RegId reg)

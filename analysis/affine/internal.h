@@ -23,6 +23,7 @@ typedef struct AffineClass AffineClass;
 typedef struct Evaluator {
     Arena *arena, *scratch;
     const Body *body;
+    const KnownParameters *known; /* NULL: none is */
     Affine *affine;
     uint64_t block_threads;   /* a bound on the threads of a block */
     const Inst **makers;      /* by RegId: the instruction evaluated so far that makes the value; NULL: none */

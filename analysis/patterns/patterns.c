@@ -1,8 +1,6 @@
 /* The patterns of accesses: what their sums say about threads, blocks and rounds. */
 #include "analysis/patterns/internal.h"
 
-#include <string.h>
-
 /* The value of the base in the launch; false if it is not known. */
 static bool launch_value(const PatternLaunch *launch, const PatternBase *base, int64_t *value)
 {
@@ -11,17 +9,12 @@ static bool launch_value(const PatternLaunch *launch, const PatternBase *base, i
         *value = (sreg->role == SREG_ROLE_NTID ? launch->block : launch->grid)[sreg->axis];
         return *value != 0;
     }
-    for (unsigned a = 0; a < launch->argument_count && base->kind == PATTERN_BASE_PARAM; a++) {
-        const struct PatternArgument *argument = &launch->arguments[a];
-        const uint64_t offset = (uint64_t)base->offset, bytes = base->reg / 8;
-        if (argument->parameter != base->object || offset > argument->size || bytes > argument->size - offset)
-            continue;
-        uint64_t bits = 0;
-        memcpy(&bits, (const char *)argument->bytes + offset, bytes);
-        *value = bytes == 4 ? (int64_t)(int32_t)(uint32_t)bits : (int64_t)bits;
-        return true;
-    }
-    return false;
+    uint64_t bits;
+    if (base->kind != PATTERN_BASE_PARAM ||
+        !known_parameter_value(&launch->parameters, base->object, (uint64_t)base->offset, base->reg / 8, &bits))
+        return false;
+    *value = base->reg == 32 ? (int64_t)(int32_t)(uint32_t)bits : (int64_t)bits;
+    return true;
 }
 
 /* The sum with what is known of the launch. */

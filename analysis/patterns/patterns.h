@@ -91,12 +91,7 @@ typedef struct AccessPattern {
 /* The known properties of a launch. */
 typedef struct PatternLaunch {
     unsigned block[3], grid[3]; /* 0: unknown */
-    const struct PatternArgument {
-        const Variable *parameter;
-        const void *bytes; /* little endian */
-        uint64_t size;
-    } *arguments; /* those with known values */
-    unsigned argument_count;
+    KnownParameters parameters;
 } PatternLaunch;
 
 /* A loop that goes on where another one ended, as the remainder of one that was unrolled does. */

@@ -17,6 +17,7 @@
 
 #include "analysis/analysis.h"
 #include "emulator/emulator.h"
+#include "engine/launch.h"
 #include "ir/ir.h"
 #include "support/support.h"
 
@@ -382,25 +383,12 @@ static void print_patterns(const Check *check)
                    (long long)check->patterns->rests[l].rounds);
 }
 
-/* The scalar parameters of the launch. */
+/* The launch as far as patterns know it: its shape and its scalar arguments. */
 static PatternLaunch known_launch(const Check *check, const Function *kernel)
 {
-    PatternLaunch known = {.argument_count = 0};
-    const unsigned count = check->launch.argument_count;
-    struct PatternArgument *arguments = ARENA_ARRAY(check->arena, struct PatternArgument, count + 1);
-    unsigned next = 0;
+    PatternLaunch known = {.parameters = launch_scalars(check->arena, kernel, &check->launch)};
     memcpy(known.block, check->launch.block, sizeof known.block);
     memcpy(known.grid, check->launch.grid, sizeof known.grid);
-    for (unsigned i = 0; i < count && next < kernel->prototype.param_count; i++) {
-        const LaunchArgument *argument = &check->launch.arguments[i];
-        if (argument->kind == ARGUMENT_SYMBOL || (argument->image && argument->image->bind))
-            continue;
-        if (argument->kind == ARGUMENT_SCALAR)
-            arguments[known.argument_count++] =
-                (struct PatternArgument){kernel->prototype.params[next], argument->bytes, argument->size};
-        next++;
-    }
-    known.arguments = arguments;
     return known;
 }
 
@@ -434,7 +422,7 @@ static void check_kernel(Check *check, Function *kernel, Variable *trace)
     const PatternRequest request = {.body = body, .dominance = dominance,
                                     .loops = loops_compute(check->arena, dominance),
                                     .values = values_compute(check->arena, body),
-                                    .affine = affine_compute(check->arena, body, dominance),
+                                    .affine = affine_compute(check->arena, body, dominance, NULL),
                                     .launch = known_launch(check, kernel)};
     check->patterns = patterns_compute(check->arena, &request);
     check->records = (RecordVec){0};

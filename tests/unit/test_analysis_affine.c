@@ -31,7 +31,7 @@ static void test_sums(void **state)
                             "xor.b32 %t13, %x, -2147483648;\n"
                             "ret;\n}\n");
     Arena *arena = arena_new();
-    Affine *affine = affine_compute(arena, body, NULL);
+    Affine *affine = affine_compute(arena, body, NULL, NULL);
     sum_check(affine, "%t2", "4*%tid.x + 64*%tid.y");
     sum_check(affine, "%t4", "tile + 4*%tid.x + 64*%tid.y");
     sum_check(affine, "%t5", "tile + 4*%tid.x + 64*%tid.y - 4");
@@ -69,7 +69,7 @@ static void test_products(void **state)
                             "mul.lo.s64 %d7, %a, %a; mul.lo.s64 %d8, %d2, %d2;\n"
                             "ret;\n}\n");
     Arena *arena = arena_new();
-    Affine *affine = affine_compute(arena, body, NULL);
+    Affine *affine = affine_compute(arena, body, NULL, NULL);
     sum_check(affine, "%d1", "%d1");
     sum_check(affine, "%d4", "4*%d1 + 4*b");
     sum_check(affine, "%d6", "4*%d1 + 12*a");
@@ -88,7 +88,7 @@ static void joined_check(const char *joins, const char *expected)
                                                 "setp.lt.u32 %%p1, %%n, 100; setp.eq.u32 %%p2, %%m, 3;\n%s\n"
                                                 "@%%p3 bra IN; ret;\nIN: add.u32 %%t, %%n, 1; cvt.u64.u32 %%d, %%t;\n"
                                                 "ret;\n}\n", joins));
-    sum_check(affine_compute(arena, body, NULL), "%d", expected);
+    sum_check(affine_compute(arena, body, NULL, NULL), "%d", expected);
     body_drop(body);
     arena_free(arena);
 }
@@ -428,7 +428,7 @@ static void test_random_code(void **state)
         program_make(&program);
         Body *body = body_parse(program.text.data);
         Arena *arena = arena_new();
-        Affine *affine = affine_compute(arena, body, NULL);
+        Affine *affine = affine_compute(arena, body, NULL, NULL);
         for (RegId reg = 0; reg < body->regs.count; reg++) {
             AffineForm form = affine_of_reg(affine, reg);
             const Cell *cell = reg_cell(&program, body, reg);

@@ -85,7 +85,7 @@ static bool is_known(const Comparison *it)
         it->extends_signed ? "s64.s32" : "u64.u32", it->extends_signed ? "s64.s32" : "u64.u32");
     Body *body = body_parse(text);
     Arena *arena = arena_new();
-    Affine *affine = affine_compute(arena, body, NULL);
+    Affine *affine = affine_compute(arena, body, NULL, NULL);
     AffineForm from = affine_of_reg(affine, reg_named(body, "%d2")), to = affine_of_reg(affine, reg_named(body, "%d3"));
     from.constant += it->added;
     bool known = affine_compare(&from, 1, &to, 1) == ALIAS_SAME;

@@ -28,7 +28,8 @@ typedef struct Marked {
     double threads, warps; /* executions of all marked instructions by each thread, or warp */
 } Marked;
 
-static Marked marked_with(const char *body, double trips)
+/* 'n': the value of the parameter, or -1: it is not known. */
+static Marked marked_with(const char *body, double trips, int64_t n)
 {
     Arena *arena = arena_new();
     Diag diag;
@@ -38,7 +39,9 @@ static Marked marked_with(const char *body, double trips)
     Module *module = parse_module(arena, source, &diag);
     assert_non_null(module);
     const FunctionForm form = {.function = module_find_function(module, "k")};
-    const AssumedLaunch launch = {.block = {THREADS, 1, 1}, .blocks = BLOCKS, .trips = trips};
+    const KnownParameter known = {form.function->prototype.params[1], &n, sizeof(uint32_t)};
+    const AssumedLaunch launch = {
+        .block = {THREADS, 1, 1}, .blocks = BLOCKS, .trips = trips, .known = {&known, n >= 0}};
     const Profile *profile = profile_estimate(arena, &form, &launch, NULL, &error);
     assert_non_null(profile);
     Marked marked = {0};
@@ -53,16 +56,21 @@ static Marked marked_with(const char *body, double trips)
 
 static Marked marked(const char *body)
 {
-    return marked_with(body, 0);
+    return marked_with(body, 0, -1);
 }
 
-static void check(const char *body, double threads, double warps)
+static void check_known(const char *body, int64_t n, double threads, double warps)
 {
-    const Marked found = marked(body);
+    const Marked found = marked_with(body, 0, n);
     if (threads - found.threads > 0.001 || found.threads - threads > 0.001)
         fail_msg("%g of the threads, not %g:\n%s", found.threads, threads, body);
     if (warps - found.warps > 0.001 || found.warps - warps > 0.001)
         fail_msg("%g of the warps, not %g:\n%s", found.warps, warps, body);
+}
+
+static void check(const char *body, double threads, double warps)
+{
+    check_known(body, -1, threads, warps);
 }
 
 /* True if the thread's index decides. */
@@ -164,7 +172,7 @@ static void chains_conserve(void **state)
         snprintf(text, sizeof text, "mov.u32 %%i, %%g;\nMAIN: %sadd.u32 %%i, %%i, %u;\nsetp.lt.u32 %%p1, %%i, %%n;\n"
                                     "@%%p1 bra MAIN;\nsetp.lt.u32 %%p2, %%i, %%n;\n%s", marks, steps[i], rest);
         for (unsigned trips = 16; trips <= 256; trips *= 16) {
-            const double found = marked_with(text, trips).threads;
+            const double found = marked_with(text, trips, -1).threads;
             if (found < trips - 0.01 || found > trips + 0.01)
                 fail_msg("%g iterations instead of %u:\n%s", found, trips, text);
         }
@@ -184,6 +192,29 @@ static void chains_conserve(void **state)
     check("mov.u32 %i, 0;\nH: " MARK "setp.ge.u32 %p1, %i, 10;\n@%p1 bra L;\nadd.u32 %i, %i, 1;\nbra H;\nL:", 11, 11);
 }
 
+/* True if what is known of the launch's arguments decides how long loops are, and which branches are taken. */
+static void arguments_decide(void **state)
+{
+    (void)state;
+    static const char loop[] = "mov.u32 %i, 0;\nH: " MARK "add.u32 %i, %i, 1;\nsetp.lt.u32 %p1, %i, %n;\n@%p1 bra H;";
+    check(loop, 16, 16);
+    check_known(loop, 5, 5, 5);
+    /* From -n to n, with the bound on the left, and a latch that only leads back. */
+    check_known("neg.s32 %i, %n;\nH: " MARK "setp.eq.s32 %p1, %n, %i;\nadd.s32 %i, %i, 1;\n@%p1 bra L;\nbra H;\nL:",
+                2, 5, 5);
+    /* The first rounds of an unrolled loop: of 2 n + 1, those left over by four. */
+    static const char peeled[] =
+        "shl.b32 %r1, %n, 1;\nadd.s32 %r1, %r1, 1;\nand.b32 %r2, %r1, 3;\nmov.u32 %i, 0;\nsetp.eq.s32 %p1, %r2, 0;\n"
+        "@%p1 bra M;\n" MARK "mov.u32 %i, 1;\nsetp.eq.s32 %p2, %r2, 1;\n@%p2 bra M;\n" MARK "mov.u32 %i, 2;\n"
+        "M: setp.lt.u32 %p3, %r1, 4;\n@%p3 bra L;\nH: " MARK MARK MARK MARK "add.u32 %i, %i, 4;\n"
+        "setp.lt.u32 %p4, %i, %r1;\n@%p4 bra H;\nL:";
+    check_known(peeled, 2, 5, 5);
+    check_known(peeled, 8, 17, 17);
+    /* Merged threads go on together while each of them does. */
+    check_known("mov.u32 %i, 0;\nmov.u32 %j, 1;\nH: " MARK "add.u32 %i, %i, 1;\nadd.u32 %j, %j, 1;\n"
+                "setp.lt.u32 %p1, %i, %n;\nsetp.lt.u32 %p2, %j, %n;\nand.pred %p3, %p1, %p2;\n@%p3 bra H;", 9, 8, 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +222,7 @@ int main(void)
         cmocka_unit_test(guards_are_passed),
         cmocka_unit_test(replicas_agree),
         cmocka_unit_test(chains_conserve),
+        cmocka_unit_test(arguments_decide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,22 @@
+/* Parameters of a kernel whose values are known, because a launch is. */
+#ifndef PTXOPT_IR_KNOWN_H
+#define PTXOPT_IR_KNOWN_H
+
+#include "ir/types.h"
+
+typedef struct KnownParameter {
+    const Variable *variable;
+    const void *bytes; /* little endian */
+    uint64_t size;
+} KnownParameter;
+
+typedef struct KnownParameters {
+    const KnownParameter *of;
+    unsigned count;
+} KnownParameters;
+
+/* The value of 'size' bytes, at most 8, at this byte of the parameter; false if it is not known. */
+bool known_parameter_value(const KnownParameters *known, const Variable *parameter, uint64_t offset, uint64_t size,
+                           uint64_t *value);
+
+#endif
