@@ -41,7 +41,7 @@ static Candidate *next_searched(const Choice *choice)
     Candidate *next = NULL;
     for (unsigned i = 0; i < choice->candidate_count; i++) {
         Candidate *candidate = &choice->candidates[i];
-        const bool is_open = candidate->is_confirmed && !candidate->is_searched;
+        const bool is_open = candidate->trial->is_confirmed && !candidate->is_searched;
         if (is_open && (!next || candidate_is_better(choice, candidate, next)))
             next = candidate;
     }
@@ -91,7 +91,7 @@ static bool any_may_suffice(const Choice *choice, const Candidate *best)
         return true;
     for (unsigned i = 0; i < choice->candidate_count && !is_over(choice); i++) {
         const Candidate *candidate = &choice->candidates[i];
-        if (candidate->is_confirmed &&
+        if (candidate->trial->is_confirmed &&
             speedup_judge(candidate_potential(choice, candidate), THRESHOLD_COARSEN_GAIN) == VERDICT_TAKE)
             return true;
     }

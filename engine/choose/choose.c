@@ -54,27 +54,36 @@ static void set_bases(Choice *choice, const ChoiceContext *context, const BlockS
         basis_follow(&choice->bases.of[i].basis, context);
 }
 
-/* The fastest form by machine code, among those that PTX instructions rank first of the forms that merge threads,
- * blocks, or both. */
-static Candidate *fastest(Choice *choice)
+/* Compares by machine code the forms that PTX instructions rank first of those that merge threads, blocks, or both. */
+static void confirm_first(Choice *choice)
 {
-    Candidate *best = NULL;
     unsigned confirmed[KINDS + 1] = {0};
-    stage_begin(choice, AFTER_COMPARING);
     progress_continue(choice->progress, "predicting times of the best forms");
     for (unsigned i = 0; i < choice->candidate_count && !is_over(choice); i++) {
         Candidate *candidate = &choice->candidates[i];
         const Shape *shape = &candidate->trial->shape;
         unsigned *count = &confirmed[is_product(shape) ? KINDS : shape_is_of_blocks(shape)];
-        if (*count >= MOST_CONFIRMED)
+        if (*count >= MOST_CONFIRMED || candidate->trial->verdict.state == TRIAL_FORBIDDEN)
             continue;
         trial_show(choice, candidate->trial);
-        candidate_confirm(choice, candidate);
-        *count += candidate->is_confirmed;
-        if (candidate->is_confirmed && (!best || candidate_is_better(choice, candidate, best)))
-            best = candidate;
+        if (!candidate->trial->is_confirmed)
+            candidate_confirm(choice, candidate);
+        *count += candidate->trial->is_confirmed;
     }
     trial_show(choice, NULL);
+}
+
+/* The fastest form by machine code. */
+static Candidate *fastest(Choice *choice)
+{
+    Candidate *best = NULL;
+    stage_begin(choice, AFTER_COMPARING);
+    confirm_first(choice);
+    for (unsigned i = 0; i < choice->candidate_count; i++) {
+        Candidate *candidate = &choice->candidates[i];
+        if (candidate->trial->is_confirmed && (!best || candidate_is_better(choice, candidate, best)))
+            best = candidate;
+    }
     const bool is_unconfirmed = !best && is_cut(choice) && choice->candidate_count > 0;
     Candidate *first = choice->candidates;
     return is_unconfirmed && first->trial->verdict.state != TRIAL_FORBIDDEN ? first : best;
@@ -89,7 +98,7 @@ static const Candidate *thriftiest(const Choice *choice, const Candidate *best)
         const Candidate *candidate = &choice->candidates[i];
         unsigned merged = shape_replicas(&candidate->trial->shape), least = shape_replicas(&found->trial->shape);
         bool is_alike = promise_is_alike(candidate_worth(candidate), candidate_worth(best));
-        if (!candidate->is_confirmed || !is_alike || !candidate_suffices(choice, candidate))
+        if (!candidate->trial->is_confirmed || !is_alike || !candidate_suffices(choice, candidate))
             continue;
         if (merged < least || (merged == least && candidate_worth(candidate) > candidate_worth(found)))
             found = candidate;
@@ -186,6 +195,7 @@ static bool weigh_input(Choice *choice, Refusal *refusal)
         Basis *rough = &choice->rough.of[i];
         if (!rough->basis.launch)
             continue;
+        rough->basis.scalars = rough->basis.launch;
         rough->basis.launch = NULL;
         rough->before = form_cost(&rough->basis, &input, &figures, NULL);
     }
@@ -201,8 +211,8 @@ static const Candidate *next_ranked(const Choice *choice, const bool *is_ranked)
         const Candidate *candidate = &choice->candidates[i];
         if (is_ranked[i] || !candidate->trial->is_compared)
             continue;
-        const bool is_surer = next && candidate->is_confirmed != next->is_confirmed;
-        if (!next || (is_surer ? candidate->is_confirmed : candidate_is_better(choice, candidate, next)))
+        const bool is_surer = next && candidate->trial->is_confirmed != next->trial->is_confirmed;
+        if (!next || (is_surer ? candidate->trial->is_confirmed : candidate_is_better(choice, candidate, next)))
             next = candidate;
     }
     return next;
@@ -232,8 +242,11 @@ static FactorChoice choose(Choice *choice, const ChoiceContext *context)
     stage_begin(choice, AFTER_WEIGHING);
     forms_weigh(choice);
     stage_begin(choice, AFTER_PRODUCTS);
-    forms_make_products(choice, context);
-    forms_weigh(choice);
+    if (!context->threads_only && !context->blocks_only) {
+        confirm_first(choice);
+        forms_make_products(choice);
+        forms_weigh(choice);
+    }
     const Candidate *best = thriftiest(choice, candidate_with_boundary(choice, fastest(choice)));
     FactorChoice made = best ? decide(choice, best) : decide_without(choice, is_any_sound);
     if (made.request.coarsen && choice->launch_decides && !launch_of(choice)) {

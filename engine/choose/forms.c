@@ -3,7 +3,7 @@
 
 #include "engine/choose/internal.h"
 
-enum { LARGEST_FACTOR = 16, WARP = 32, PARENTS = 2 };
+enum { LARGEST_FACTOR = 16, WARP = 32, PARENTS = 2 }; /* of products */
 
 /* True if there is enough to merge on every basis: blocks that the factors divide, and a grid that is as large. */
 static bool fits(const Choice *choice, const Shape *shape)
@@ -95,6 +95,7 @@ void forms_allocate(Choice *choice)
 {
     choice->trials = ARENA_ARRAY(choice->arena, CoarsenTrial, FORMS);
     choice->candidates = ARENA_ARRAY(choice->arena, Candidate, FORMS);
+    choice->reserve = ARENA_ARRAY(choice->arena, Candidate, FORMS);
     choice->spilling = ARENA_ARRAY(choice->arena, const CoarsenTrial *, FORMS);
     choice->hopeless = ARENA_ARRAY(choice->arena, const CoarsenTrial *, FORMS);
 }
@@ -264,15 +265,28 @@ static void make_products_of(Choice *choice, const CoarsenTrial *parent)
     }
 }
 
-void forms_make_products(Choice *choice, const ChoiceContext *context)
+/* The best of the forms that merge threads, other than this one, by machine code if any has been compared so; NULL if
+ * there is none. */
+static const CoarsenTrial *parent_beside(const Choice *choice, const CoarsenTrial *other)
 {
-    unsigned made = 0;
-    if (context->threads_only || context->blocks_only)
-        return;
-    for (unsigned i = 0; i < choice->weighed_count && made < PARENTS; i++)
-        if (!shape_is_of_blocks(&choice->candidates[i].trial->shape)) {
-            make_products_of(choice, choice->candidates[i].trial);
-            made++;
-        }
+    const Candidate *best = NULL;
+    for (unsigned i = 0; i < choice->weighed_count; i++) {
+        const Candidate *candidate = &choice->candidates[i];
+        if (shape_is_of_blocks(&candidate->trial->shape) || candidate->trial == other)
+            continue;
+        const bool is_surer = best && candidate->trial->is_confirmed != best->trial->is_confirmed;
+        if (!best || (is_surer ? candidate->trial->is_confirmed : candidate_worth(candidate) > candidate_worth(best)))
+            best = candidate;
+    }
+    return best ? best->trial : NULL;
+}
+
+void forms_make_products(Choice *choice)
+{
+    const CoarsenTrial *first = parent_beside(choice, NULL), *second = first ? parent_beside(choice, first) : NULL;
+    if (first)
+        make_products_of(choice, first);
+    if (second)
+        make_products_of(choice, second);
 }
 

@@ -17,8 +17,7 @@ typedef struct Candidate {
     Figures figures;     /* once it is assembled */
     bool is_narrow;      /* its blocks have less than a warp, while the input's have one */
     bool is_estimated, is_allowed; /* it was compared by estimates, and no launch forbids it */
-    bool is_confirmed;   /* its speedup is by machine instructions, */
-    bool is_searched;    /* and at the boundary that is best for it */
+    bool is_searched;    /* its speedup is at the boundary that is best for it */
 } Candidate;
 
 typedef struct Choice {
@@ -45,6 +44,8 @@ typedef struct Choice {
     Candidate *candidates; /* for the sound forms */
     unsigned candidate_count;
     unsigned weighed_count; /* how many of them, the first ones, are assembled and counted */
+    Candidate *reserve; /* forms to be weighed if others spill, from the best to the worst by estimates */
+    unsigned reserve_count;
     const CoarsenTrial **spilling; /* forms that spill more than the input */
     unsigned spilling_count;
     const CoarsenTrial **hopeless; /* forms that estimates reject so clearly that none is made that merges more */
@@ -99,7 +100,7 @@ void forms_allocate(Choice *choice);
 /* Makes every form that merges only threads, or only blocks. */
 void forms_make(Choice *choice, const ChoiceContext *context);
 /* Makes forms that merge both, of those weighed that are the fastest with threads merged alone. */
-void forms_make_products(Choice *choice, const ChoiceContext *context);
+void forms_make_products(Choice *choice);
 /* The request for the trial's coarsening. */
 KernelRequest trial_request(const Choice *choice, const CoarsenTrial *trial);
 

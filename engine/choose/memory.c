@@ -8,7 +8,12 @@
 #include "engine/progress.h"
 #include "engine/report/trial_words.h"
 
-enum { WARP = 32, MOST_FIRST = 2, /* of the fastest forms, before others are made */ MOST_STAGED = 8 };
+enum {
+    WARP = 32,
+    MOST_FIRST = 2, /* of the fastest forms, before others are made */
+    MOST_STAGED = 8,
+    MOST_WIDENED = 3,
+};
 
 /* Bytes of a row in a tile that are tried beside STAGE_DEPTH. */
 static const unsigned depths[] = {STAGE_DEPTH_MOST, 64, STAGE_DEPTH_LEAST};
@@ -263,6 +268,17 @@ static void try_widened(MemorySearch *search, const MemoryTrial *form)
     trial_add(search, &wanted);
 }
 
+/* Tries that for the form that was chosen, and for others that are about as fast: which of them gains most by it is not
+ * known before. */
+static void widen_fastest(MemorySearch *search, const FactorChoice *factors)
+{
+    KernelRequest widened[MOST_WIDENED];
+    widened[0] = search->parents.data[0].request;
+    const unsigned others = memory_fastest(search, factors, MOST_WIDENED - 1, widened + 1);
+    for (unsigned i = 0; i <= others; i++)
+        try_widened(search, &(MemoryTrial){.coarsens = widened[i].coarsen, .coarsening = widened[i].coarsening});
+}
+
 /* Loops are staged after them where they make the kernel faster. */
 static void try_vectors(MemorySearch *search, size_t end)
 {
@@ -415,8 +431,7 @@ static void try_loads(MemorySearch *search)
     try_staged(search, 0, (unsigned)own);
     try_merged_edges(search);
     const bool has_edges = try_edges(search);
-    const KernelRequest *first = &search->parents.data[0].request;
-    try_widened(search, &(MemoryTrial){.coarsens = first->coarsen, .coarsening = first->coarsening});
+    widen_fastest(search, factors);
     memory_find_parents(search, factors, own, true);
     try_staged(search, own, MOST_FIRST);
     memory_find_parents(search, factors, own, false);

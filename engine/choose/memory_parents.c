@@ -104,6 +104,8 @@ static bool is_hopeless(const CoarsenTrial *trial)
 static int compare_speeds(const void *a, const void *b)
 {
     const CoarsenTrial *x = *(const CoarsenTrial *const *)a, *y = *(const CoarsenTrial *const *)b;
+    if (x->is_confirmed != y->is_confirmed)
+        return x->is_confirmed ? -1 : 1;
     const double speed_x = x->is_compared ? x->speedup : 0, speed_y = y->is_compared ? y->speedup : 0;
     if (speed_x != speed_y)
         return speed_x > speed_y ? -1 : 1;
@@ -133,7 +135,8 @@ static int compare_shapes(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void parent_add_factor(MemorySearch *search, const CoarsenTrial *trial)
+/* The request of the first parent, with the trial's coarsening in the place of its own. */
+static KernelRequest factor_request(const MemorySearch *search, const CoarsenTrial *trial)
 {
     KernelRequest request = search->parents.data[0].request;
     request.refused = (Refusal){.reason = REFUSAL_NONE};
@@ -142,6 +145,12 @@ static void parent_add_factor(MemorySearch *search, const CoarsenTrial *trial)
     request.coarsening.stride = trial->stride;
     request.coarsening.guards = trial->guards;
     request.coarsening.shrinks_grid = trial->shrinks_grid;
+    return request;
+}
+
+static void parent_add_factor(MemorySearch *search, const CoarsenTrial *trial)
+{
+    const KernelRequest request = factor_request(search, trial);
     parent_add(search, &request, false);
     if (trial->shape.threads[0] > 1 && trial->stride.kind == STRIDE_UNIT)
         parent_add(search, &request, true);
@@ -198,17 +207,38 @@ static unsigned count_staging(const MemorySearch *search, size_t begin)
     return count;
 }
 
+/* The forms that loops may be staged in, the fastest first. */
+static const CoarsenTrial **list_trials(Arena *arena, const FactorChoice *factors, unsigned *count)
+{
+    const CoarsenTrial **trials = ARENA_ARRAY(arena, const CoarsenTrial *, factors->trial_count + 1);
+    *count = 0;
+    for (unsigned i = 0; i < factors->trial_count; i++)
+        if (is_launchable(&factors->trials[i]) && !is_hopeless(&factors->trials[i]))
+            trials[(*count)++] = &factors->trials[i];
+    qsort(trials, *count, sizeof *trials, compare_speeds);
+    return trials;
+}
+
+unsigned memory_fastest(const MemorySearch *search, const FactorChoice *factors, unsigned most, KernelRequest *fastest)
+{
+    unsigned count, found = 0;
+    if (!factors || !search->bases.of[0].basis.launch)
+        return 0;
+    const CoarsenTrial **trials = list_trials(search->arena, factors, &count);
+    for (unsigned i = 0; i < count && found < most && trials[i]->is_confirmed; i++) {
+        fastest[found] = factor_request(search, trials[i]);
+        found += !memory_requests_match(&fastest[found], &search->parents.data[0].request);
+    }
+    return found;
+}
+
 void memory_find_parents(MemorySearch *search, const FactorChoice *factors, size_t own, bool fastest_only)
 {
     if (!factors || !search->bases.of[0].basis.launch)
         return;
-    const CoarsenTrial **trials = ARENA_ARRAY(search->arena, const CoarsenTrial *, factors->trial_count + 1);
-    unsigned count = 0;
-    for (unsigned i = 0; i < factors->trial_count; i++)
-        if (is_launchable(&factors->trials[i]) && !is_hopeless(&factors->trials[i]))
-            trials[count++] = &factors->trials[i];
+    unsigned count;
+    const CoarsenTrial **trials = list_trials(search->arena, factors, &count);
     const unsigned fastest = count < MOST_FASTEST ? count : MOST_FASTEST;
-    qsort(trials, count, sizeof *trials, compare_speeds);
     qsort(trials + fastest, count - fastest, sizeof *trials, compare_shapes);
     const unsigned wanted = fastest_only ? fastest : count;
     for (unsigned i = 0; i < wanted && search->parents.count < own + MOST_MADE &&

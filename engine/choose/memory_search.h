@@ -46,6 +46,9 @@ bool memory_requests_match(const KernelRequest *a, const KernelRequest *b);
 void memory_find_own(MemorySearch *search, const FactorChoice *factors);
 /* Sets what is known of the parent once its loops are staged, after vectors if these pay. */
 void memory_parent_weigh(MemorySearch *search, Parent *parent);
+/* The requests of the fastest forms, by machine code, that -coarsen auto made beside the one that it chose. Returns how
+ * many. */
+unsigned memory_fastest(const MemorySearch *search, const FactorChoice *factors, unsigned most, KernelRequest *fastest);
 /* Adds the coarsening of forms that -coarsen auto made: the fastest alone, or all that may pay. Orders the parents from
  * 'own' on: those with the least work in staged loops first. */
 void memory_find_parents(MemorySearch *search, const FactorChoice *factors, size_t own, bool fastest_only);

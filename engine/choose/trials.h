@@ -58,7 +58,8 @@ typedef struct CoarsenTrial {
     bool shrinks_grid; /* where blocks are merged: fewer are launched */
     bool fits_seldom;  /* launches whose grids that does not fit run the original, and grids are not known */
     bool sound;        /* false: refused, or not tried at all */
-    bool is_compared;  /* assembled, and its time is that of the machine code */
+    bool is_compared;  /* assembled, and its time is that of the machine code's registers, ... */
+    bool is_confirmed; /* ... and of its instructions as well, or these are unknown */
     double speedup;    /* predicted; 0: unknown */
     bool chosen;
     TrialVerdict verdict;

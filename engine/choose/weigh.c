@@ -121,9 +121,9 @@ static int compare_trials(const void *a, const void *b)
     return x->trial < y->trial ? -1 : x->trial > y->trial;
 }
 
-/* Drops, among the forms not weighed yet, all but the first 'most' of those that merge threads, and of those that merge
- * only blocks: estimates compare forms of one kind better than kinds. Merged blocks get half as many where the grid
- * stays, which pays less often. */
+/* Puts aside, among the forms not weighed yet, all but the first 'most' of those that merge threads, and of those that
+ * merge only blocks: estimates compare forms of one kind better than kinds. Merged blocks get half as many where the
+ * grid stays, which pays less often. */
 static void take_first(Choice *choice, unsigned most)
 {
     const bool halves = !choice->request->coarsening.shrinks_grid;
@@ -138,7 +138,7 @@ static void take_first(Choice *choice, unsigned most)
             continue;
         }
         candidate->trial->verdict.state = TRIAL_OUTRANKED;
-        kernel_discard(&candidate->result);
+        choice->reserve[choice->reserve_count++] = *candidate;
     }
     choice->candidate_count = kept;
 }
@@ -254,7 +254,7 @@ void candidate_confirm(Choice *choice, Candidate *candidate)
     /* If that is unknown, because the user wants the search to end, the verdict by PTX instructions remains true. */
     const CoarsenTrial by_ptx = *trial;
     candidate_compare(choice, candidate, &choice->exact, CODE_MACHINE, &candidate->figures);
-    candidate->is_confirmed = trial->verdict.state != TRIAL_FORBIDDEN;
+    trial->is_confirmed = trial->verdict.state != TRIAL_FORBIDDEN;
     if (trial->verdict.state == TRIAL_UNKNOWN)
         *trial = by_ptx;
 }
@@ -291,9 +291,33 @@ static void order_to_weigh(Choice *choice)
     qsort(next, (size_t)(end - next), sizeof *next, compare_trials);
 }
 
-void forms_weigh(Choice *choice)
+static bool spills(const CoarsenTrial *trial)
 {
-    prune(choice);
+    return trial->verdict.state == TRIAL_SPILLS || trial->verdict.state == TRIAL_PART_SPILLS;
+}
+
+/* Takes forms from the reserve in the places of those that spilled, which estimates know nothing about: the best of the
+ * same kind, none of which has a part that spills. */
+static void replace_spilling(Choice *choice, const unsigned spilled[KINDS])
+{
+    unsigned taken[KINDS] = {0}, kept = 0;
+    for (unsigned i = 0; i < choice->reserve_count; i++) {
+        const Candidate *next = &choice->reserve[i];
+        const bool of_blocks = shape_is_of_blocks(&next->trial->shape);
+        if (taken[of_blocks] < spilled[of_blocks] && !spilling_part(choice, next->trial)) {
+            choice->candidates[choice->candidate_count++] = *next;
+            taken[of_blocks]++;
+        } else {
+            choice->reserve[kept++] = *next;
+        }
+    }
+    choice->reserve_count = kept;
+}
+
+/* Weighs the forms that are not weighed yet, and keeps those that are not rejected; notes how many of each kind
+ * spill. */
+static void weigh_taken(Choice *choice, unsigned spilled[KINDS])
+{
     const unsigned first = choice->weighed_count;
     unsigned kept = first;
     order_to_weigh(choice);
@@ -308,13 +332,28 @@ void forms_weigh(Choice *choice)
         progress_step(choice->progress, i - first, choice->candidate_count - first);
         if ((i - first) % width == 0)
             prepare(choice, i);
-        if (weigh(choice, &choice->candidates[i]))
+        if (weigh(choice, &choice->candidates[i])) {
             choice->candidates[kept++] = choice->candidates[i];
-        else
-            kernel_discard(&choice->candidates[i].result);
+            continue;
+        }
+        const CoarsenTrial *trial = choice->candidates[i].trial;
+        spilled[shape_is_of_blocks(&trial->shape)] += spills(trial);
+        kernel_discard(&choice->candidates[i].result);
     }
     trial_show(choice, NULL);
     choice->candidate_count = choice->weighed_count = kept;
-    qsort(choice->candidates, kept, sizeof *choice->candidates, compare_candidates);
+}
+
+void forms_weigh(Choice *choice)
+{
+    unsigned spilled[KINDS] = {0}, again[KINDS] = {0};
+    prune(choice);
+    weigh_taken(choice, spilled);
+    replace_spilling(choice, spilled);
+    weigh_taken(choice, again);
+    for (unsigned i = 0; i < choice->reserve_count; i++)
+        kernel_discard(&choice->reserve[i].result);
+    choice->reserve_count = 0;
+    qsort(choice->candidates, choice->candidate_count, sizeof *choice->candidates, compare_candidates);
 }
 

@@ -151,6 +151,6 @@ const char *legality_state_text(LegalityState state);
 /* Appends the effect on launches that are not adapted. */
 void unadapted_print(const Unadapted *unadapted, Buf *out);
 /* ", sequential guards", or "" if no form of guards was chosen. */
-const char *guards_text(const CoarsenTrial *trial);
+const char *guards_text(GuardForm guards);
 
 #endif

@@ -23,7 +23,7 @@ static void print_trial(const CoarsenTrial *trial, Buf *out)
 {
     char shape[SHAPE_TEXT], stride[16];
     buf_printf(out, "      %s%s, stride %s%s: ", trial->chosen ? "chosen " : "", shape_text(&trial->shape, shape),
-               stride_text(&trial->stride, stride), guards_text(trial));
+               stride_text(&trial->stride, stride), guards_text(trial->guards));
     trial_verdict_print(&trial->verdict, out);
     buf_puts(out, "\n");
 }

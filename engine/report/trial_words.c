@@ -104,7 +104,7 @@ static void trial_name_print(const CoarsenTrial *trial, Buf *out)
 {
     char parts[SHAPE_TEXT], stride[16];
     buf_printf(out, "%s with stride %s%s", shape_text(&trial->shape, parts), stride_text(&trial->stride, stride),
-               guards_text(trial));
+               guards_text(trial->guards));
 }
 
 const char *coarsen_trial_text(Arena *arena, const CoarsenTrial *trial)
@@ -253,11 +253,9 @@ void memory_form_print(const MemoryTrial *trial, Buf *out)
         buf_printf(out, "%u threads %sin the place of one%s", trial->refining.threads,
                    trial->refining.is_apart ? "apart " : "", trial->vectors ? ", " : "");
     if (trial->coarsens)
-        buf_printf(out, "%s with stride %s%s", shape_text(&coarsening->shape, parts),
-                   stride_text(&coarsening->stride, stride),
+        buf_printf(out, "%s with stride %s%s%s", shape_text(&coarsening->shape, parts),
+                   stride_text(&coarsening->stride, stride), guards_text(coarsening->guards),
                    trial->edges || trial->stages || trial->counts || trial->vectors ? ", " : "");
-    if (trial->coarsens && coarsening->guards != GUARDS_AUTO)
-        buf_printf(out, "%s guards, ", guard_form_name(coarsening->guards));
     if (trial->edges)
         buf_printf(out, "threads beyond the edge going along%s",
                    trial->stages || trial->counts || trial->vectors ? ", " : "");

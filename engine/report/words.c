@@ -68,11 +68,9 @@ const char *shape_level_text(const Shape *shape)
     return merges_any(shape->grown) ? "grown" : shape_is_of_blocks(shape) ? "block" : "thread";
 }
 
-const char *guards_text(const CoarsenTrial *trial)
+const char *guards_text(GuardForm guards)
 {
-    return trial->guards == GUARDS_SEQUENTIAL ? ", sequential guards"
-           : trial->guards == GUARDS_INTERIOR ? ", interior guards"
-                                              : "";
+    return guards == GUARDS_SEQUENTIAL ? ", sequential guards" : guards == GUARDS_INTERIOR ? ", interior guards" : "";
 }
 
 const char *stride_text(const Stride *stride, char text[16])
