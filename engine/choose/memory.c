@@ -110,6 +110,20 @@ static bool does_as_asked(const MemoryTrial *trial, const KernelResult *result)
            (!trial->vectors || trial->vectors_first || result->vectors == OUTCOME_DONE);
 }
 
+/* True if all launches can be adapted to the form; else with the verdict. */
+static bool fits_launches(const MemorySearch *search, const KernelResult *result, TrialVerdict *verdict)
+{
+    for (unsigned i = 0; i < search->bases.count; i++) {
+        const CostBasis *basis = &search->bases.of[i].basis;
+        const unsigned *grid = basis->launch ? basis->launch->grid : NULL;
+        if (!contract_is_met(&result->contract, basis->block, grid, &verdict->unmet)) {
+            verdict->state = TRIAL_UNMET;
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Makes, assembles and compares the form. */
 static void trial_weigh(MemorySearch *search, MemoryTrial *trial)
 {
@@ -119,7 +133,8 @@ static void trial_weigh(MemorySearch *search, MemoryTrial *trial)
     KernelResult result;
     memory_form_make(search, &request, &result);
     trial->verdict = (TrialVerdict){.state = TRIAL_UNCHANGED};
-    bool is_open = does_as_asked(trial, &result) && form_weigh(search, &result, &figures, costs, &trial->verdict) &&
+    bool is_open = does_as_asked(trial, &result) && fits_launches(search, &result, &trial->verdict) &&
+                   form_weigh(search, &result, &figures, costs, &trial->verdict) &&
                    costs_compare(search, costs, trial) && figures_allow(search, &result, &figures, trial);
     if (!is_open && trial->verdict.state != TRIAL_COMPARED)
         trial->speedup = 0;

@@ -79,6 +79,12 @@ for form in x2 x4; do
     lines "padded lines" "and.pred %inside" "$form" "$folder/rows.json" -block 20,3 -entry separable_rows \
         tests/naive/naive.sm_90.ptx
 done
+# A grid of one row is not made of larger blocks along y, whatever these would gain.
+launch=corpus/tmv/tmv.launch.json
+said="$("$program" -q -coarsen auto -memory auto -coarsen-grid shrink -entry tmv -launch $launch \
+    -machine corpus/two-sms.json -o "$folder/flat.ptx" corpus/tmv/tmv.sm_90.ptx 2>&1 &&
+    "$program" cost -q -machine corpus/two-sms.json "$folder/flat.ptx" $launch 2>&1)"
+result "a grid of one row" "$(grep -q "predicted microseconds" <<<"$said" || echo "$said")"
 # Indices that stay in their range get vectors, with a quarter of the sectors; others do not.
 "$program" -q -assembler none -memory vectors -block 32 -o "$folder/range.ptx" tests/cases/memory/range.ptx
 for launch in unsigned-high:6 unsigned-zero:24 signed-low:6 signed-middle:24; do
