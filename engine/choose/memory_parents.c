@@ -156,24 +156,32 @@ static void parent_add_factor(MemorySearch *search, const CoarsenTrial *trial)
         parent_add(search, &request, true);
 }
 
-/* Threads of a nest read overlapping lines, so more neighbours in one thread always share more; without tiles they may
- * be so slow that -coarsen auto does not get to them. */
-static void add_neighbours(MemorySearch *search)
+/* Adds a coarsening: neighbours along x, and blocks along y. */
+static void add_neighbours(MemorySearch *search, unsigned neighbours, unsigned blocks, bool before_vectors)
 {
-    static const unsigned counts[] = {4, 8};
+    KernelRequest request = search->parents.data[0].request;
+    request.refused = (Refusal){.reason = REFUSAL_NONE};
+    request.coarsen = true;
+    request.coarsening.shape = (Shape){.threads = {neighbours, 1, 1}, .blocks = {1, blocks, 1}};
+    request.coarsening.stride = (Stride){.kind = STRIDE_UNIT};
+    request.coarsening.guards = GUARDS_AUTO;
+    request.coarsening.shrinks_grid = blocks > 1 && search->scope->shrinks_grid;
+    if (request.block[0] % neighbours == 0 && !memory_is_over(search))
+        parent_add(search, &request, before_vectors);
+}
+
+/* Threads of a nest read overlapping lines, so more neighbours in one thread always share more. If vectors pay, four
+ * neighbours read one of each row, which merged rows share, or a word of four bytes. Without tiles such forms may be so
+ * slow that -coarsen auto does not get to them. */
+static void add_other_shapes(MemorySearch *search)
+{
     bool is_nest = false;
     for (size_t i = 0; i < search->parents.count; i++)
         is_nest |= search->parents.data[i].is_nest;
-    for (unsigned i = 0; i < COUNT_OF(counts) && is_nest && !memory_is_over(search); i++) {
-        KernelRequest request = search->parents.data[0].request;
-        request.refused = (Refusal){.reason = REFUSAL_NONE};
-        request.coarsen = true;
-        request.coarsening.shape = (Shape){.threads = {counts[i], 1, 1}, .blocks = {1, 1, 1}};
-        request.coarsening.stride = (Stride){.kind = STRIDE_UNIT};
-        request.coarsening.guards = GUARDS_AUTO;
-        if (request.block[0] % counts[i] == 0)
-            parent_add(search, &request, true);
-    }
+    for (unsigned neighbours = 4; is_nest && neighbours <= 8; neighbours *= 2)
+        add_neighbours(search, neighbours, 1, true);
+    if (search->vectors_pay)
+        add_neighbours(search, 4, 4, false);
 }
 
 /* Those with the least work in staged loops first, those without such loops last. */
@@ -244,6 +252,6 @@ void memory_find_parents(MemorySearch *search, const FactorChoice *factors, size
     for (unsigned i = 0; i < wanted && search->parents.count < own + MOST_MADE &&
                          count_staging(search, own) < MOST_PARENTS && !memory_is_over(search); i++)
         parent_add_factor(search, trials[i]);
-    add_neighbours(search);
+    add_other_shapes(search);
     qsort(search->parents.data + own, search->parents.count - own, sizeof *search->parents.data, compare_parents);
 }

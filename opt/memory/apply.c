@@ -99,9 +99,9 @@ static bool is_slower_than(PassContext *context, const Body *other)
 
 bool memory_vectors(PassContext *context, bool *is_slower)
 {
-    Body *before = prepare(context);
-    if (!before)
-        before = body_clone(context->body);
+    Body *before = body_clone(context->body);
+    loops_remove_empty_latches(context->body, context->analyses);
+    body_free(prepare(context));
     if (pass_run(context, PASS_ROW_VECTORS))
         pass_run(context, PASS_CLEANUP);
     if (pass_run(context, PASS_VECTORS)) {
@@ -110,6 +110,8 @@ bool memory_vectors(PassContext *context, bool *is_slower)
         pass_run(context, PASS_CLEANUP);
     }
     const bool changed = vectors_joined(&context->vectors) > 0;
+    if (changed && pass_run(context, PASS_DOTS))
+        pass_run(context, PASS_CLEANUP);
     const bool drops = changed && is_slower && is_slower_than(context, before);
     if (is_slower)
         *is_slower = drops;

@@ -1,7 +1,6 @@
 /* Vectors of single threads: which accesses become one, what is tested, and what must stay as it is. */
 #include "parsed.h"
 
-#include "opt/memory/bytes.h"
 #include "opt/opt.h"
 #include "opt/passes.h"
 #include "tests/tools/one_pass.h"
@@ -280,70 +279,11 @@ static void test_rows_refused(void **state)
 #undef WITH_SUM
 }
 
-/* The bytes of a word that permutations take apart. */
-static void test_bytes(void **state)
-{
-    (void)state;
-#define BYTES "\tprmt.b32 %r2, %r1, 0, 0x4440;\n\tprmt.b32 %r3, %r1, 0, 0x4441;\n\tprmt.b32 %r4, %r1, 0, 0x4442;\n"    \
-              "\tprmt.b32 %r5, %r1, 0, 0x4443;\n\tprmt.b32 %r6, %r2, %r3, 0x7604;\n\tprmt.b32 %r7, %r4, %r5, 0x7604;\n"
-    static const struct {
-        const char *code, *expected;
-    } cases[] = {
-        {BYTES "\tprmt.b32 %r8, %r6, %r7, 0x1054;\n", "%r1, 0, 291"},
-        {BYTES "\tprmt.b32 %r8, %r7, %r6, 0x1054;\n", "%r1, 0, 8961"},
-        {BYTES "\tprmt.b32 %r8, %r7, %n, 0x1054;\n", "prmt.b32 %r8, %n, %r1, 26384"},
-        {BYTES "\tprmt.b32 %r8, %r7, %n, 0x1254;\n", "prmt.b32 %r8, %r7, %n, 0x1254"},
-        {"\tprmt.b32 %r2, %r1, 0, 0x8880;\n\tprmt.b32 %r8, %r2, %n, 0x7610;\n", "prmt.b32 %r8, %r2, %n, 0x7610"},
-        {"\tprmt.b32 %r2, %r1, 7, 0x4440;\n\tprmt.b32 %r8, %r2, 0, 0x1010;\n", "prmt.b32 %r8, %r2, 0, 0x1010"},
-        {"\tprmt.b32 %r2, %r1, 0, 0x8880;\n\tprmt.b32 %r8, %r2, 0, 0x0123;\n", "prmt.b32 %r8, %r2, 0, 0x0123"},
-        {"\tprmt.b32 %r2, %r1, 7, 0x4440;\n\tprmt.b32 %r8, %r2, %n, 0x7610;\n", "prmt.b32 %r8, %r2, %n, 0x7610"},
-    };
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        Module *module;
-        Buf code = {0}, text = {0};
-        buf_printf(&code, "\tld.global.u32 %%r1, [%%c];\n%s\tst.global.u32 [%%c], %%r8;\n", cases[i].code);
-        Body *body = body_of(&module, buf_text(&code));
-        permutes_merge(body);
-        body_dump(body, &text);
-        if (!strstr(buf_text(&text), cases[i].expected))
-            fail_msg("'%s' is not in there:\n%s", cases[i].expected, buf_text(&text));
-        buf_free(&code);
-        buf_free(&text);
-        release(module);
-    }
-}
-
-/* A dot product of bytes takes words whose bytes are in the same order, whichever that is. */
-static void test_products(void **state)
-{
-    (void)state;
-    static const char *const codes[] = {
-        "\tprmt.b32 %r3, %r1, 0, 0x0123;\n\tprmt.b32 %r4, %r2, 0, 0x0123;\n",
-        "\tprmt.b32 %r3, %r1, 0, 0x0123;\n\tprmt.b32 %r4, %r2, 0, 0x0132;\n",
-        "\tprmt.b32 %r3, %r1, 0, 0x0122;\n\tprmt.b32 %r4, %r2, 0, 0x0122;\n",
-        "\tprmt.b32 %r3, %r1, %n, 0x0123;\n\tprmt.b32 %r4, %r2, %n, 0x0127;\n",
-    };
-    for (size_t i = 0; i < COUNT_OF(codes); i++) {
-        Module *module;
-        Buf code = {0}, text = {0};
-        buf_printf(&code, "\tld.global.u32 %%r1, [%%c];\n\tld.global.u32 %%r2, [%%c+4];\n%s"
-                          "\tdp4a.s32.s32 %%r5, %%r3, %%r4, %%n;\n\tst.global.u32 [%%c], %%r5;\n", codes[i]);
-        Body *body = body_of(&module, buf_text(&code));
-        permutes_merge(body);
-        body_dump(body, &text);
-        assert_int_equal(strstr(buf_text(&text), "%r1, %r2, %n") != NULL, i == 0);
-        buf_free(&code);
-        buf_free(&text);
-        release(module);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pairs),        cmocka_unit_test(test_elements), cmocka_unit_test(test_distances),
-        cmocka_unit_test(test_rows),         cmocka_unit_test(test_bytes),    cmocka_unit_test(test_products),
-        cmocka_unit_test(test_rows_refused), cmocka_unit_test(test_distance_bounds),
+        cmocka_unit_test(test_pairs), cmocka_unit_test(test_elements),     cmocka_unit_test(test_distances),
+        cmocka_unit_test(test_rows),  cmocka_unit_test(test_rows_refused), cmocka_unit_test(test_distance_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
