@@ -67,6 +67,7 @@ typedef struct PassContext {
     Legality legality;       /* set by growing and by coarsening */
     RefineResult refined;    /* set by refinement */
     EdgesResult edges;       /* set by edges */
+    Exchange exchange;       /* set by exchange */
     StageResult staged;      /* set by staging; in the module's arena */
     CountersResult counted;  /* set by private counters; in the module's arena */
     uint64_t counting_dynamic_shared; /* bytes of a block at launch */

@@ -1,8 +1,8 @@
 /* The pipeline, on one screen: pipeline_run at the end of this file.
  *
- *     statements -> body -> SSA -> grow -> edges -> unroll and jam -> coarsen, or refine -> clean up -> reuse
- *     -> stage -> count -> order of blocks -> what the assembler gets wrong -> bounds or the register search -> check
- *     -> body out of SSA
+ *     statements -> body -> SSA -> exchange -> grow -> edges -> unroll and jam -> coarsen, or refine -> clean up
+ *     -> reuse -> stage -> count -> order of blocks -> what the assembler gets wrong -> bounds or the register search
+ *     -> check -> body out of SSA
  *
  * Before coarsening, calls are inlined that it could not leave as they are. */
 #include "opt/pipeline.h"
@@ -242,8 +242,9 @@ static void stage_loops(PassContext *context, const KernelRequest *request, Kern
                               kernel_is_jammed(result);
     if (joins_later(request) && has_replicas)
         join_later(context);
-    result->staging = done ? OUTCOME_DONE : OUTCOME_REFUSED;
     result->staged = context->staged;
+    result->staged.exchange = context->exchange;
+    result->staging = done || context->exchange.done ? OUTCOME_DONE : OUTCOME_REFUSED;
 }
 
 static void count_privately(PassContext *context, const KernelRequest *request, KernelResult *result)
@@ -506,6 +507,8 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         run_and_clean(&context, PASS_POINTER_LOOPS); /* then it shows that threads go round equally often */
     if (request->coarsen && shape_merges(&request->coarsening.shape))
         run_and_clean(&context, PASS_REMAINDERS); /* then replicas can compare their columns of a flattened grid */
+    if (request->staging.wanted)
+        run_and_clean(&context, PASS_EXCHANGE);
     const bool coarsens = request->coarsen && grow(&context, request, result);
     if (request->edges)
         let_edges_join(&context, request, result);

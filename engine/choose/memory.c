@@ -104,7 +104,7 @@ static bool does_as_asked(const MemoryTrial *trial, const KernelResult *result)
 {
     return (!(trial->coarsens || trial->refining.threads) || result->coarsening == OUTCOME_DONE) &&
            (!trial->edges || result->edges == OUTCOME_DONE) &&
-           (!trial->stages || stage_count(&result->staged)) &&
+           (!trial->stages || stage_is_done(&result->staged)) &&
            (!trial->buffers || stage_is_async(&result->staged)) &&
            (!trial->counts || result->counting == OUTCOME_DONE) &&
            (!trial->vectors || trial->vectors_first || result->vectors == OUTCOME_DONE);

@@ -4,7 +4,8 @@
 
 #include "engine/choose/memory_search.h"
 
-enum { MOST_FASTEST = 6, MOST_PARENTS = 16 /* that stage anything */, MOST_MADE = 48, WARP = 32 };
+enum { MOST_FASTEST = 6, MOST_PARENTS = 16 /* that stage anything */, MOST_MADE = 48, WARP = 32,
+       EXCHANGE_WORK = 32 /* instructions, about */ };
 
 bool memory_is_over(const MemorySearch *search)
 {
@@ -34,6 +35,8 @@ static double staged_work(const KernelResult *result)
     for (size_t i = 0; i < result->staged.loops.count; i++)
         if (result->staged.loops.data[i].done)
             work += result->staged.loops.data[i].work;
+    if (result->staged.exchange.done)
+        work += EXCHANGE_WORK;
     const bool is_coarse = result->coarsening == OUTCOME_DONE;
     return is_coarse ? work / shape_replicas(&result->contract.shape) : work;
 }

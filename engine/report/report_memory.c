@@ -131,11 +131,15 @@ void staging_print(const Report *report, const KernelReport *kernel, Buf *out)
     print_edges(report, &kernel->result, out);
     if (!staged)
         return;
+    if (staged->exchange.done)
+        buf_printf(out, "  memory: threads of tiles of %u x %u elements change places, because those of the access on "
+                        "line %u are rows apart\n", staged->exchange.side, staged->exchange.side,
+                   report_line(report, staged->exchange.span));
     if (is_refusal(&staged->refusal)) {
         buf_puts(out, "  memory: refused: ");
         refusal_print_with_line(report, &staged->refusal, out);
         buf_puts(out, "\n");
-    } else if (!staged->loops.count && kernel->result.staging != OUTCOME_NOT_ASKED) {
+    } else if (!stage_is_done(staged) && !staged->loops.count && kernel->result.staging != OUTCOME_NOT_ASKED) {
         buf_puts(out, "  memory: no loop to stage\n");
     }
     print_loops(out, report, staged);
@@ -250,6 +254,8 @@ json_t *staging_json(const Report *report, const KernelReport *kernel)
     if (is_refusal(&staged->refusal))
         set_refusal(value, report, &staged->refusal);
     json_object_set_new(value, "loops", loops);
+    json_object_set_new(value, "exchanged_on_line",
+                        staged->exchange.done ? json_line(report_line(report, staged->exchange.span)) : json_null());
     if (kernel->result.edges != OUTCOME_NOT_ASKED)
         json_object_set_new(value, "edges", edges_json(report, &kernel->result));
     return value;

@@ -37,6 +37,11 @@ unsigned stage_count(const StageResult *result)
     return count;
 }
 
+bool stage_is_done(const StageResult *result)
+{
+    return result->exchange.done || stage_count(result);
+}
+
 bool stage_is_async(const StageResult *result)
 {
     bool is_async = false;

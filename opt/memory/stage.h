@@ -51,13 +51,23 @@ typedef struct StagedLoop {
     VEC(StagedLoad) loads;
 } StagedLoop;
 
+/* Threads of the launch that change places: those of tiles of 'side' x 'side' elements (exchange.c). */
+typedef struct Exchange {
+    bool done;
+    unsigned side;
+    Span span; /* of the access that was rows apart */
+} Exchange;
+
 typedef struct StageResult {
     Refusal refusal; /* of the kernel as a whole */
+    Exchange exchange;
     VEC(StagedLoop) loops;
 } StageResult;
 
 /* The loops that were staged. */
 unsigned stage_count(const StageResult *result);
+/* Whether any is, or threads have changed places. */
+bool stage_is_done(const StageResult *result);
 /* Whether asynchronous copies fill the tiles of one of them. */
 bool stage_is_async(const StageResult *result);
 
