@@ -9,8 +9,12 @@
  * How far replicas are apart, and how long a row is, is known when the kernel runs: so the quotients and remainders are
  * computed first, compared, and code in which they are one value, or a constant apart, is executed where the
  * comparison holds. Nothing has to be shown about indices that wrap or are negative. Replicas a constant apart,
- * neighbours of a thread, are taken to be in one row, and others, of merged blocks, in one column. The code is made
- * twice only if its loads become fewer. */
+ * neighbours of a thread, are taken to be in one row, and others, of merged blocks, in one column.
+ *
+ * Neighbours need not divide to be compared: if none is in another row than the first of them, there is room for all of
+ * them in what is left of its row. So only one of them divides, unless there is none.
+ *
+ * The code is made twice only if its loads or its divisions become fewer. */
 #include "opt/common/cleanup.h"
 #include "opt/common/version.h"
 #include "opt/passes.h"
@@ -19,6 +23,8 @@
 enum {
     MOST_MEMBERS = 64,   /* replicas of one instruction */
     MOST_COPIED = 8192,  /* instructions of what is made twice */
+    MOST_APART = 1 << 16, /* neighbours that one division is made for */
+    LEAST_SAVED = 2,     /* divisions */
 };
 
 typedef enum Role { ROLE_NONE, ROLE_QUOTIENT, ROLE_REMAINDER } Role;
@@ -35,6 +41,7 @@ typedef struct Member {
 typedef struct Group {
     Role role;
     bool is_part; /* of the instructions of another group: nothing else is made of its results */
+    bool has_room; /* the members are not compared: those that are divided are alike, or there is room for them */
     unsigned count, clusters;
     Member members[MOST_MEMBERS];
 } Group;
@@ -43,8 +50,16 @@ typedef struct Group {
 typedef struct Guess {
     RegId reg, leader;
     int64_t offset;
+    bool follows;      /* from what is tested; else the two are compared */
     RegId replacement; /* the sum, where the guess is right */
 } Guess;
+
+/* One division for several dividends, the first and others that are up to 'reach' greater. */
+typedef struct Room {
+    Role role;
+    Computation division; /* of the first */
+    int64_t reach;
+} Room;
 
 typedef struct Delinearizer {
     Arena *scratch;
@@ -58,6 +73,8 @@ typedef struct Delinearizer {
     PointerMap by_operands; /* the trees that clones share -> Group */
     VEC(Group *) groups;
     VEC(Guess) guesses;
+    VEC(Room) rooms;
+    unsigned saved;         /* divisions, by these */
 } Delinearizer;
 
 /* Whether the register is a result of 32 or 64 bits. */
@@ -284,7 +301,8 @@ static void inst_enter(Delinearizer *d, Inst *inst)
 /* Finds the groups of a block, without those that only one replica has, and those that are parts of others. */
 static void groups_find(Delinearizer *d)
 {
-    d->groups.count = d->guesses.count = 0;
+    d->groups.count = d->guesses.count = d->rooms.count = 0;
+    d->saved = 0;
     d->by_operands = (PointerMap){.arena = d->scratch};
     for (Inst *inst = d->block->first; inst; inst = inst->next)
         if (inst->operand_count)
@@ -298,9 +316,72 @@ static void groups_find(Delinearizer *d)
         form_clusters(d, d->groups.data[g]);
 }
 
-/* The first member of each cluster is compared with the group's first, the others with it. */
-static void guesses_make(Delinearizer *d, const Group *group)
+/* How far the last dividend of the group is from the first, if all are divided by one value, and the others are between
+ * these two; 0: they are not. */
+static int64_t reach_of(const Delinearizer *d, const Group *group, Computation *first)
 {
+    int64_t reach = 0;
+    Computation c;
+    if (!computed_by(d, group->members[0].reg, first) || (first->op != COMPUTE_DIV && first->op != COMPUTE_REM) ||
+        first->bits != 32 || group->clusters > 1)
+        return 0;
+    const ComputeSource *by = &first->sources[1];
+    for (unsigned m = 0; m < group->count; m++) {
+        const Member *member = &group->members[m];
+        if (!computed_by(d, member->reg, &c) || c.op != first->op || c.is_signed != first->is_signed ||
+            c.sources[1].reg != by->reg || c.sources[1].is_constant != by->is_constant ||
+            c.sources[1].constant != by->constant || member->offset < 0 || member->offset > MOST_APART)
+            return 0;
+        reach = member->offset > reach ? member->offset : reach;
+    }
+    return first->sources[0].reg == REG_NONE || (by->reg == REG_NONE && !by->is_constant) ? 0 : reach;
+}
+
+/* Whether the instruction is computed of quotients that are one, and otherwise of what is a constant apart. */
+static bool follows_from_room(const Delinearizer *d, const Member *member)
+{
+    Computation c, product;
+    const Group *of = d->group_of[member->dividend];
+    if (of && of->has_room && of->role == ROLE_QUOTIENT)
+        return true;
+    if (!computed_by(d, member->reg, &c) || c.op != COMPUTE_SUB || !computed_by(d, c.sources[1].reg, &product))
+        return false;
+    for (unsigned s = 0; s < 2 && product.op == COMPUTE_MUL; s++) {
+        of = product.sources[s].reg == REG_NONE ? NULL : d->group_of[product.sources[s].reg];
+        if (of && of->has_room && of->role == ROLE_QUOTIENT)
+            return true;
+    }
+    return false;
+}
+
+/* Makes a test for all members of the group together, where that is possible, or none, where one follows from such a
+ * test; true if they need not be compared. */
+static bool find_room(Delinearizer *d, Group *group)
+{
+    Room room = {.role = group->role};
+    bool follows = true;
+    for (unsigned m = 0; m < group->count; m++)
+        follows &= follows_from_room(d, &group->members[m]);
+    if (!follows) {
+        room.reach = reach_of(d, group, &room.division);
+        if (!room.reach)
+            return false;
+        VEC_PUSH(d->scratch, d->rooms, room);
+        d->saved += group->count - 1;
+    }
+    group->has_room = true;
+    for (unsigned m = 1; m < group->count && !follows; m++)
+        VEC_PUSH(d->scratch, d->guesses,
+                 ((Guess){.reg = group->members[m].reg, .leader = group->members[0].reg,
+                          .offset = group->role == ROLE_QUOTIENT ? 0 : group->members[m].offset, .follows = true}));
+    return true;
+}
+
+/* The first member of each cluster is compared with the group's first, the others with it. */
+static void guesses_make(Delinearizer *d, Group *group)
+{
+    if (find_room(d, group))
+        return;
     for (unsigned m = 1; m < group->count; m++) {
         const Member *member = &group->members[m], *leader = group->members;
         if (group->role == ROLE_QUOTIENT)
@@ -308,7 +389,8 @@ static void guesses_make(Delinearizer *d, const Group *group)
                 leader++;
         if (leader != member)
             VEC_PUSH(d->scratch, d->guesses,
-                     ((Guess){member->reg, leader->reg, group->role == ROLE_QUOTIENT ? 0 : member->offset, REG_NONE}));
+                     ((Guess){.reg = member->reg, .leader = leader->reg,
+                              .offset = group->role == ROLE_QUOTIENT ? 0 : member->offset}));
     }
 }
 
@@ -317,7 +399,8 @@ static bool needed_find(const Delinearizer *d, Inst *from, PointerMap *needed)
 {
     VEC(const Inst *) work = {0};
     for (size_t i = 0; i < d->guesses.count; i++) {
-        VEC_PUSH(d->scratch, work, value_inst(d->values, d->guesses.data[i].reg));
+        if (!d->guesses.data[i].follows)
+            VEC_PUSH(d->scratch, work, value_inst(d->values, d->guesses.data[i].reg));
         VEC_PUSH(d->scratch, work, value_inst(d->values, d->guesses.data[i].leader));
     }
     while (work.count) {
@@ -361,10 +444,58 @@ static void put(const Delinearizer *d, Inst *at, Inst *inst)
         inst_append(d->block, inst);
 }
 
+/* result = a 'op' b; 'with', the last of the instruction's operands, may be a constant. */
+static RegId put_sum(const Delinearizer *d, Inst *at, const char *op, RegId a, const ComputeSource *with)
+{
+    RegId result = body_add_reg(d->body, TYPE_B32, intern(d->body->module->names, "%room"));
+    put(d, at, with->is_constant ? inst_build(d->body, op, "dri", result, a, (int64_t)with->constant)
+                                 : inst_build(d->body, op, "drr", result, a, with->reg));
+    return result;
+}
+
+/* 'holds', and the comparison with a constant; holds REG_NONE: the comparison alone. */
+static RegId put_test(const Delinearizer *d, Inst *at, const char *ops[2], RegId a, int64_t b, RegId holds)
+{
+    RegId result = body_add_reg(d->body, TYPE_PRED, intern(d->body->module->names, "%alike"));
+    put(d, at, holds == REG_NONE ? inst_build(d->body, ops[0], "dri", result, a, b)
+                                 : inst_build(d->body, ops[1], "drir", result, a, b, holds));
+    return result;
+}
+
+/* 'holds', and there is room for the others: the first dividend is not negative, and so are the others, the divisor is
+ * positive, and the remainder of the first is smaller than that by more than they are greater. */
+static RegId room_test(const Delinearizer *d, Inst *at, const Room *room, RegId leader, RegId holds)
+{
+    static const char *at_most[2] = {"setp.le.u32", "setp.le.and.u32"};
+    static const char *signed_more[2] = {"setp.gt.s32", "setp.gt.and.s32"};
+    static const char *more[2] = {"setp.gt.u32", "setp.gt.and.u32"};
+    const Computation *c = &room->division;
+    const ComputeSource *by = &c->sources[1], first = {.reg = c->sources[0].reg};
+    RegId rest = leader, divisor = by->reg;
+    if (room->role == ROLE_QUOTIENT) {
+        const RegId product = put_sum(d, at, "mul.lo.s32", leader, by);
+        rest = body_add_reg(d->body, TYPE_B32, intern(d->body->module->names, "%room"));
+        put(d, at, inst_build(d->body, "sub.s32", "drr", rest, first.reg, product));
+    }
+    if (by->is_constant) {
+        divisor = body_add_reg(d->body, TYPE_B32, intern(d->body->module->names, "%room"));
+        put(d, at, inst_build(d->body, "mov.b32", "di", divisor, (int64_t)by->constant));
+    }
+    const ComputeSource used = {.reg = rest};
+    const RegId left = put_sum(d, at, "sub.s32", divisor, &used);
+    const int64_t most = c->is_signed ? INT32_MAX : (int64_t)UINT32_MAX;
+    holds = put_test(d, at, at_most, first.reg, most - room->reach, holds);
+    if (c->is_signed)
+        holds = put_test(d, at, signed_more, divisor, 0, holds);
+    return put_test(d, at, c->is_signed ? signed_more : more, left, room->reach, holds);
+}
+
 static RegId comparison_build(Delinearizer *d, Inst *at)
 {
     Body *body = d->body;
     RegId holds = REG_NONE;
+    for (size_t i = 0; i < d->rooms.count; i++)
+        holds = room_test(d, at, &d->rooms.data[i], d->rooms.data[i].division.result, holds);
     for (size_t i = 0; i < d->guesses.count; i++) {
         Guess *guess = &d->guesses.data[i];
         RegId next = body_add_reg(body, TYPE_PRED, "%alike");
@@ -375,6 +506,8 @@ static RegId comparison_build(Delinearizer *d, Inst *at)
             put(d, at, inst_build(body, is_wide ? "add.s64" : "add.s32", "dri", guess->replacement, guess->leader,
                                   guess->offset));
         }
+        if (guess->follows)
+            continue;
         put(d, at, holds == REG_NONE
                        ? inst_build(body, is_wide ? "setp.eq.s64" : "setp.eq.s32", "drr", next, guess->reg,
                                     guess->replacement)
@@ -454,7 +587,7 @@ static bool block_delinearize(PassContext *context, Delinearizer *d)
     Block *head = body_version(d->body, d->block, rest, holds), *copy = d->block->last->targets[0];
     analyses_invalidate(d->analyses, ANALYSES_ALL);
     replace_in(d, analyses_dominance(d->analyses), head);
-    return loads_merge(context, head, copy);
+    return loads_merge(context, head, copy) || d->saved >= LEAST_SAVED;
 }
 
 bool pass_delinearize(PassContext *context)
