@@ -2,6 +2,7 @@
  *
  * Multiples of the size, parameters declared .ptr .align, variables' own alignment, and phis that start and grow by
  * such values are aligned. The terms that remain, pointers and widths from the launch, are those to test. */
+#include "opt/common/early.h"
 #include "opt/common/trips.h"
 #include "opt/replicas/vectors.h"
 
@@ -151,7 +152,8 @@ static bool term_is_uniform(const Vectorizer *vectorizer, const AffineTerm *term
         return term->sreg->dependence != SREG_THREAD;
     if (term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED)
         return term->base == AFFINE_PARAM || term->base == AFFINE_SYMBOL;
-    return !variance_reg(analyses_variance(vectorizer->analyses, VARIANCE_ANY, NULL), term->reg);
+    return !variance_reg(analyses_variance(vectorizer->analyses, VARIANCE_ANY, NULL), term->reg) ||
+           value_is_common(vectorizer->scratch, analyses_values(vectorizer->analyses), term->reg);
 }
 
 /* The same for a sum. */
