@@ -132,6 +132,7 @@ static void trial_weigh(MemorySearch *search, MemoryTrial *trial)
     Figures figures = {0};
     KernelResult result;
     memory_form_make(search, &request, &result);
+    trial->only_exchanges = result.staged.exchange.done && !stage_count(&result.staged);
     trial->verdict = (TrialVerdict){.state = TRIAL_UNCHANGED};
     bool is_open = does_as_asked(trial, &result) && fits_launches(search, &result, &trial->verdict) &&
                    form_weigh(search, &result, &figures, costs, &trial->verdict) &&
@@ -199,7 +200,7 @@ static bool is_tried(const MemorySearch *search, const MemoryTrial *wanted)
 static void deepen(MemorySearch *search)
 {
     const MemoryTrial *best = best_trial(search, true);
-    if (!best)
+    if (!best || best->only_exchanges)
         return;
     MemoryTrial wanted = *best;
     double last = best->speedup;
@@ -377,7 +378,8 @@ static void try_async(MemorySearch *search)
  * next tiles loaded ahead, in both ways, and with vectors, or without those that were made first. */
 static void improve_staged(MemorySearch *search)
 {
-    if (!best_trial(search, true))
+    const MemoryTrial *best = best_trial(search, true);
+    if (!best || best->only_exchanges)
         return;
     if (may_grow(search))
         try_larger(search);

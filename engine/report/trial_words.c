@@ -259,7 +259,9 @@ void memory_form_print(const MemoryTrial *trial, Buf *out)
     if (trial->edges)
         buf_printf(out, "threads beyond the edge going along%s",
                    trial->stages || trial->counts || trial->vectors ? ", " : "");
-    if (trial->stages)
+    if (trial->only_exchanges)
+        buf_puts(out, "threads changing places");
+    else if (trial->stages)
         buf_printf(out, "rows of %u bytes staged%s%s", trial->depth ? trial->depth : STAGE_DEPTH,
                    trial->prefetches ? " ahead" : "", trial->unrolls ? " and unrolled" : "");
     if (trial->buffers)
