@@ -199,6 +199,10 @@ static int compare_evidence(const void *a, const void *b)
     return (int)first->may_exceed - (int)second->may_exceed;
 }
 
+/* The weight of executions in excess of those of an instruction in a branch that is now predicated. It is not relative
+ * to these: the branch may hardly ever be taken. */
+static const double excess_share = 1e-3;
+
 /* Adds one row for all evidence that says the same; there are few different ones. Returns the largest sum of weights on
  * a block. */
 static double add_evidence(Flow *flow)
@@ -208,13 +212,15 @@ static double add_evidence(Flow *flow)
         qsort(flow->evidence.data, flow->evidence.count, sizeof *flow->evidence.data, compare_evidence);
     for (size_t i = 0, end; i < flow->evidence.count; i = end) {
         const Evidence *evidence = &flow->evidence.data[i];
-        double weight = 0;
-        for (end = i; end < flow->evidence.count && compare_evidence(evidence, &flow->evidence.data[end]) == 0; end++)
+        double weight = 0, excess = 0;
+        for (end = i; end < flow->evidence.count && compare_evidence(evidence, &flow->evidence.data[end]) == 0; end++) {
             weight += relative_weight(flow, &flow->evidence.data[end]);
+            excess += excess_share * flow->evidence.data[end].weight;
+        }
         if (!(weight > 0))
             continue;
-        uint32_t row = add_row(flow, evidence->threads / flow->unit, weight,
-                               evidence->may_exceed ? weight * 1e-3 : weight);
+        uint32_t row =
+            add_row(flow, evidence->threads / flow->unit, weight, evidence->may_exceed ? fmin(excess, weight) : weight);
         for (uint32_t s = 0; s < evidence->share_count; s++) {
             add_block(flow, row, evidence->shares[s].block, evidence->shares[s].copies);
             pull[evidence->shares[s].block] += weight * evidence->shares[s].copies;
@@ -252,7 +258,8 @@ static uint32_t *match_loops(const Flow *flow)
     return match;
 }
 
-/* The copies that a block has of instructions of the PTX loop that its machine loop matches. */
+/* The copies that a block has of instructions of the PTX loop that its machine loop matches. Those that are never
+ * executed, as on slow paths, say nothing about rounds: they may have become several machine instructions. */
 typedef struct LoopCopies {
     double most;       /* copies of one instruction; 0: none */
     bool elsewhere;    /* other blocks have copies of the same instructions */
@@ -263,7 +270,8 @@ static LoopCopies *count_copies(const Flow *flow, const uint32_t *match)
     LoopCopies *copies = ARENA_ARRAY(flow->arena, LoopCopies, flow->code->block_count + 1);
     for (size_t i = 0; i < flow->evidence.count; i++) {
         const Evidence *evidence = &flow->evidence.data[i];
-        for (uint32_t s = 0; s < evidence->share_count && evidence->weight >= 2; s++) {
+        const bool is_executed = evidence->threads > 0;
+        for (uint32_t s = 0; s < evidence->share_count && evidence->weight >= 2 && is_executed; s++) {
             uint32_t b = evidence->shares[s].block, h = sass_loop_of(&flow->loops, b);
             if (h == MACHINE_NONE || match[h] != flow->ptx_loops.innermost[evidence->ptx])
                 continue;
