@@ -133,7 +133,6 @@ typedef struct Profile {
     double shared_accesses, shared_wavefronts, bank_conflicts;
     double branches, divergent_branches; /* conditional ones of warps; 0 in estimates */
     double loads, load_sectors, load_wavefronts, block_load_sectors, hot_load_sectors, load_footprint;
-    double load_passes; /* load_wavefronts, or more where the lines of a load take longer to look up */
     double own_reuse[REUSE_DISTANCES], shared_reuse[REUSE_DISTANCES]; /* as in EmulatorCounters, */
     double own_rewrites[REUSE_DISTANCES];                             /* as well */
     double shared_unknown; /* in estimates: loads of what other warps of the block have loaded */

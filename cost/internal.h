@@ -20,6 +20,11 @@ void profile_add_body(ProfileBuilder *all, const Body *body);
 /* The profile with its totals, from the counts of the instructions. */
 Profile *profile_finish(ProfileBuilder *all);
 
+/* The cycles of L1 for all accesses to global memory, if it looks up 'lines' lines in a cycle: those of its data banks
+ * or, if lanes are in many lines, of looking these up. Loads of 6, 11 and 20 lines, in forms of a convolution, took
+ * 2.6, 3.4 and 8.4 cycles on an H100, and their banks two. */
+double profile_l1_passes(const Profile *profile, double lines);
+
 /* How long loads take, in cycles. */
 typedef struct LoadLatency {
     double global, local;    /* mean */

@@ -57,12 +57,15 @@ void profile_add_body(ProfileBuilder *all, const Body *body)
     }
 }
 
-/* The cycles of L1 for a load: those of its data banks or, if lanes are in many lines, of looking these up. Loads of
- * 6, 11 and 20 lines, in forms of a convolution, took 2.6, 3.4 and 8.4 cycles on an H100, and their banks two. */
-static double load_passes(const InstProfile *inst)
+double profile_l1_passes(const Profile *profile, double lines)
 {
-    enum { LINES_A_CYCLE = 3 };
-    return fmax(inst->wavefronts, inst->lines / LINES_A_CYCLE);
+    double sum = 0;
+    for (size_t i = 0; i < profile->instruction_count; i++) {
+        const InstProfile *inst = &profile->instructions[i];
+        if (inst->unit.pipe == PIPE_GLOBAL)
+            sum += fmax(inst->wavefronts, inst->lines / lines);
+    }
+    return sum;
 }
 
 /* Adds an instruction's accesses to shared memory, or to global memory, whether or not it names the space. */
@@ -83,7 +86,6 @@ static void add_access(Profile *profile, const InstProfile *inst)
         profile->loads += inst->warps;
         profile->load_sectors += inst->sectors;
         profile->load_wavefronts += inst->wavefronts;
-        profile->load_passes += load_passes(inst);
     }
 }
 

@@ -65,7 +65,7 @@ static double shared_passes(const Profile *profile)
 static void data_bank_demands(const Profile *profile, const Device *device, double share, double *demand)
 {
     double spills = profile->sm ? profile->sm->spills : 0; /* a word for each thread of the warp */
-    double passes = profile->load_passes + profile->store_wavefronts + spills;
+    double passes = profile_l1_passes(profile, device->l1_lines) + spills;
     share /= bank_efficiency;
     double shared = share * shared_passes(profile) * WARP_THREADS * 4 / device->shared_bytes;
     double global = share * passes * LINE_BYTES / device->l1_bytes;

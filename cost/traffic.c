@@ -15,16 +15,11 @@
 /* Sectors that DRAM moves at once: L2 asks for both, and for both before it writes a part of them. */
 enum { DRAM_SECTORS = 2 };
 
-/* passes of L2 for a sector, or a part of one, that is stored */
-static const double store_passes = 1.7;
 /* The share of the stores to a sector right after others of the same warp that join these on their way to L2, and the
  * most lines between two of them, as a class of distances. From forms whose threads store neighbouring words one after
  * the other: four or eight such stores to a sector take about as long as one. */
 static const double joined_share = 0.8;
 enum { JOINED_DISTANCE = 3 };
-/* More passes for a sector that is stored in parts which do not join, or with holes: L2 has to read and merge it. From
- * transpositions, a pass of Floyd and Warshall, and marching cubes on an H100. */
-static const double merge_passes = 3.5;
 /* Parts that a warp stores after at least as many lines, as a class of distances, come too late to meet in L2. */
 enum { LATE_DISTANCE = 5 };
 /* The share of accesses to the stack that L2 sees although they hit in L1, which writes through. */
@@ -151,8 +146,9 @@ typedef struct StoreDemand {
     double passes, merged; /* all; those to merge parts */
 } StoreDemand;
 
-/* The passes of L2 for the sectors that the launch stores. */
-static StoreDemand store_demand(const Profile *profile)
+/* The passes of L2 for the sectors that the launch stores. Those that are stored in parts which do not join, or with
+ * holes, have to be read and merged. */
+static StoreDemand store_demand(const Profile *profile, const Device *device)
 {
     double own = 0, joined = 0, late = 0;
     for (unsigned k = 0; k < REUSE_DISTANCES; k++) {
@@ -160,8 +156,8 @@ static StoreDemand store_demand(const Profile *profile)
         joined += k <= JOINED_DISTANCE ? joined_share * profile->own_rewrites[k] : 0;
         late += k >= LATE_DISTANCE ? profile->own_rewrites[k] : 0;
     }
-    const double merged = merge_passes * merged_sectors(profile, own, late);
-    return (StoreDemand){store_passes * (profile->store_sectors - joined) + merged, merged};
+    const double merged = device->merge_passes * merged_sectors(profile, own, late);
+    return (StoreDemand){device->store_passes * (profile->store_sectors - joined) + merged, merged};
 }
 
 Traffic traffic_predict(const Profile *profile, const Device *device, const Residents *residents)
@@ -210,7 +206,7 @@ Traffic traffic_predict(const Profile *profile, const Device *device, const Resi
                            .fresh_misses = fresh > 0 ? at_most_one((misses - repeats) / fresh) : 0,
                            .other_misses = others > 0 ? at_most_one(rounds * repeats / others) : 0};
     latency.global = latency.hit + (sectors > 0 ? at_most_one(misses / sectors) : 0) * (latency.miss - latency.hit);
-    const StoreDemand stores = store_demand(profile);
+    const StoreDemand stores = store_demand(profile, device);
     return (Traffic){
         .l2_sectors = misses + stores.passes + local.passed_on,
         .merge_share = stores.merged / fmax(misses + stores.passes + local.passed_on, 1),

@@ -27,8 +27,11 @@ static const Device devices[] = {
      .dram_latency = dram_,                                                                                            \
      .l1_size = l1_kib_ * 1024.0,                                                                                      \
      .l1_bytes = l1_bytes_,                                                                                            \
+     .l1_lines = 3,                                                                                                    \
      .l2_size = l2_mib_ * 1048576.0,                                                                                   \
      .l2_bytes = l2_bytes_,                                                                                            \
+     .store_passes = 1.7,                                                                                              \
+     .merge_passes = 3.5,                                                                                              \
      .dram_bytes = dram_bytes_,                                                                                        \
      .blocks_per_cycle = 0.84,                                                                                         \
      .launch_cycles = 500,                                                                                             \
@@ -59,7 +62,7 @@ static const Field fields[] = {
     FIELD(special),         FIELD(fp64),            FIELD(tensor),         FIELD(shared_bytes), FIELD(alu_latency),
     FIELD(special_latency), FIELD(shared_latency),  FIELD(l1_latency),     FIELD(l2_latency), FIELD(dram_latency),
     FIELD(l1_size),         FIELD(l1_bytes),        FIELD(l2_size),        FIELD(l2_bytes),   FIELD(dram_bytes),
-    FIELD(blocks_per_cycle), FIELD(launch_cycles),
+    FIELD(blocks_per_cycle), FIELD(launch_cycles),  FIELD(l1_lines),       FIELD(store_passes), FIELD(merge_passes),
 #undef FIELD
 };
 
@@ -67,6 +70,11 @@ static const Field fields[] = {
 static bool is_of_product(const char *name)
 {
     return strcmp(name, "multiprocessors") == 0 || strcmp(name, "clock_mhz") == 0;
+}
+
+static bool may_be_zero(const char *name)
+{
+    return strcmp(name, "launch_cycles") == 0 || strcmp(name, "merge_passes") == 0;
 }
 
 /* Sets one member of a machine file; false if there is none of that name or the value is not a positive number. */
@@ -77,7 +85,7 @@ static bool set_field(Device *device, const char *name, const json_t *value)
             double number = json_number_value(value);
             memcpy((char *)device + fields[i].offset, &number, sizeof number);
             device->is_fitted &= is_of_product(name);
-            return json_is_number(value) && (number > 0 || (number == 0 && strcmp(name, "launch_cycles") == 0));
+            return json_is_number(value) && (number > 0 || (number == 0 && may_be_zero(name)));
         }
     return false;
 }

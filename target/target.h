@@ -106,7 +106,10 @@ typedef struct Device {
     double shared_bytes;
     double alu_latency, special_latency, shared_latency, l1_latency, l2_latency, dram_latency;
     double l1_size, l1_bytes;    /* bytes; bytes per cycle */
+    double l1_lines;             /* lines of 128 bytes that L1 looks up in a cycle */
     double l2_size, l2_bytes;    /* of the device */
+    double store_passes;         /* of L2 for a sector, or a part of one, that is stored; 1 for one that is loaded */
+    double merge_passes;         /* more for one that is stored in parts which do not join, or with holes */
     double dram_bytes;           /* of the device */
     double blocks_per_cycle;     /* the blocks that the device can start per cycle */
     double launch_cycles;        /* from the launch until every SM works, and from the last block to the end */
