@@ -441,11 +441,13 @@ static bool is_same_for_lanes(const Estimate *estimate, const AddressShape *a, c
 }
 
 /* Adds a phi of a join whose arguments differ by what all lanes have in common, as where a loop begins after the first
- * rounds of another: most lanes of a warp take the same path. False if there is no such phi. */
+ * rounds of another: most lanes of a warp take the same path. Joins of the same values are taken to be the same, as in
+ * several loops over the same data. False if there is no such phi. */
 static bool add_join(Estimate *estimate, AddressShape *shape, RegId reg, double scale, unsigned depth)
 {
     const Phi *phi = phi_of(estimate, reg);
     AddressShape first = part_of(shape);
+    uint64_t joined = 0;
     if (!phi)
         return false;
     for (size_t i = 0; i < phi->args.count; i++) {
@@ -456,11 +458,12 @@ static bool add_join(Estimate *estimate, AddressShape *shape, RegId reg, double 
         if (!i)
             first = part;
         first.differs_by_block |= part.differs_by_block;
+        joined = hash_double(hash_mix(joined, address_key(&part)), part.constant);
     }
     for (unsigned i = 0; i < 3; i++)
         if (first.stride[i] == 0 && estimate_differs(estimate, i, reg, shape->block))
             return false;
-    first.terms[0] = (Term){TERM_REGISTER, reg, 1};
+    first.terms[0] = (Term){TERM_PART, joined, 1};
     first.term_count = 1;
     add_part(shape, &first, scale);
     return true;

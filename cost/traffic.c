@@ -45,14 +45,19 @@ static double moved_within(unsigned distance, double bytes, double most)
     return fmin(1.5 * (double)(UINT64_C(1) << distance) * bytes, most); /* the middle of the class */
 }
 
+/* The share of what is loaded again that misses in a cache of 'size' bytes, if 'bytes' have been moved in between. */
+static double lost_share(double bytes, double size)
+{
+    const double fill = pow(bytes / size, loss_exponent);
+    return fill / (1 + fill);
+}
+
 /* The accesses to what has been accessed before that miss in L1, of which 'size' bytes are left. */
 static double lost_accesses(const double distances[REUSE_DISTANCES], double size, double bytes, double most)
 {
     double misses = 0;
-    for (unsigned k = 0; k < REUSE_DISTANCES; k++) {
-        const double fill = pow(moved_within(k, bytes, most) / size, loss_exponent);
-        misses += distances[k] * fill / (1 + fill);
-    }
+    for (unsigned k = 0; k < REUSE_DISTANCES; k++)
+        misses += distances[k] * lost_share(moved_within(k, bytes, most), size);
     return misses;
 }
 
@@ -88,6 +93,15 @@ static double far_in_l2(const Profile *profile, const double distances[REUSE_DIS
     const double moved = SECTOR_BYTES * (profile->load_sectors * missing + profile->store_sectors) / lines;
     const double footprint = SECTOR_BYTES * (profile->load_footprint + profile->store_footprint);
     return far_accesses(distances, l2_share * device->l2_size, moved * warps * device->multiprocessors, footprint);
+}
+
+/* In estimates, the loads of what the block has loaded before that miss in L1: all that the blocks of an SM load may
+ * come in between. Data that all blocks load are there once. */
+static double lost_of_unknown(const Profile *profile, double size, double resident)
+{
+    const double hot = profile->hot_load_sectors, own = profile->block_load_sectors - hot;
+    const double moved = SECTOR_BYTES * (own * resident + hot) / fmax(profile->blocks, 1);
+    return profile->shared_unknown * lost_share(moved, size);
 }
 
 /* The least share of L1 that is left beside shared memory, and, of that, for global data beside the threads' stacks. */
@@ -174,7 +188,7 @@ Traffic traffic_predict(const Profile *profile, const Device *device, const Resi
     const double store_density = sectors_per_line(profile->store_sectors, profile->store_lines);
     const double block_bytes = working_set * LINE_BYTES / SECTOR_BYTES / load_density;
     const double rounds = rounds_together(profile);
-    double repeats = profile->shared_unknown * (1 - kept) +
+    double repeats = lost_of_unknown(profile, l1_size, residents->blocks) +
                      lost_accesses(profile->own_reuse, l1_size, rounds * LINE_BYTES * warps, block_bytes) / rounds +
                      lost_accesses(profile->shared_reuse, l1_size, LINE_BYTES * warps, block_bytes);
     /* The first block of an SM loads what is hot, too. */

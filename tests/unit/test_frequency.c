@@ -26,6 +26,7 @@ enum { BLOCKS = 8, THREADS = 128, WARPS = THREADS / 32 };
 
 typedef struct Marked {
     double threads, warps; /* executions of all marked instructions by each thread, or warp */
+    double sectors;        /* that a warp touches in them for the first time */
 } Marked;
 
 /* 'n': the value of the parameter, or -1: it is not known. */
@@ -44,7 +45,7 @@ static Marked marked_with(const char *body, double trips, int64_t n)
         .block = {THREADS, 1, 1}, .blocks = BLOCKS, .trips = trips, .known = {&known, n >= 0}};
     const Profile *profile = profile_estimate(arena, &form, &launch, NULL, &error);
     assert_non_null(profile);
-    Marked marked = {0};
+    Marked marked = {.sectors = profile->block_store_sectors / (BLOCKS * WARPS)};
     for (size_t i = 0; i < profile->instruction_count; i++) {
         const InstProfile *inst = &profile->instructions[i];
         marked.threads += inst->unit.is_store ? inst->threads / (BLOCKS * THREADS) : 0;
@@ -215,6 +216,28 @@ static void arguments_decide(void **state)
                 "setp.lt.u32 %p1, %i, %n;\nsetp.lt.u32 %p2, %j, %n;\nand.pred %p3, %p1, %p2;\n@%p3 bra H;", 9, 8, 8);
 }
 
+/* Two joins of the same values, as before loops that go over the same data, lead to the same sectors. */
+static void joins_share_sectors(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned other;
+        double sectors;
+    } cases[] = {{128, 4}, {256, 8}};
+    Arena *arena = arena_new();
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        const char *body = arena_printf(
+            arena,
+            "setp.lt.u32 %%p1, %%g, %%n;\nmov.u32 %%i, %%t;\n@%%p1 bra FIRST;\nadd.u32 %%i, %%t, 128;\n"
+            "FIRST: mul.wide.u32 %%e, %%i, 4;\nadd.s64 %%e, %%d, %%e;\nst.global.u32 [%%e], %%t;\n"
+            "mov.u32 %%j, %%t;\n@%%p1 bra SECOND;\nadd.u32 %%j, %%t, %u;\n"
+            "SECOND: mul.wide.u32 %%e, %%j, 4;\nadd.s64 %%e, %%d, %%e;\nst.global.u32 [%%e], %%t;\n",
+            cases[k].other);
+        assert_float_equal(marked(body).sectors, cases[k].sectors, 0.001);
+    }
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +246,7 @@ int main(void)
         cmocka_unit_test(replicas_agree),
         cmocka_unit_test(chains_conserve),
         cmocka_unit_test(arguments_decide),
+        cmocka_unit_test(joins_share_sectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

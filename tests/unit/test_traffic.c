@@ -135,6 +135,37 @@ static void l1_fills(void **state)
     assert_true(hits[0] > 0.49 && hits[1] < hits[0] && hits[2] < hits[1] && hits[3] < hits[2]);
 }
 
+/* Data that an estimated block loads again are lost if all that the blocks of an SM load does not fit into L1, where
+ * data that all blocks load are once. */
+static void estimated_repeats(void **state)
+{
+    (void)state;
+    enum { SECTORS = 4 << 20 };
+    const Device *device = device_for(90);
+    const Residents few = {.blocks = 4, .block_warps = 4};
+    Profile profile = {.blocks = 4096, .block_threads = 128, .loads = 3 << 20, .load_sectors = 3 * SECTORS,
+                       .load_lines = 3 << 20, .block_load_sectors = SECTORS, .load_footprint = SECTORS,
+                       .shared_unknown = 2 * SECTORS}; /* a block loads 32 KiB three times */
+    assert_true(traffic_predict(&profile, device, &full).l1_hits < 0.1);
+    assert_true(traffic_predict(&profile, device, &few).l1_hits > 0.6);
+    profile.hot_load_sectors = SECTORS;
+    profile.load_footprint = SECTORS / 4096.0;
+    assert_true(traffic_predict(&profile, device, &full).l1_hits > 0.6);
+}
+
+/* How many passes of L2 stores take is the device's. */
+static void store_passes(void **state)
+{
+    (void)state;
+    Device device = *device_for(90);
+    Profile profile = {.counted = true, .blocks = 4096, .block_threads = 128, .store_sectors = 2 << 20,
+                       .store_footprint = 1 << 20, .stored = SECTOR_BYTES * (double)(1 << 20)};
+    assert_float_equal(traffic_predict(&profile, &device, &full).l2_sectors, (2 * 1.7 + 3.5) * (1 << 20), 1);
+    device.store_passes = 1;
+    device.merge_passes = 0;
+    assert_float_equal(traffic_predict(&profile, &device, &full).l2_sectors, (2 << 20), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +175,8 @@ int main(void)
         cmocka_unit_test(holes),
         cmocka_unit_test(parts_of_sectors),
         cmocka_unit_test(l1_fills),
+        cmocka_unit_test(estimated_repeats),
+        cmocka_unit_test(store_passes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
