@@ -150,13 +150,22 @@ static uint64_t sector_between_threads(const Estimate *estimate, const AddressSh
     return hash_mix((uint64_t)rows, (uint64_t)(int64_t)floor(constant / SECTOR_BYTES));
 }
 
-/* True if a load or store that touches the same sectors has been estimated; remembers this one. */
-static bool is_neighbour(Estimate *estimate, uint64_t key)
+typedef enum Neighbour { NEIGHBOUR_NONE, NEIGHBOUR_NEAR, NEIGHBOUR_FAR } Neighbour;
+
+/* Whether a load or store that touches the same sectors has been estimated, and whether it is in another loop that does
+ * not go over this one, or the other way round; else remembers this one. */
+static Neighbour find_neighbour(Estimate *estimate, uint64_t key, const Block *block)
 {
-    if (map_get(&estimate->seen, key | 1))
-        return true;
-    map_put(&estimate->seen, key | 1, 1);
-    return false;
+    const LoopForest *loops = analyses_loops(estimate->analyses);
+    const uint64_t *seen = map_get(&estimate->seen, key | 1);
+    if (!seen) {
+        map_put(&estimate->seen, key | 1, block->id + 1);
+        return NEIGHBOUR_NONE;
+    }
+    const Block *other = estimate->body->blocks.data[*seen - 1];
+    const Loop *own = loop_of(loops, block), *others = loop_of(loops, other);
+    const bool is_apart = own && others && !loop_contains(loops, own, other) && !loop_contains(loops, others, block);
+    return is_apart ? NEIGHBOUR_FAR : NEIGHBOUR_NEAR;
 }
 
 /* True if the warps of a block touch different places. */
@@ -181,13 +190,17 @@ AccessShape estimate_access(Estimate *estimate, const Inst *inst, const Access *
     uint64_t key = hash_mix(address_key(&shape), access->kind == ACCESS_LOAD);
     key = hash_mix(key, sector_between_threads(estimate, &shape));
     const bool is_slow = bitset_has(&estimate->slow, inst->block->id);
-    const bool is_repeated = is_slow || (address.form.bits && is_neighbour(estimate, key));
+    const Neighbour neighbour =
+        !is_slow && address.form.bits ? find_neighbour(estimate, key, inst->block) : NEIGHBOUR_NONE;
+    const bool is_repeated = is_slow || neighbour != NEIGHBOUR_NONE;
+    const double by_block = distinct * (differs_by_warp ? estimate_warps(estimate) : 1);
     return (AccessShape){
         .sectors = sectors,
         .lines = pieces_of(estimate, &shape, bytes, LINE_BYTES),
         .wavefronts = ceil((bytes > WORD ? bytes / WORD : 1) * warp_lanes(estimate) / WARP_THREADS) + conflicts,
         .bank_conflicts = conflicts,
-        .distinct = is_repeated ? 0 : distinct * (differs_by_warp ? estimate_warps(estimate) : 1),
+        .distinct = is_repeated ? 0 : by_block,
+        .far = neighbour == NEIGHBOUR_FAR ? by_block : 0,
         .differs_by_block = shape.differs_by_block,
     };
 }

@@ -135,7 +135,8 @@ typedef struct Profile {
     double loads, load_sectors, load_wavefronts, block_load_sectors, hot_load_sectors, load_footprint;
     double own_reuse[REUSE_DISTANCES], shared_reuse[REUSE_DISTANCES]; /* as in EmulatorCounters, */
     double own_rewrites[REUSE_DISTANCES];                             /* as well */
-    double shared_unknown; /* in estimates: loads of what other warps of the block have loaded */
+    double shared_unknown; /* in estimates: loads of what the block has loaded before */
+    double far_unknown;    /* of these, the first in a loop of what it has loaded in another one */
     double load_lines, store_lines; /* of 128 bytes */
     double most_updates; /* as in EmulatorCounters; 0 in estimates */
     double stores, store_sectors, store_wavefronts, block_store_sectors, store_footprint;

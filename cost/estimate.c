@@ -71,6 +71,7 @@ static void estimate_inst(Estimate *estimate, const Inst *inst, InstProfile *pro
     double in_blocks = shape.distinct * share.warps * blocks;
     double in_grid = shape.distinct * share.warps * (shape.differs_by_block ? blocks : 1);
     add_traffic(totals, profile, in_blocks, in_grid, !shape.differs_by_block);
+    totals->far_unknown += profile->unit.is_store ? 0 : fmin(shape.far * share.warps * blocks, profile->sectors);
 }
 
 /* The share of the blocks that reach every place: the others exit at once. */
@@ -129,6 +130,7 @@ static Profile *estimate_body(Arena *arena, Estimate *estimate)
     profile->load_footprint = totals.load_footprint;
     profile->store_footprint = totals.store_footprint;
     profile->shared_unknown = totals.shared_unknown;
+    profile->far_unknown = totals.far_unknown;
     return profile;
 }
 
@@ -205,4 +207,5 @@ void profile_keep_data(const Profile *original, Profile *form)
     }
     form->hot_load_sectors = fmin(form->hot_load_sectors, form->block_load_sectors);
     form->shared_unknown = fmax(0, form->load_sectors - form->block_load_sectors);
+    form->far_unknown = fmin(form->far_unknown, form->shared_unknown);
 }

@@ -180,6 +180,7 @@ typedef struct AccessShape {
     double bank_conflicts; /* of these, those beyond one for each group of lanes that is served together */
     double distinct;       /* sectors that the access touches in a block, over all its executions there; 0: those of an
                             * earlier access whose address differs by a constant */
+    double far;            /* the same if that one is in another loop, else 0 */
     bool differs_by_block; /* else all blocks touch the same sectors */
 } AccessShape;
 

@@ -95,13 +95,15 @@ static double far_in_l2(const Profile *profile, const double distances[REUSE_DIS
     return far_accesses(distances, l2_share * device->l2_size, moved * warps * device->multiprocessors, footprint);
 }
 
-/* In estimates, the loads of what the block has loaded before that miss in L1: all that the blocks of an SM load may
- * come in between. Data that all blocks load are there once. */
-static double lost_of_unknown(const Profile *profile, double size, double resident)
+/* In estimates, the loads of what the block has loaded before that miss in L1. Those in another loop come after all
+ * that the blocks of an SM load there; data that all blocks load are there once. The others may come sooner, and L1
+ * keeps the share 'kept' of the block's data. */
+static double lost_of_unknown(const Profile *profile, double size, double resident, double kept)
 {
     const double hot = profile->hot_load_sectors, own = profile->block_load_sectors - hot;
     const double moved = SECTOR_BYTES * (own * resident + hot) / fmax(profile->blocks, 1);
-    return profile->shared_unknown * lost_share(moved, size);
+    return profile->far_unknown * lost_share(moved, size) +
+           (profile->shared_unknown - profile->far_unknown) * (1 - kept);
 }
 
 /* The least share of L1 that is left beside shared memory, and, of that, for global data beside the threads' stacks. */
@@ -188,7 +190,7 @@ Traffic traffic_predict(const Profile *profile, const Device *device, const Resi
     const double store_density = sectors_per_line(profile->store_sectors, profile->store_lines);
     const double block_bytes = working_set * LINE_BYTES / SECTOR_BYTES / load_density;
     const double rounds = rounds_together(profile);
-    double repeats = lost_of_unknown(profile, l1_size, residents->blocks) +
+    double repeats = lost_of_unknown(profile, l1_size, residents->blocks, kept) +
                      lost_accesses(profile->own_reuse, l1_size, rounds * LINE_BYTES * warps, block_bytes) / rounds +
                      lost_accesses(profile->shared_reuse, l1_size, LINE_BYTES * warps, block_bytes);
     /* The first block of an SM loads what is hot, too. */

@@ -135,8 +135,8 @@ static void l1_fills(void **state)
     assert_true(hits[0] > 0.49 && hits[1] < hits[0] && hits[2] < hits[1] && hits[3] < hits[2]);
 }
 
-/* Data that an estimated block loads again are lost if all that the blocks of an SM load does not fit into L1, where
- * data that all blocks load are once. */
+/* Data that an estimated block loads again in another loop are lost if all that the blocks of an SM load does not fit
+ * into L1, where data that all blocks load are once. L1 keeps a share of those in the same loop. */
 static void estimated_repeats(void **state)
 {
     (void)state;
@@ -145,9 +145,12 @@ static void estimated_repeats(void **state)
     const Residents few = {.blocks = 4, .block_warps = 4};
     Profile profile = {.blocks = 4096, .block_threads = 128, .loads = 3 << 20, .load_sectors = 3 * SECTORS,
                        .load_lines = 3 << 20, .block_load_sectors = SECTORS, .load_footprint = SECTORS,
-                       .shared_unknown = 2 * SECTORS}; /* a block loads 32 KiB three times */
+                       .shared_unknown = 2 * SECTORS, .far_unknown = 2 * SECTORS}; /* 32 KiB a block, three times */
     assert_true(traffic_predict(&profile, device, &full).l1_hits < 0.1);
     assert_true(traffic_predict(&profile, device, &few).l1_hits > 0.6);
+    profile.far_unknown = 0;
+    assert_true(traffic_predict(&profile, device, &full).l1_hits > 0.3);
+    profile.far_unknown = 2 * SECTORS;
     profile.hot_load_sectors = SECTORS;
     profile.load_footprint = SECTORS / 4096.0;
     assert_true(traffic_predict(&profile, device, &full).l1_hits > 0.6);
