@@ -62,5 +62,6 @@ cat >"$TEST_TMP/call.json" <<'LAUNCH'
           {"buffer": "filter", "type": "f32", "count": 25, "init": "uniform", "low": -1, "high": 1, "seed": 2},
           {"scalar": "s32", "value": 2}]}
 LAUNCH
-rated "a call within the kernel" "$(listed tests/machine/leaves-by-call.ptx sm_80 leaves_by_call "$TEST_TMP/call.json")" 0.02
+found="$(listed tests/machine/leaves-by-call.ptx sm_80 leaves_by_call "$TEST_TMP/call.json")"
+rated "a call within the kernel" "$found" 0.02
 exit "$failed"
