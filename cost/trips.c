@@ -83,25 +83,41 @@ static bool constant_start(const Estimate *estimate, const Loop *loop, RegId reg
     return false;
 }
 
+/* The constant by which a phi of the loop's header advances along one of its paths; 0 if it does not. */
+static int64_t advance_along(const Estimate *estimate, RegId phi, RegId next)
+{
+    const AffineForm form = affine_of_reg(estimate->values, next);
+    const bool advances = form.term_count == 1 && form.terms[0].coefficient == 1 && form.terms[0].reg == phi &&
+                          (form.terms[0].base == AFFINE_VALUE || form.terms[0].base == AFFINE_SIGNED);
+    return advances ? form.constant : 0;
+}
+
+/* The same for all paths on which the loop goes on, as on the fast side of a test and on the slow one. A loop that is
+ * entered twice, with rounds of its own each time, has the step of the first. */
+static int64_t advance_of_phi(const Estimate *estimate, const Loop *loop, const Phi *phi)
+{
+    const bool is_entered_twice = estimate->continuations && estimate->continuations[loop->index].is_counted;
+    int64_t step = 0;
+    for (size_t k = 0; k < phi->args.count && !(is_entered_twice && step); k++) {
+        if (!loop_contains(analyses_loops(estimate->analyses), loop, phi->args.data[k].pred))
+            continue;
+        const int64_t along = advance_along(estimate, phi->dst, phi->args.data[k].reg);
+        if (!is_entered_twice && (!along || (step && along != step)))
+            return 0;
+        step = along;
+    }
+    return step;
+}
+
 /* Start and step of a phi of the loop's header, if both are constants. */
 static bool induction(const Estimate *estimate, const Loop *loop, RegId reg, int64_t *start, int64_t *step)
 {
     const Block *header = loop->header;
-    for (size_t i = 0; i < header->phis.count; i++) {
-        const Phi *phi = &header->phis.data[i];
-        const bool is_entered_twice = estimate->continuations && estimate->continuations[loop->index].is_counted;
-        if (phi->dst != reg || (phi->args.count != 2 && !is_entered_twice))
-            continue;
-        for (size_t k = 0; k < phi->args.count; k++) {
-            AffineForm next = affine_of_reg(estimate->values, phi->args.data[k].reg);
-            bool advances = next.term_count == 1 && next.terms[0].coefficient == 1 && next.terms[0].reg == reg &&
-                            (next.terms[0].base == AFFINE_VALUE || next.terms[0].base == AFFINE_SIGNED);
-            if (advances && constant_start(estimate, loop, reg, start)) {
-                *step = next.constant;
-                return *step != 0;
-            }
+    for (size_t i = 0; i < header->phis.count; i++)
+        if (header->phis.data[i].dst == reg) {
+            *step = advance_of_phi(estimate, loop, &header->phis.data[i]);
+            return *step && constant_start(estimate, loop, reg, start);
         }
-    }
     return false;
 }
 

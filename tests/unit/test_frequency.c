@@ -211,6 +211,10 @@ static void arguments_decide(void **state)
         "setp.lt.u32 %p4, %i, %r1;\n@%p4 bra H;\nL:";
     check_known(peeled, 2, 5, 5);
     check_known(peeled, 8, 17, 17);
+    /* Each round is on one of two sides, which lead back by themselves. */
+    check_known("mov.u32 %i, %n;\nH: setp.lt.u32 %p1, %r2, %i;\n@%p1 bra S;\n" MARK "sub.u32 %i, %i, 2;\n"
+                "setp.ne.u32 %p2, %i, 0;\n@%p2 bra H;\nbra L;\nS: " MARK "sub.u32 %i, %i, 2;\n"
+                "setp.ne.u32 %p3, %i, 0;\n@%p3 bra H;\nL:", 12, 6, 6);
     /* Merged threads go on together while each of them does. */
     check_known("mov.u32 %i, 0;\nmov.u32 %j, 1;\nH: " MARK "add.u32 %i, %i, 1;\nadd.u32 %j, %j, 1;\n"
                 "setp.lt.u32 %p1, %i, %n;\nsetp.lt.u32 %p2, %j, %n;\nand.pred %p3, %p1, %p2;\n@%p3 bra H;", 9, 8, 8);
