@@ -24,11 +24,6 @@ static double in_bounds(const Estimate *estimate)
     return estimate->at_edge ? at_edge : inside;
 }
 
-static const Inst *maker_of(const Estimate *estimate, RegId reg)
-{
-    return reg == REG_NONE ? NULL : value_inst(analyses_values(estimate->analyses), reg);
-}
-
 /* How conditions are made. */
 
 typedef enum Junction { JUNCTION_NONE, JUNCTION_AND, JUNCTION_OR, JUNCTION_XOR, JUNCTION_NOT, JUNCTION_SAME } Junction;
@@ -40,7 +35,7 @@ static Junction junction_of(const Estimate *estimate, RegId reg, RegId sources[2
                                          [COMPUTE_XOR] = JUNCTION_XOR, [COMPUTE_NOT] = JUNCTION_NOT,
                                          [COMPUTE_COPY] = JUNCTION_SAME};
     Computation c;
-    const Inst *inst = maker_of(estimate, reg);
+    const Inst *inst = estimate_maker(estimate, reg);
     if (!inst || !computation_of(estimate->body, inst, &c) || c.bits != 1 || c.op >= COUNT_OF(junctions))
         return JUNCTION_NONE;
     for (unsigned i = 0; i < c.source_count; i++)
@@ -54,7 +49,7 @@ static Junction junction_of(const Estimate *estimate, RegId reg, RegId sources[2
 /* A comparison of two integers, which is not combined with another predicate. */
 static bool comparison_of(const Estimate *estimate, RegId reg, Computation *c)
 {
-    const Inst *inst = maker_of(estimate, reg);
+    const Inst *inst = estimate_maker(estimate, reg);
     return inst && computation_of(estimate->body, inst, c) && c->op == COMPUTE_COMPARE &&
            c->combination == COMBINE_NOTHING && c->bits == 1;
 }
@@ -62,7 +57,7 @@ static bool comparison_of(const Estimate *estimate, RegId reg, Computation *c)
 /* A comparison of two integers that is combined with another predicate: the comparison alone, and the predicate. */
 static bool combined_of(const Estimate *estimate, RegId reg, Computation *c, Combination *combination, RegId *other)
 {
-    const Inst *inst = maker_of(estimate, reg);
+    const Inst *inst = estimate_maker(estimate, reg);
     if (!inst || !computation_of(estimate->body, inst, c) || c->op != COMPUTE_COMPARE || c->bits != 1 ||
         c->combination == COMBINE_NOTHING || c->source_count != 3 || c->sources[2].is_inverted ||
         c->sources[2].reg == REG_NONE)
@@ -508,7 +503,7 @@ static bool is_special(const Estimate *estimate, RegId reg, unsigned role)
 /* The instruction that makes the value, if it is of the opcode and its second source is a constant; else NULL. */
 static const Inst *made_with_constant(const Estimate *estimate, RegId reg, Opcode op, uint64_t *constant)
 {
-    const Inst *inst = maker_of(estimate, reg);
+    const Inst *inst = estimate_maker(estimate, reg);
     return inst && inst_op(inst) == op && operand_is_integer(&inst->operands[2], constant) ? inst : NULL;
 }
 
@@ -531,7 +526,7 @@ double estimate_staying(const Estimate *estimate, const Block *block)
     if (!compare || inst_op(compare) != OP_SETP || !inst_has(compare, MOD_NE) || compare->operand_count != 3)
         return 1;
     RegId works = inst_reg(compare, 2);
-    const Inst *chosen = maker_of(estimate, works);
+    const Inst *chosen = estimate_maker(estimate, works);
     if (!chosen || inst_op(chosen) != OP_SELP || value_sources(estimate, works))
         return 1;
     double merged = block_modulus(estimate, inst_reg(compare, 1));
@@ -542,12 +537,12 @@ double estimate_staying(const Estimate *estimate, const Block *block)
  * (opt/memory/rewrite.c), does not count. */
 static bool is_voted(const Estimate *estimate, RegId predicate, unsigned depth)
 {
-    const Inst *inst = maker_of(estimate, predicate);
+    const Inst *inst = estimate_maker(estimate, predicate);
     Computation c;
     if (!inst || depth >= DEEPEST)
         return false;
     if (inst->sync == SYNC_BLOCK_COUNT) {
-        const Inst *asked = inst->operand_count > 2 ? maker_of(estimate, inst_reg(inst, 2)) : NULL;
+        const Inst *asked = inst->operand_count > 2 ? estimate_maker(estimate, inst_reg(inst, 2)) : NULL;
         return !(asked && computation_of(estimate->body, asked, &c) && c.op == COMPUTE_COMPARE &&
                  is_equality(c.relation));
     }

@@ -1,15 +1,11 @@
 /* How blocks end: by which condition, whether threads leave the kernel there, and where the others go. */
 #include "cost/estimate.h"
 
-static const Inst *maker_of(const Estimate *estimate, RegId reg)
-{
-    return reg == REG_NONE ? NULL : value_inst(analyses_values(estimate->analyses), reg);
-}
-
 const Inst *estimate_condition(const Estimate *estimate, const Block *block)
 {
     const Inst *last = block->last;
-    return last && inst_is_terminator(last) && inst_is_guarded(last) ? maker_of(estimate, inst_predicate(last)) : NULL;
+    const bool has_condition = last && inst_is_terminator(last) && inst_is_guarded(last);
+    return has_condition ? estimate_maker(estimate, inst_predicate(last)) : NULL;
 }
 
 bool estimate_decides(const Estimate *estimate, const Computation *c, bool *holds)

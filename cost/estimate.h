@@ -89,6 +89,12 @@ typedef struct Estimate {
     Differing differing[4]; /* along x, y, z, and from block to block */
 } Estimate;
 
+/* The instruction that makes the register; NULL: a phi, or there is no register. */
+static inline const Inst *estimate_maker(const Estimate *estimate, RegId reg)
+{
+    return reg == REG_NONE ? NULL : value_inst(analyses_values(estimate->analyses), reg);
+}
+
 static inline double estimate_warps(const Estimate *estimate)
 {
     return (double)divide_up((uint64_t)(estimate->block[0] * estimate->block[1] * estimate->block[2]), WARP_THREADS);

@@ -8,11 +8,6 @@
 
 enum { MOST_COMBINED = 4, MOST_CHAINED = 4, MOST_REPLICAS = 16, MOST_COMPUTED = 4, MOST_DEAD = 8 };
 
-static const Inst *maker_of(const Estimate *estimate, RegId reg)
-{
-    return reg == REG_NONE ? NULL : value_inst(analyses_values(estimate->analyses), reg);
-}
-
 /* The constant that a register holds. */
 static bool constant_of(const Estimate *estimate, RegId reg, int64_t *value)
 {
@@ -189,9 +184,11 @@ static double comparisons(const Estimate *estimate, const Loop *loop, const Bloc
     if (inst_op(condition) != (stays ? OP_AND : OP_OR))
         return comparisons_by(estimate, loop, condition, stays);
     double fewest = INFINITY;
-    for (unsigned i = 0; i < condition->ref_count; i++)
+    for (unsigned i = 0; i < condition->ref_count; i++) {
+        const RegId each = condition->refs[i].reg;
         if (ref_reads(&condition->refs[i]))
-            fewest = fmin(fewest, comparisons_by(estimate, loop, maker_of(estimate, condition->refs[i].reg), stays));
+            fewest = fmin(fewest, comparisons_by(estimate, loop, estimate_maker(estimate, each), stays));
+    }
     return isfinite(fewest) ? fewest : 0;
 }
 

@@ -2,21 +2,6 @@
  * a warp wait for each other (BSSY, BSYNC, WARPSYNC) do not, since each thread continues with the next instruction. */
 #include "sass/internal.h"
 
-/* Makes branches of calls that ptxas uses as such, as "@P6 CALL.REL.NOINC" on the way out of a loop: they lead into the
- * middle of their own function, and nothing comes back. */
-static void settle_calls(SassCode *code)
-{
-    for (uint32_t f = 0; f < code->function_count; f++) {
-        const SassFunction *function = &code->functions[f];
-        for (uint32_t i = function->first; i < function->first + function->count; i++) {
-            SassInstruction *call = &code->instructions[i];
-            if (call->flow == MACHINE_CALL && call->target != MACHINE_NONE && call->target > function->first &&
-                call->target < function->first + function->count)
-                call->flow = MACHINE_BRANCH;
-        }
-    }
-}
-
 static void mark_leaders(const SassCode *code, const BranchTable *tables, size_t table_count, bool *leads)
 {
     for (uint32_t f = 0; f < code->function_count; f++)
@@ -61,18 +46,29 @@ static void add_successor(SassBlock *block, uint32_t successor)
     block->successors[block->successor_count++] = successor;
 }
 
+/* Whether the call is used as a branch, as "@P6 CALL.REL.NOINC" on the way out of a loop: it leads into the middle of
+ * its own function, and nothing comes back. */
+static bool is_branch(const SassCode *code, const SassBlock *block, const SassInstruction *call)
+{
+    const SassFunction *function = &code->functions[block->function];
+    return call->flow == MACHINE_CALL && call->target != MACHINE_NONE && call->target > function->first &&
+           call->target < function->first + function->count;
+}
+
 static void link_block(Arena *arena, SassCode *code, uint32_t b, const BranchTable *table)
 {
     SassBlock *block = &code->blocks[b];
     const SassInstruction *last = &code->instructions[block->first + block->count - 1];
     block->successors = ARENA_ARRAY(arena, uint32_t, 2 + (table ? table->count : 0));
-    bool falls = last->flow == MACHINE_NEXT || last->flow == MACHINE_CALL || last->conditional;
+    const bool branches = last->flow == MACHINE_BRANCH || is_branch(code, block, last);
+    const bool calls = last->flow == MACHINE_CALL && !branches;
+    const bool falls = last->flow == MACHINE_NEXT || calls || last->conditional;
     /* Control cannot run from one function into the next. */
     if (falls && b + 1 < code->block_count && code->blocks[b + 1].function == block->function)
         add_successor(block, b + 1);
-    if (last->flow == MACHINE_BRANCH && last->target != MACHINE_NONE)
+    if (branches && last->target != MACHINE_NONE)
         add_successor(block, code->instructions[last->target].block);
-    if (last->flow == MACHINE_CALL && last->target != MACHINE_NONE)
+    if (calls && last->target != MACHINE_NONE)
         block->callee = code->instructions[last->target].block;
     for (uint32_t i = 0; table && i < table->count; i++)
         add_successor(block, code->instructions[table->targets[i]].block);
@@ -82,7 +78,6 @@ static void link_block(Arena *arena, SassCode *code, uint32_t b, const BranchTab
 void sass_blocks(Arena *arena, SassCode *code, const BranchTable *tables, size_t table_count)
 {
     bool *leads = ARENA_ARRAY(arena, bool, code->count + 1);
-    settle_calls(code);
     mark_leaders(code, tables, table_count, leads);
     cut(arena, code, leads);
     const BranchTable **table_of = ARENA_ARRAY(arena, const BranchTable *, code->block_count);
