@@ -442,7 +442,7 @@ static bool is_same_for_lanes(const Estimate *estimate, const AddressShape *a, c
 
 /* Adds a phi of a join whose arguments differ by what all lanes have in common, as where a loop begins after the first
  * rounds of another: most lanes of a warp take the same path. Joins of the same values are taken to be the same, as in
- * several loops over the same data. False if there is no such phi. */
+ * several loops over the same data. False if something else makes the register, or lanes differ in more. */
 static bool add_join(Estimate *estimate, AddressShape *shape, RegId reg, double scale, unsigned depth)
 {
     const Phi *phi = phi_of(estimate, reg);

@@ -159,6 +159,8 @@ Divided estimate_divided(const Estimate *estimate, const Loop *loop);
 double estimate_known_iterations(const Estimate *estimate, const Loop *loop);
 /* True if one side of the branch at the end of the loop's block leaves the loop, and the other does not. */
 bool estimate_may_leave(const Estimate *estimate, const Loop *loop, const Block *block);
+/* The constant by which a phi grows if 'next' is its next value; 0 if that is not the phi and a constant. */
+int64_t estimate_advance(const Affine *affine, RegId phi, RegId next);
 /* True if the loop can be left at its header before it has done the work of an iteration: then the header is executed
  * once more than the rest. */
 bool estimate_tests_first(const Estimate *estimate, const Loop *loop);

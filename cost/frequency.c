@@ -25,15 +25,6 @@ static const Loop *continuer_of(const Estimate *estimate, const Loop *loop)
     return NULL;
 }
 
-/* The constant by which the value is greater than the phi; 0: none is known. */
-static int64_t advance_of(const Affine *affine, const Phi *phi, RegId value)
-{
-    const AffineForm form = affine_of_reg(affine, value);
-    const bool is_sum = form.bits && form.term_count == 1 && form.terms[0].base == AFFINE_VALUE &&
-                        form.terms[0].reg == phi->dst && form.terms[0].coefficient == 1;
-    return is_sum ? form.constant : 0;
-}
-
 /* How many iterations an execution of the loop makes in the mean: more than one if the header chooses between one
  * iteration and several together, which then advance a counter further (opt/jam/front_copy.c). */
 static double iterations_together(Estimate *estimate, const Loop *loop)
@@ -50,8 +41,8 @@ static double iterations_together(Estimate *estimate, const Loop *loop)
         return 1;
     for (size_t p = 0; p < loop->header->phis.count; p++) {
         const Phi *phi = &loop->header->phis.data[p];
-        const int64_t one = advance_of(affine, phi, phi_argument(phi, loop->latches[0]));
-        const int64_t other = advance_of(affine, phi, phi_argument(phi, loop->latches[1]));
+        const int64_t one = estimate_advance(affine, phi->dst, phi_argument(phi, loop->latches[0]));
+        const int64_t other = estimate_advance(affine, phi->dst, phi_argument(phi, loop->latches[1]));
         const double ratio = one && other ? (double)one / (double)other : 0;
         const unsigned many = ratio > 1 ? first : 1 - first;
         if (ratio > 0 && ratio != 1) {

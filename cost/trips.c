@@ -78,17 +78,16 @@ static bool constant_start(const Estimate *estimate, const Loop *loop, RegId reg
     return false;
 }
 
-/* The constant by which a phi of the loop's header advances along one of its paths; 0 if it does not. */
-static int64_t advance_along(const Estimate *estimate, RegId phi, RegId next)
+int64_t estimate_advance(const Affine *affine, RegId phi, RegId next)
 {
-    const AffineForm form = affine_of_reg(estimate->values, next);
+    const AffineForm form = affine_of_reg(affine, next);
     const bool advances = form.term_count == 1 && form.terms[0].coefficient == 1 && form.terms[0].reg == phi &&
                           (form.terms[0].base == AFFINE_VALUE || form.terms[0].base == AFFINE_SIGNED);
     return advances ? form.constant : 0;
 }
 
-/* The same for all paths on which the loop goes on, as on the fast side of a test and on the slow one. A loop that is
- * entered twice, with rounds of its own each time, has the step of the first. */
+/* The same for a phi of the loop's header, along all paths on which the loop goes on, as on the fast side of a test and
+ * on the slow one. A loop that is entered twice, with rounds of its own each time, has the step of the first. */
 static int64_t advance_of_phi(const Estimate *estimate, const Loop *loop, const Phi *phi)
 {
     const bool is_entered_twice = estimate->continuations && estimate->continuations[loop->index].is_counted;
@@ -96,7 +95,7 @@ static int64_t advance_of_phi(const Estimate *estimate, const Loop *loop, const 
     for (size_t k = 0; k < phi->args.count && !(is_entered_twice && step); k++) {
         if (!loop_contains(analyses_loops(estimate->analyses), loop, phi->args.data[k].pred))
             continue;
-        const int64_t along = advance_along(estimate, phi->dst, phi->args.data[k].reg);
+        const int64_t along = estimate_advance(estimate->values, phi->dst, phi->args.data[k].reg);
         if (!is_entered_twice && (!along || (step && along != step)))
             return 0;
         step = along;
@@ -158,7 +157,7 @@ static bool compares_variable(const Estimate *estimate, const Loop *loop, const 
 }
 
 /* The number of times that the loop's variable is compared with a constant before that ends the loop, which goes on
- * while the comparison 'stays_if_true'; 0 if it is no such comparison. */
+ * while the comparison 'stays_if_true'; 0 if it compares anything else. */
 static double comparisons_by(const Estimate *estimate, const Loop *loop, const Inst *compare, bool stays_if_true)
 {
     int64_t start = 0, step = 0, bound = 0;

@@ -81,6 +81,11 @@ Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Fu
     return bases;
 }
 
+bool basis_fits(const CostBasis *basis, const LaunchContract *contract, LaunchUnmet *unmet)
+{
+    return contract_is_met(contract, basis->block, basis->launch ? basis->launch->grid : NULL, unmet);
+}
+
 bool basis_compare(const Basis *basis, AssemblerJudge *judge, CodeKind code, const MeasuredForm *form,
                    FormCost *before, FormCost *after)
 {

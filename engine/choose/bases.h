@@ -44,6 +44,9 @@ Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Fu
  * once of[0].before is. */
 void bases_drop_alike(Bases *bases);
 
+/* True if the block, and the launch if there is one, meet the contract; else *unmet says what does not. */
+bool basis_fits(const CostBasis *basis, const LaunchContract *contract, LaunchUnmet *unmet);
+
 /* The instructions by which forms are compared. */
 typedef enum CodeKind { CODE_PTX, CODE_MACHINE } CodeKind;
 /* The costs of the input and of the form on the basis, made comparable. False if one of them is unknown. */

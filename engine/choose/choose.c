@@ -7,6 +7,7 @@
 #include "engine/choose/internal.h"
 #include "engine/choose/pays.h"
 #include "engine/judge/machine_cost.h"
+#include "engine/launch.h"
 #include "engine/progress.h"
 
 enum { MOST_CONFIRMED = 6 };
@@ -195,7 +196,7 @@ static bool weigh_input(Choice *choice, Refusal *refusal)
         Basis *rough = &choice->rough.of[i];
         if (!rough->basis.launch)
             continue;
-        rough->basis.scalars = rough->basis.launch;
+        rough->basis.known = launch_scalars(choice->arena, choice->kernel, rough->basis.launch);
         rough->basis.launch = NULL;
         rough->before = form_cost(&rough->basis, &input, &figures, NULL);
     }
@@ -211,8 +212,7 @@ static const Candidate *next_ranked(const Choice *choice, const bool *is_ranked)
         const Candidate *candidate = &choice->candidates[i];
         if (is_ranked[i] || !candidate->trial->is_compared)
             continue;
-        const bool is_surer = next && candidate->trial->is_confirmed != next->trial->is_confirmed;
-        if (!next || (is_surer ? candidate->trial->is_confirmed : candidate_is_better(choice, candidate, next)))
+        if (!next || candidate_is_first(candidate, next, candidate_is_better(choice, candidate, next)))
             next = candidate;
     }
     return next;

@@ -31,11 +31,7 @@ static bool is_narrow(const CostBasis *basis, const Shape *shape)
 KernelRequest trial_request(const Choice *choice, const CoarsenTrial *trial)
 {
     KernelRequest request = *choice->request;
-    request.coarsen = true;
-    request.coarsening.shape = trial->shape;
-    request.coarsening.stride = trial->stride;
-    request.coarsening.guards = trial->guards;
-    request.coarsening.shrinks_grid = trial->shrinks_grid;
+    trial_ask(trial, &request);
     if (launch_of(choice))
         memcpy(request.block, choice->bases.of[0].basis.block, sizeof request.block);
     return request;
@@ -50,8 +46,7 @@ static TrialVerdict form_verdict(const Choice *choice, const KernelResult *resul
     if (result->coarsening != OUTCOME_DONE)
         return (TrialVerdict){.state = TRIAL_UNCHANGED};
     TrialVerdict verdict = {.state = TRIAL_MADE};
-    const unsigned *grid = basis->launch ? basis->launch->grid : NULL;
-    if (!contract_is_met(&result->contract, basis->block, grid, &verdict.unmet))
+    if (!basis_fits(basis, &result->contract, &verdict.unmet))
         verdict.state = TRIAL_UNMET;
     return verdict;
 }
@@ -274,8 +269,7 @@ static const CoarsenTrial *parent_beside(const Choice *choice, const CoarsenTria
         const Candidate *candidate = &choice->candidates[i];
         if (shape_is_of_blocks(&candidate->trial->shape) || candidate->trial == other)
             continue;
-        const bool is_surer = best && candidate->trial->is_confirmed != best->trial->is_confirmed;
-        if (!best || (is_surer ? candidate->trial->is_confirmed : candidate_worth(candidate) > candidate_worth(best)))
+        if (!best || candidate_is_first(candidate, best, candidate_worth(candidate) > candidate_worth(best)))
             best = candidate;
     }
     return best ? best->trial : NULL;

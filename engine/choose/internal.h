@@ -120,6 +120,8 @@ Promise candidate_promise(const Choice *choice, const Candidate *candidate);
 bool candidate_suffices(const Choice *choice, const Candidate *candidate);
 /* True if the first is the better choice: it is worth taking, and faster. */
 bool candidate_is_better(const Choice *choice, const Candidate *a, const Candidate *b);
+/* True if the first is better, or compared by machine code while the second is not, but not the other way round. */
+bool candidate_is_first(const Candidate *a, const Candidate *b, bool is_better);
 /* The speedup to rank candidates by. */
 double candidate_worth(const Candidate *candidate);
 MeasuredForm candidate_form(const Candidate *candidate, const Figures *figures);

@@ -114,9 +114,7 @@ static bool does_as_asked(const MemoryTrial *trial, const KernelResult *result)
 static bool fits_launches(const MemorySearch *search, const KernelResult *result, TrialVerdict *verdict)
 {
     for (unsigned i = 0; i < search->bases.count; i++) {
-        const CostBasis *basis = &search->bases.of[i].basis;
-        const unsigned *grid = basis->launch ? basis->launch->grid : NULL;
-        if (!contract_is_met(&result->contract, basis->block, grid, &verdict->unmet)) {
+        if (!basis_fits(&search->bases.of[i].basis, &result->contract, &verdict->unmet)) {
             verdict->state = TRIAL_UNMET;
             return false;
         }

@@ -143,11 +143,7 @@ static KernelRequest factor_request(const MemorySearch *search, const CoarsenTri
 {
     KernelRequest request = search->parents.data[0].request;
     request.refused = (Refusal){.reason = REFUSAL_NONE};
-    request.coarsen = true;
-    request.coarsening.shape = trial->shape;
-    request.coarsening.stride = trial->stride;
-    request.coarsening.guards = trial->guards;
-    request.coarsening.shrinks_grid = trial->shrinks_grid;
+    trial_ask(trial, &request);
     return request;
 }
 
@@ -162,13 +158,11 @@ static void parent_add_factor(MemorySearch *search, const CoarsenTrial *trial)
 /* Adds a coarsening: neighbours along x, and blocks along y. */
 static void add_neighbours(MemorySearch *search, unsigned neighbours, unsigned blocks, bool before_vectors)
 {
-    KernelRequest request = search->parents.data[0].request;
-    request.refused = (Refusal){.reason = REFUSAL_NONE};
-    request.coarsen = true;
-    request.coarsening.shape = (Shape){.threads = {neighbours, 1, 1}, .blocks = {1, blocks, 1}};
-    request.coarsening.stride = (Stride){.kind = STRIDE_UNIT};
-    request.coarsening.guards = GUARDS_AUTO;
-    request.coarsening.shrinks_grid = blocks > 1 && search->scope->shrinks_grid;
+    const CoarsenTrial trial = {.shape = {.threads = {neighbours, 1, 1}, .blocks = {1, blocks, 1}},
+                                .stride = {.kind = STRIDE_UNIT},
+                                .guards = GUARDS_AUTO,
+                                .shrinks_grid = blocks > 1 && search->scope->shrinks_grid};
+    const KernelRequest request = factor_request(search, &trial);
     if (request.block[0] % neighbours == 0 && !memory_is_over(search))
         parent_add(search, &request, before_vectors);
 }

@@ -65,6 +65,16 @@ typedef struct CoarsenTrial {
     TrialVerdict verdict;
 } CoarsenTrial;
 
+/* Makes the request one for the trial's coarsening. */
+static inline void trial_ask(const CoarsenTrial *trial, KernelRequest *request)
+{
+    request->coarsen = true;
+    request->coarsening.shape = trial->shape;
+    request->coarsening.stride = trial->stride;
+    request->coarsening.guards = trial->guards;
+    request->coarsening.shrinks_grid = trial->shrinks_grid;
+}
+
 typedef enum FactorOutcome {
     FACTOR_NOT_ASKED,
     FACTOR_INTERRUPTED, /* before a form was compared */

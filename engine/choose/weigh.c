@@ -99,6 +99,11 @@ bool candidate_is_better(const Choice *choice, const Candidate *a, const Candida
     return suffices == candidate_suffices(choice, b) ? candidate_worth(a) > candidate_worth(b) : suffices;
 }
 
+bool candidate_is_first(const Candidate *a, const Candidate *b, bool is_better)
+{
+    return a->trial->is_confirmed == b->trial->is_confirmed ? is_better : a->trial->is_confirmed;
+}
+
 double candidate_worth(const Candidate *candidate)
 {
     const Promise promise = promise_to_rank(candidate);

@@ -14,7 +14,7 @@ typedef struct CostBasis {
     unsigned block[3];    /* for estimates: the original block */
     double blocks;        /* for estimates: those of the grid; 0: as many as keep the device busy for several waves */
     double trips;         /* for estimates: those of loops of unknown length; 0: ESTIMATED_TRIPS */
-    const Launch *scalars; /* for estimates: a launch whose scalar arguments the kernel gets; NULL: they are unknown */
+    KnownParameters known; /* for estimates: the scalar arguments of a launch, if there is one */
     bool at_edge;         /* for estimates: the time of the blocks at the edge of the data, which end a small grid */
     uint64_t dynamic_shared; /* bytes of each block of the original */
     unsigned jobs;        /* cores for the emulator */

@@ -65,7 +65,7 @@ static RegRef *only_ref(const Inst *inst, RefRole role)
 }
 
 /* The instruction that makes what the guarded copy copies, if nothing else reads that, and it is executed if the copy
- * is; NULL if there is no such instruction. */
+ * is; else NULL. */
 static Inst *copied_maker(const Values *values, const Inst *copy)
 {
     const RegRef *from = only_ref(copy, REF_USE);

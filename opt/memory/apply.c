@@ -28,15 +28,17 @@ static bool widen_indices(PassContext *context)
     return true;
 }
 
-/* The same, and keeps sums that loops store in registers. Gives the body as it was before, owned by the caller; NULL:
- * nothing changed. */
+/* The same, in loops without empty latches, and keeps sums that loops store in registers. Gives the body as it was
+ * before, owned by the caller. */
 static Body *prepare(PassContext *context)
 {
     Body *before = body_clone(context->body);
-    if (!widen_indices(context)) {
-        pass_set_body(context, before);
-        return sums_keep(context);
-    }
+    loops_remove_empty_latches(context->body, context->analyses);
+    Body *narrow = body_clone(context->body);
+    if (widen_indices(context))
+        body_free(narrow);
+    else
+        pass_set_body(context, narrow);
     body_free(sums_keep(context));
     return before;
 }
@@ -53,9 +55,7 @@ bool memory_stage(PassContext *context, const StageRequest *request)
 {
     context->staging = request;
     context->staged = (StageResult){.refusal = {.reason = REFUSAL_SWITCHED_OFF}};
-    Body *before = body_clone(context->body);
-    loops_remove_empty_latches(context->body, context->analyses);
-    body_free(prepare(context));
+    Body *before = prepare(context);
     if (has_nest(context))
         find_pointers(context);
     bool done = pass_run(context, PASS_STAGE);
@@ -99,9 +99,7 @@ static bool is_slower_than(PassContext *context, const Body *other)
 
 bool memory_vectors(PassContext *context, bool *is_slower)
 {
-    Body *before = body_clone(context->body);
-    loops_remove_empty_latches(context->body, context->analyses);
-    body_free(prepare(context));
+    Body *before = prepare(context);
     if (pass_run(context, PASS_ROW_VECTORS))
         pass_run(context, PASS_CLEANUP);
     if (pass_run(context, PASS_VECTORS)) {

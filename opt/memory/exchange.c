@@ -252,49 +252,56 @@ typedef struct Entry {
     Block *block;
 } Entry;
 
-/* result = a 'op' b, at the end of the entry; b a constant or a register. */
+/* A new register, and its instruction at the end of the entry. */
+static RegId new_place(const Entry *entry)
+{
+    return body_add_reg(entry->body, TYPE_B32, intern(entry->body->module->names, "%place"));
+}
+
+static RegId put_inst(const Entry *entry, RegId result, Inst *inst)
+{
+    inst_append(entry->block, inst);
+    return result;
+}
+
+/* a 'op' b, a constant */
 static RegId put(const Entry *entry, const char *op, RegId a, int64_t b)
 {
-    RegId result = body_add_reg(entry->body, TYPE_B32, intern(entry->body->module->names, "%place"));
-    inst_append(entry->block, inst_build(entry->body, op, "dri", result, a, b));
-    return result;
+    const RegId result = new_place(entry);
+    return put_inst(entry, result, inst_build(entry->body, op, "dri", result, a, b));
 }
 
 static RegId put_regs(const Entry *entry, const char *op, RegId a, RegId b)
 {
-    RegId result = body_add_reg(entry->body, TYPE_B32, intern(entry->body->module->names, "%place"));
-    inst_append(entry->block, inst_build(entry->body, op, "drr", result, a, b));
-    return result;
+    const RegId result = new_place(entry);
+    return put_inst(entry, result, inst_build(entry->body, op, "drr", result, a, b));
 }
 
 /* a * b + c */
 static RegId put_mad(const Entry *entry, RegId a, RegId b, RegId c)
 {
-    RegId result = body_add_reg(entry->body, TYPE_B32, intern(entry->body->module->names, "%place"));
-    inst_append(entry->block, inst_build(entry->body, "mad.lo.u32", "drrr", result, a, b, c));
-    return result;
+    const RegId result = new_place(entry);
+    return put_inst(entry, result, inst_build(entry->body, "mad.lo.u32", "drrr", result, a, b, c));
 }
 
 static RegId put_read(const Entry *entry, const char *sreg)
 {
-    RegId result = body_add_reg(entry->body, TYPE_B32, intern(entry->body->module->names, "%place"));
-    inst_append(entry->block, inst_build(entry->body, "mov.u32", "ds", result, sreg));
-    return result;
+    const RegId result = new_place(entry);
+    return put_inst(entry, result, inst_build(entry->body, "mov.u32", "ds", result, sreg));
 }
 
 static RegId put_test(const Entry *entry, const char *op, RegId a, RegId b, RegId also)
 {
-    RegId result = body_add_reg(entry->body, TYPE_PRED, intern(entry->body->module->names, "%fits"));
-    inst_append(entry->block, also == REG_NONE ? inst_build(entry->body, op, "drr", result, a, b)
-                                               : inst_build(entry->body, op, "drrr", result, a, b, also));
-    return result;
+    const RegId result = body_add_reg(entry->body, TYPE_PRED, intern(entry->body->module->names, "%fits"));
+    return put_inst(entry, result,
+                    also == REG_NONE ? inst_build(entry->body, op, "drr", result, a, b)
+                                     : inst_build(entry->body, op, "drrr", result, a, b, also));
 }
 
 static RegId put_choice(const Entry *entry, RegId a, RegId b, RegId first)
 {
-    RegId result = body_add_reg(entry->body, TYPE_B32, intern(entry->body->module->names, "%place"));
-    inst_append(entry->block, inst_build(entry->body, "selp.b32", "drrr", result, a, b, first));
-    return result;
+    const RegId result = new_place(entry);
+    return put_inst(entry, result, inst_build(entry->body, "selp.b32", "drrr", result, a, b, first));
 }
 
 /* The number of threads along x; 0: 2^31 or more. */
@@ -311,8 +318,8 @@ static RegId put_threads(const Entry *entry, RegId size)
 static RegId put_distance(const Exchanger *e, const Entry *entry)
 {
     const EarlyPlace place = {.scratch = e->scratch, .body = e->body, .at = entry->block, .values = e->values};
-    RegId distance = body_add_reg(e->body, TYPE_B32, intern(e->body->module->names, "%place"));
-    inst_append(entry->block, inst_build(e->body, "mov.u32", "di", distance, (int64_t)(e->divisor.constant + 0.5)));
+    RegId distance = new_place(entry);
+    put_inst(entry, distance, inst_build(e->body, "mov.u32", "di", distance, (int64_t)(e->divisor.constant + 0.5)));
     for (unsigned i = 0; i < e->divisor.count; i++)
         distance = put_regs(entry, "mul.lo.u32", distance, value_hoist(&place, e->divisor.regs[i]));
     return distance;

@@ -57,6 +57,15 @@ static inline void release(Module *module)
     arena_free(module->arena);
 }
 
+/* How often the word is in the text. */
+static inline unsigned count_of(const Buf *text, const char *word)
+{
+    unsigned count = 0;
+    for (const char *at = buf_text(text); (at = strstr(at, word)) != NULL; at++)
+        count++;
+    return count;
+}
+
 static inline RegId reg_named(const Body *body, const char *name)
 {
     for (size_t i = 0; i < body->regs.count; i++)

@@ -37,14 +37,6 @@ static Buf run(const char *code)
     return after;
 }
 
-static unsigned count_of(const Buf *text, const char *word)
-{
-    unsigned count = 0;
-    for (const char *at = buf_text(text); (at = strstr(at, word)) != NULL; at++)
-        count++;
-    return count;
-}
-
 /* The code has this instruction, and this many permutations. */
 static void check(const char *code, const char *expected, unsigned permutations)
 {

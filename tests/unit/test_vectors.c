@@ -46,14 +46,6 @@ static Buf run(const char *code, bool unrolls)
     return text;
 }
 
-static unsigned count_of(const Buf *text, const char *word)
-{
-    unsigned count = 0;
-    for (const char *at = buf_text(text); (at = strstr(at, word)) != NULL; at++)
-        count++;
-    return count;
-}
-
 /* The words, separated by spaces, are in the code as often as the number after each says: "v4.f32*2 %aligned*0". */
 static void check(const char *code, bool unrolls, const char *expected)
 {
