@@ -293,16 +293,31 @@ static void widen_fastest(MemorySearch *search, const FactorChoice *factors)
         try_widened(search, &(MemoryTrial){.coarsens = widened[i].coarsen, .coarsening = widened[i].coarsening});
 }
 
-/* Loops are staged after them where they make the kernel faster. */
+/* The speedup of the parent's coarsening alone, the kernel's own or none, over the kernel's own. */
+static double parent_speedup(const MemorySearch *search, const Parent *parent)
+{
+    const FactorChoice *factors = search->scope->factors;
+    const bool is_plain = parent->request.coarsen != search->parents.data[0].request.coarsen;
+    return is_plain && factors && factors->speedup > 0 ? 1 / factors->speedup : 1;
+}
+
+/* Loops are staged after them in those of the first parents that they make faster, and in other parents if they make
+ * the kernel so. */
 static void try_vectors(MemorySearch *search, size_t end)
 {
+    bool pay[2] = {false, false};
+    require(end <= COUNT_OF(pay));
     for (size_t i = 0; i < end; i++) {
-        const KernelRequest *request = &search->parents.data[i].request;
-        const MemoryTrial wanted = {.coarsens = request->coarsen, .coarsening = request->coarsening, .vectors = true};
-        search->vectors_pay |= time_is_longer(trial_add(search, &wanted)->speedup, 1);
+        const Parent *parent = &search->parents.data[i];
+        const MemoryTrial wanted = {
+            .coarsens = parent->request.coarsen, .coarsening = parent->request.coarsening, .vectors = true};
+        const double speedup = trial_add(search, &wanted)->speedup;
+        pay[i] = time_is_longer(speedup, parent_speedup(search, parent));
+        search->vectors_pay |= time_is_longer(speedup, 1);
     }
-    for (size_t i = 0; i < end && search->vectors_pay; i++)
-        memory_parent_weigh(search, &search->parents.data[i]);
+    for (size_t i = 0; i < end; i++)
+        if (pay[i] || search->vectors_pay)
+            memory_parent_weigh(search, &search->parents.data[i], true);
 }
 
 /* Tries private counters with the coarsening of some parents; false if the first has nothing to count. */
@@ -331,6 +346,17 @@ static void join_counted(MemorySearch *search)
     trial_add(search, &wanted);
 }
 
+/* Tries the form; if it spills, also without accesses joined before they are staged, whose vectors need registers that
+ * are next to one another. *wanted is the one that came last. */
+static double try_fitting(MemorySearch *search, MemoryTrial *wanted)
+{
+    const MemoryTrial *trial = trial_add(search, wanted);
+    if (trial->verdict.state != TRIAL_SPILLS || wanted->before_vectors)
+        return trial->speedup;
+    wanted->before_vectors = true;
+    return trial_add(search, wanted)->speedup;
+}
+
 /* Tries the best staged form with a factor of its shape doubled, as long as that helps: of the blocks that are merged
  * along the axis, or of those that become a larger one. */
 static void try_doubled(MemorySearch *search, bool merged, unsigned axis)
@@ -342,7 +368,7 @@ static void try_doubled(MemorySearch *search, bool merged, unsigned axis)
     double last = wanted.speedup;
     for (bool helps = !merged || *factor > 1; helps && (!merged || 2 * shape_replicas(shape) <= MOST_MERGED);) {
         *factor *= 2;
-        const double speedup = trial_add(search, &wanted)->speedup;
+        const double speedup = try_fitting(search, &wanted);
         helps = time_is_longer(speedup, last);
         last = speedup;
     }

@@ -71,11 +71,11 @@ static void weigh_parent(MemorySearch *search, Parent *parent, bool vectors_firs
     kernel_discard(&result);
 }
 
-void memory_parent_weigh(MemorySearch *search, Parent *parent)
+void memory_parent_weigh(MemorySearch *search, Parent *parent, bool vectors_pay)
 {
-    if (search->vectors_pay)
+    if (vectors_pay)
         weigh_parent(search, parent, true);
-    if (!search->vectors_pay || !(parent->work > 0))
+    if (!vectors_pay || !(parent->work > 0))
         weigh_parent(search, parent, false);
 }
 
@@ -87,7 +87,7 @@ static void parent_add(MemorySearch *search, const KernelRequest *request, bool 
             search->parents.data[i].before_vectors == before_vectors)
             return;
     VEC_PUSH(search->arena, search->parents, ((Parent){.request = *request, .before_vectors = before_vectors}));
-    memory_parent_weigh(search, &VEC_LAST(search->parents));
+    memory_parent_weigh(search, &VEC_LAST(search->parents), search->vectors_pay);
 }
 
 static bool is_launchable(const CoarsenTrial *trial)

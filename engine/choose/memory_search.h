@@ -45,7 +45,7 @@ bool memory_requests_match(const KernelRequest *a, const KernelRequest *b);
 /* Finds the coarsening of the request and, if it can be another one, none. */
 void memory_find_own(MemorySearch *search, const FactorChoice *factors);
 /* Sets what is known of the parent once its loops are staged, after vectors if these pay. */
-void memory_parent_weigh(MemorySearch *search, Parent *parent);
+void memory_parent_weigh(MemorySearch *search, Parent *parent, bool vectors_pay);
 /* The requests of the fastest forms, by machine code, that -coarsen auto made beside the one that it chose. Returns how
  * many. */
 unsigned memory_fastest(const MemorySearch *search, const FactorChoice *factors, unsigned most, KernelRequest *fastest);

@@ -262,8 +262,9 @@ void memory_form_print(const MemoryTrial *trial, Buf *out)
     if (trial->only_exchanges)
         buf_puts(out, "threads changing places");
     else if (trial->stages)
-        buf_printf(out, "rows of %u bytes staged%s%s", trial->depth ? trial->depth : STAGE_DEPTH,
-                   trial->prefetches ? " ahead" : "", trial->unrolls ? " and unrolled" : "");
+        buf_printf(out, "rows of %u bytes staged%s%s%s", trial->depth ? trial->depth : STAGE_DEPTH,
+                   trial->before_vectors ? " in single elements" : "", trial->prefetches ? " ahead" : "",
+                   trial->unrolls ? " and unrolled" : "");
     if (trial->buffers)
         buf_printf(out, " by asynchronous copies to %u buffers", trial->buffers);
     buf_printf(out, "%s%s", trial->stages && trial->counts ? " and " : "", trial->counts ? "private counters" : "");
