@@ -55,7 +55,7 @@ static void estimate_inst(Estimate *estimate, const Inst *inst, InstProfile *pro
     if (accesses_image(inst))
         estimate_image(estimate, inst, profile, totals);
     if ((profile->unit.pipe != PIPE_GLOBAL && profile->unit.pipe != PIPE_SHARED) || !inst_access(inst, &access) ||
-        access.kind == ACCESS_OTHER)
+        access.kind == ACCESS_OTHER || !(flow->warps > 0)) /* else what others touch later would not be new to them */
         return;
     const AccessShape shape = estimate_access(estimate, inst, &access);
     const double accessing = profile->warps * share.warps;

@@ -15,7 +15,8 @@ typedef struct KnownParameters {
     unsigned count;
 } KnownParameters;
 
-/* The value of 'size' bytes, at most 8, at this byte of the parameter; false if it is not known. */
+/* The value of 'size' bytes, at most 8, at this byte of the parameter; false if it is not known. Parameters are told by
+ * their names, because a form of the kernel may have been printed and read again. */
 bool known_parameter_value(const KnownParameters *known, const Variable *parameter, uint64_t offset, uint64_t size,
                            uint64_t *value);
 

@@ -61,6 +61,23 @@ static void add_scenario(Bases *bases, const CostBasis *usual, const Scenario *s
     added->elsewhere = scenario->elsewhere;
 }
 
+/* Adds a launch of few blocks in which loops that were unrolled are passed by, and all rounds left to the remainder, if
+ * a parameter sets their length. */
+static void add_remainders(Arena *arena, Bases *bases, const CostBasis *usual, const Function *kernel)
+{
+    TripParameter trips;
+    if (!trip_parameter_find(kernel, &trips) || trips.slope > 0.5)
+        return;
+    uint32_t *value = ARENA_NEW(arena, uint32_t);
+    KnownParameter *known = ARENA_NEW(arena, KnownParameter);
+    *value = (uint32_t)(1 / trips.slope) - 1;
+    *known = (KnownParameter){kernel->prototype.params[trips.index], value, sizeof *value};
+    add_scenario(bases, usual, &(Scenario){ELSEWHERE_REMAINDERS, GRID_SMALL, 0});
+    CostBasis *added = &bases->of[bases->count - 1].basis;
+    added->known = (KnownParameters){known, 1};
+    added->blocks /= 4; /* then nothing that blocks share hides how long each takes */
+}
+
 Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Function *kernel, const Launch *launch,
                 const BlockSize *block, uint64_t dynamic_shared, LaunchDecides decides)
 {
@@ -78,6 +95,8 @@ Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Fu
     const size_t count = counts[decides];
     for (size_t i = 0; !launch && i < count; i++)
         add_scenario(&bases, &usual, &others[i]);
+    if (!launch && decides == DECIDES_NOTHING)
+        add_remainders(arena, &bases, &usual, kernel);
     return bases;
 }
 

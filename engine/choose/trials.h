@@ -16,6 +16,7 @@ typedef enum Elsewhere {
     ELSEWHERE_ONE_WAVE,    /* all blocks run at once */
     ELSEWHERE_SHORT_LOOPS, /* loops make SHORT_LOOP trips */
     ELSEWHERE_LONG_LOOPS,  /* loops make LONG_LOOP trips */
+    ELSEWHERE_REMAINDERS,  /* unrolled loops make none: only their remainders go round */
 } Elsewhere;
 
 /* The fate of a form. */

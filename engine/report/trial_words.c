@@ -14,6 +14,7 @@ static void elsewhere_print(Elsewhere elsewhere, Buf *out)
     case ELSEWHERE_ONE_WAVE: buf_puts(out, "where all blocks of the grid run at once"); break;
     case ELSEWHERE_SHORT_LOOPS: buf_printf(out, "where loops make %d trips", SHORT_LOOP); break;
     case ELSEWHERE_LONG_LOOPS: buf_printf(out, "where loops make %d trips", LONG_LOOP); break;
+    case ELSEWHERE_REMAINDERS: buf_puts(out, "where unrolled loops make no trip"); break;
     }
 }
 

@@ -1,5 +1,7 @@
 #include "ir/known.h"
 
+#include "ir/instruction.h"
+
 #include <string.h>
 
 bool known_parameter_value(const KnownParameters *known, const Variable *parameter, uint64_t offset, uint64_t size,
@@ -7,7 +9,7 @@ bool known_parameter_value(const KnownParameters *known, const Variable *paramet
 {
     for (unsigned i = 0; i < known->count; i++) {
         const KnownParameter *of = &known->of[i];
-        if (of->variable != parameter || offset > of->size || size > of->size - offset)
+        if (strcmp(of->variable->name, parameter->name) != 0 || offset > of->size || size > of->size - offset)
             continue;
         *value = 0;
         memcpy(value, (const char *)of->bytes + offset, size);

@@ -40,7 +40,8 @@ static Marked marked_with(const char *body, double trips, int64_t n)
     Module *module = parse_module(arena, source, &diag);
     assert_non_null(module);
     const FunctionForm form = {.function = module_find_function(module, "k")};
-    const KnownParameter known = {form.function->prototype.params[1], &n, sizeof(uint32_t)};
+    const Variable parameter = *form.function->prototype.params[1]; /* as of a copy of the kernel that was read */
+    const KnownParameter known = {&parameter, &n, sizeof(uint32_t)};
     const AssumedLaunch launch = {
         .block = {THREADS, 1, 1}, .blocks = BLOCKS, .trips = trips, .known = {&known, n >= 0}};
     const Profile *profile = profile_estimate(arena, &form, &launch, NULL, &error);
@@ -218,6 +219,11 @@ static void arguments_decide(void **state)
     /* Merged threads go on together while each of them does. */
     check_known("mov.u32 %i, 0;\nmov.u32 %j, 1;\nH: " MARK "add.u32 %i, %i, 1;\nadd.u32 %j, %j, 1;\n"
                 "setp.lt.u32 %p1, %i, %n;\nsetp.lt.u32 %p2, %j, %n;\nand.pred %p3, %p1, %p2;\n@%p3 bra H;", 9, 8, 8);
+    /* A store that is not executed touches nothing that others could touch again. */
+    static const char twice[] = "mul.wide.u32 %e, %t, 4;\nadd.s64 %e, %d, %e;\nsetp.lt.u32 %p1, %n, 4;\n@%p1 bra M;\n"
+                                "st.global.u32 [%e], %t;\nM: st.global.u32 [%e], %t;";
+    assert_float_equal(marked_with(twice, 0, 3).sectors, 4, 0.001);
+    assert_float_equal(marked_with(twice, 0, 4).sectors, 4, 0.001);
 }
 
 /* Two joins of the same values, as before loops that go over the same data, lead to the same sectors. */

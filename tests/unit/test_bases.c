@@ -1,0 +1,59 @@
+/* The launches that -coarsen auto assumes if it does not know one. */
+#include "tests/unit/parsed.h"
+
+#include "engine/choose/bases.h"
+
+/* A loop of 'step' elements in each round, up to a parameter, and another loop for the rest. */
+static Module *loops_by(Arena *arena, unsigned step)
+{
+    return module_from(arena_printf(
+        arena,
+        SM_90 ".visible .entry k(.param .u64 data, .param .u32 n)\n{\n.reg .pred %%p<5>;\n.reg .b32 %%r<9>;\n"
+              ".reg .b64 %%d<3>;\nld.param.u64 %%d1, [data];\nld.param.u32 %%r1, [n];\nand.b32 %%r2, %%r1, %u;\n"
+              "add.s32 %%r3, %%r1, -1;\nsetp.lt.u32 %%p1, %%r3, %u;\n@%%p1 bra REST;\nsub.s32 %%r4, %%r1, %%r2;\n"
+              "MAIN: st.global.u32 [%%d1], %%r4;\nadd.s32 %%r4, %%r4, -%u;\nsetp.ne.s32 %%p2, %%r4, 0;\n"
+              "@%%p2 bra MAIN;\nREST: setp.eq.s32 %%p3, %%r2, 0;\n@%%p3 bra END;\n"
+              "AGAIN: st.global.u32 [%%d1], %%r2;\nadd.s32 %%r2, %%r2, -1;\nsetp.ne.s32 %%p4, %%r2, 0;\n"
+              "@%%p4 bra AGAIN;\nEND: ret;\n}\n",
+        step - 1, step - 1, step));
+}
+
+/* The value of the parameter where the loop of 'step' elements makes no trip; 0: no such launch is assumed. */
+static uint32_t value_without_trips(unsigned step, LaunchDecides decides)
+{
+    Arena *arena = arena_new();
+    Module *module = loops_by(arena, step);
+    const BlockSize block = {.threads = {128, 1, 1}};
+    const Bases bases = bases_new(arena, sm_limits_for("sm_90"), device_for(90), function_of(module, "k"), NULL, &block,
+                                  0, decides);
+    uint32_t found = 0;
+    for (unsigned i = 0; i < bases.count; i++) {
+        const CostBasis *basis = &bases.of[i].basis;
+        if (bases.of[i].elsewhere != ELSEWHERE_REMAINDERS)
+            continue;
+        assert_int_equal(basis->known.count, 1);
+        assert_string_equal(basis->known.of->variable->name, "n");
+        memcpy(&found, basis->known.of->bytes, sizeof found);
+        assert_true(basis->blocks > 0 && basis->blocks < basis->device.multiprocessors);
+    }
+    release(module);
+    arena_free(arena);
+    return found;
+}
+
+static void unrolled_loops_may_make_no_trip(void **state)
+{
+    (void)state;
+    assert_int_equal(value_without_trips(4, DECIDES_NOTHING), 3);
+    assert_int_equal(value_without_trips(8, DECIDES_NOTHING), 7);
+    assert_int_equal(value_without_trips(1, DECIDES_NOTHING), 0);
+    assert_int_equal(value_without_trips(4, DECIDES_BY_GRID), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unrolled_loops_may_make_no_trip),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
