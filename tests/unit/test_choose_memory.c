@@ -14,17 +14,21 @@
 
 /* The figures that the assembler would report: of the original kernel, and of other forms. */
 typedef struct Script {
-    unsigned spills;    /* bytes, of other forms */
-    unsigned assembled; /* other forms until now */
-    unsigned most;      /* after these the time is over; 0: it never is */
+    unsigned spills;       /* bytes, of other forms */
+    unsigned most_threads; /* only those whose block may have more spill */
+    unsigned assembled;    /* other forms until now */
+    unsigned most;         /* after these the time is over; 0: it never is */
 } Script;
 
 static bool script_measure(void *context, const FunctionForm *measured, Figures *out)
 {
     Script *script = context;
     const bool is_other = measured->body != NULL;
+    const unsigned *most = form_tuning(measured)->maxntid, *exact = form_tuning(measured)->reqntid;
+    const bool spills = is_other && (most[0] * most[1] > script->most_threads ||
+                                     exact[0] * exact[1] > script->most_threads || !script->most_threads);
     script->assembled += is_other;
-    *out = (Figures){.known = true, .registers = 32, .spill_stores = is_other ? script->spills : 0};
+    *out = (Figures){.known = true, .registers = 32, .spill_stores = spills ? script->spills : 0};
     return true;
 }
 
@@ -185,6 +189,26 @@ static void larger_blocks_are_tried(void **state)
     }
 }
 
+/* A form that spills is tried with single elements as well. */
+static void single_elements_are_tried(void **state)
+{
+    (void)state;
+    const FactorChoice factors = {.trial_count = 0};
+    Setup *setup = setup_new("conv");
+    setup->request.coarsening.shrinks_grid = true;
+    setup->script.spills = 8;
+    setup->script.most_threads = 128;
+    const MemoryChoice choice = choose(setup, &factors);
+    const MemoryTrial *spilling = NULL;
+    for (unsigned i = 0; i < choice.trial_count && !spilling; i++)
+        spilling = choice.trials[i].verdict.state == TRIAL_SPILLS ? &choice.trials[i] : NULL;
+    assert_non_null(spilling);
+    assert_false(spilling->before_vectors);
+    assert_true(spilling[1].before_vectors);
+    assert_memory_equal(&spilling->coarsening.shape, &spilling[1].coarsening.shape, sizeof spilling->coarsening.shape);
+    arena_free(setup->arena);
+}
+
 /* 128 rows fill no SM: several threads are given each. Its sums are of floating point. */
 static void rows_are_given_to_groups(void **state)
 {
@@ -327,6 +351,7 @@ int main(void)
         cmocka_unit_test(small_grids_are_asked), cmocka_unit_test(nothing_to_do),
         cmocka_unit_test(given_coarsening_stays),    cmocka_unit_test(little_gain_is_declined),
         cmocka_unit_test(edges_are_tried),           cmocka_unit_test(larger_blocks_are_tried),
+        cmocka_unit_test(single_elements_are_tried),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
