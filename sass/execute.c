@@ -32,6 +32,7 @@ typedef struct Flow {
     LinearProgram program;
     uint32_t *first_out; /* for each block, the first of its outs[] variables for paths out of it */
     uint32_t *outs;
+    const double *taken; /* by variable: the threads that take a path, in units */
 } Flow;
 
 typedef struct Weighted {
@@ -377,10 +378,10 @@ static void solve_threads(Flow *flow, double *threads)
     add_conservation(flow, 4 * most);
     add_trip_limits(flow, most);
     prefer_passing(flow);
-    const double *values = program_solve(&flow->program);
+    flow->taken = program_solve(&flow->program);
     for (uint32_t b = 0; b < flow->code->block_count; b++) {
         for (uint32_t i = 0; i < flow->outs[b]; i++)
-            threads[b] += values[flow->first_out[b] + i] * flow->unit;
+            threads[b] += flow->taken[flow->first_out[b] + i] * flow->unit;
         if (threads[b] < 0.5)
             threads[b] = 0;
     }
@@ -443,6 +444,30 @@ static void spread_activity(const Flow *flow, const double *threads, double *act
             activity[b] = start;
 }
 
+/* Finds the block that warps most often come from to each block. That is not the predecessor that is executed most
+ * often: one that ends in a branch past another block is not, if all warps go through the other. */
+static void find_before(const Flow *flow, const double *activity, SassExecutions *result)
+{
+    const SassCode *code = flow->code;
+    double *most = ARENA_ARRAY(flow->arena, double, code->block_count + 1);
+    for (uint32_t b = 0; b < code->block_count; b++)
+        result->before[b] = MACHINE_NONE;
+    for (uint32_t from = 0; from < code->block_count; from++) {
+        const SassBlock *block = &code->blocks[from];
+        const bool calls = block->callee != MACHINE_NONE;
+        for (uint32_t i = 0; i < block->successor_count + calls; i++) {
+            const uint32_t to = i < block->successor_count ? block->successors[i] : block->callee;
+            const double warps = i < block->successor_count
+                                     ? flow->taken[flow->first_out[from] + i] * flow->unit / activity[from]
+                                     : result->block_warps[from];
+            if (warps > most[to]) {
+                most[to] = warps;
+                result->before[to] = from;
+            }
+        }
+    }
+}
+
 static void add_totals(const Flow *flow, SassExecutions *result)
 {
     const SassCode *code = flow->code;
@@ -495,6 +520,7 @@ SassExecutions *sass_execute(Arena *arena, const SassMap *map, const PtxCount *c
     Flow flow = {.arena = arena, .map = map, .code = map->code, .program = {.arena = arena}};
     result->block_warps = ARENA_ARRAY(arena, double, map->code->block_count + 1);
     result->block_threads = ARENA_ARRAY(arena, double, map->code->block_count + 1);
+    result->before = ARENA_ARRAY(arena, uint32_t, map->code->block_count + 1);
     flow.executions = ptx_executions(arena, &map->lines, map->kernel, counts, count, &flow.start);
     result->warps = flow.start.warps;
     if (!map->mapped || !(flow.start.threads > 0))
@@ -511,6 +537,7 @@ SassExecutions *sass_execute(Arena *arena, const SassMap *map, const PtxCount *c
     spread_activity(&flow, result->block_threads, activity);
     for (uint32_t b = 0; b < map->code->block_count; b++)
         result->block_warps[b] = result->block_threads[b] / activity[b];
+    find_before(&flow, activity, result);
     add_totals(&flow, result);
     rate(&flow, result);
     return result;

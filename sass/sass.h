@@ -246,6 +246,7 @@ typedef struct PtxCount {
 typedef struct SassExecutions {
     double *block_warps;   /* by block: its executions by warps */
     double *block_threads; /* by block: its executions by threads */
+    uint32_t *before;      /* by block: the one that warps most often come from; MACHINE_NONE: none */
     double warps;          /* the warps that start the kernel */
     double total;          /* warp instructions */
     double looped;         /* those of them in loops, and in functions, which loops may call */

@@ -49,14 +49,6 @@ static const PtxCount *ptx_counts(Arena *arena, const Profile *profile)
     return counts;
 }
 
-/* Notes that control may reach block 'to' from block 'from'; the predecessor that is executed most often is kept. */
-static void note_edge(const SassExecutions *executions, SassRun *runs, uint32_t from, uint32_t to)
-{
-    double warps = executions->block_warps[from];
-    if (warps > 0 && (runs[to].before == SIZE_MAX || warps > executions->block_warps[runs[to].before]))
-        runs[to].before = from;
-}
-
 static StepCopy step_copy(SassCopy copy)
 {
     static const StepCopy steps[] = {[COPY_NONE] = STEP_NO_COPY, [COPY_BEGIN] = STEP_COPIES,
@@ -153,14 +145,7 @@ static void add_runs(const SassMap *map, const SassExecutions *executions, const
     }
     for (uint32_t b = 0; b < code->block_count; b++)
         runs[b] = (SassRun){steps + code->blocks[b].first, code->blocks[b].count, executions->block_warps[b],
-                               SIZE_MAX};
-    for (uint32_t from = 0; from < code->block_count; from++) {
-        const SassBlock *block = &code->blocks[from];
-        for (uint32_t i = 0; i < block->successor_count; i++)
-            note_edge(executions, runs, from, block->successors[i]);
-        if (block->callee != MACHINE_NONE)
-            note_edge(executions, runs, from, block->callee);
-    }
+                            executions->before[b] == MACHINE_NONE ? SIZE_MAX : executions->before[b]};
     sm->rounds = rounds_together(map, executions, loads, load_count);
     sm->runs = runs;
     sm->run_count = code->block_count;

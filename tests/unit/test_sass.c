@@ -271,6 +271,36 @@ static void test_functions(void **state)
     arena_free(arena);
 }
 
+/* A guarded load: what follows comes after it, as no thread of the launch passes it by. */
+static void test_before(void **state)
+{
+    (void)state;
+    static const HandCount stencil = {"stencil1d", "sm_75", 0, 0, 0, NULL};
+    Arena *arena = arena_new();
+    Module *module = read_module(arena, "stencil1d", "sm_75");
+    SassMap *map = map_kernel(arena, module, "stencil1d", "sm_75", NULL);
+    if (!map)
+        skip();
+    const SassCode *code = map->code;
+    const SassExecutions *executions = execute(arena, &stencil, module, map);
+    unsigned guarded = 0;
+    for (uint32_t b = 1; b < code->block_count; b++) {
+        const SassBlock *block = &code->blocks[b];
+        const bool is_passed = code->blocks[b - 1].successor_count == 2;
+        if (!is_passed || block->successor_count != 1 || block->successors[0] != b + 1)
+            continue;
+        const uint32_t next = block->successors[0];
+        const bool is_taken = fabs(executions->block_warps[b] - executions->block_warps[next]) < 0.5;
+        assert_int_equal(executions->before[next], is_taken ? b : b - 1);
+        assert_int_equal(executions->before[b], b - 1);
+        guarded += is_taken;
+    }
+    assert_true(guarded > 0);
+    assert_int_equal(executions->before[0], MACHINE_NONE);
+    arena_free(module->arena);
+    arena_free(arena);
+}
+
 static void test_disassembly(void **state)
 {
     (void)state;
@@ -355,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_program),
         cmocka_unit_test(test_functions),
         cmocka_unit_test(test_shared_spills),
+        cmocka_unit_test(test_before),
         cmocka_unit_test(test_disassembly),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_hand_counts),
