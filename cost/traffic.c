@@ -144,6 +144,12 @@ static double hole_traffic(const Profile *profile)
     return holes * ((moved - 1) * profile->store_footprint + moved * profile->unread_footprint);
 }
 
+/* The sectors that all that is stored would fill, where one that is stored anew counts again. */
+static double whole_sectors(const Profile *profile)
+{
+    return fmax(profile->store_footprint, profile->stored / SECTOR_BYTES);
+}
+
 /* Sectors of which L2 merges parts: those with holes, where words are missing at random, and those that other warps, or
  * the same one much later, have stored another part of. A sector that is stored anew counts again. */
 static double merged_sectors(const Profile *profile, double own, double late)
@@ -151,7 +157,7 @@ static double merged_sectors(const Profile *profile, double own, double late)
     enum { SECTOR_WORDS = SECTOR_BYTES / WORD_BYTES };
     if (!profile->counted)
         return 0;
-    const double whole = fmax(profile->store_footprint, profile->stored / SECTOR_BYTES);
+    const double whole = whole_sectors(profile);
     const double others = fmax(profile->store_sectors - profile->store_footprint - own, 0);
     const double parts = fmin(others + late, fmax(profile->store_sectors - whole, 0));
     const double with_holes = profile->store_footprint * (1 - pow(1 - hole_share(profile), SECTOR_WORDS));
@@ -172,6 +178,8 @@ static StoreDemand store_demand(const Profile *profile, const Device *device)
         joined += k <= JOINED_DISTANCE ? joined_share * profile->own_rewrites[k] : 0;
         late += k >= LATE_DISTANCE ? profile->own_rewrites[k] : 0;
     }
+    if (profile->counted) /* what is stored moves to L2 even if all parts join */
+        joined = fmin(joined, fmax(profile->store_sectors - whole_sectors(profile), 0));
     const double merged = device->merge_passes * merged_sectors(profile, own, late);
     return (StoreDemand){device->store_passes * (profile->store_sectors - joined) + merged, merged};
 }

@@ -167,6 +167,11 @@ static void store_passes(void **state)
     device.store_passes = 1;
     device.merge_passes = 0;
     assert_float_equal(traffic_predict(&profile, &device, &full).l2_sectors, (2 << 20), 1);
+    /* Parts of a sector join, but what fills sectors, as if stored again, does not. */
+    profile.own_rewrites[0] = 1 << 20;
+    assert_float_equal(traffic_predict(&profile, &device, &full).l2_sectors, (2 - 0.8) * (1 << 20), 1);
+    profile.stored *= 2;
+    assert_float_equal(traffic_predict(&profile, &device, &full).l2_sectors, (2 << 20), 1);
 }
 
 int main(void)
