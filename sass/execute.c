@@ -407,39 +407,51 @@ static double *find_activity(Flow *flow)
     return activity;
 }
 
-/* True if the neighbour has an activity, and its number of threads is closer to the block's than that of the best so
- * far. */
-static bool is_nearer(const double *threads, const double *activity, uint32_t block, uint32_t neighbour, uint32_t best)
+/* How far the other block's number of threads is from the block's; infinite if it has none, or the block itself is
+ * none. */
+static double distance(const double *threads, uint32_t block, uint32_t other)
 {
-    if (!(activity[neighbour] > 0) || !(threads[neighbour] > 0))
-        return false;
-    return best == MACHINE_NONE ||
-           fabs(log(threads[neighbour] / threads[block])) < fabs(log(threads[best] / threads[block]));
+    return other != MACHINE_NONE && threads[other] > 0 ? fabs(log(threads[other] / threads[block])) : HUGE_VAL;
+}
+
+/* The block before or after this one whose number of threads is closest; MACHINE_NONE: there is none. 'activity': of
+ * those that have one; NULL: of all. */
+static uint32_t nearest_block(const Flow *flow, const double *threads, const double *activity, uint32_t b)
+{
+    const SassBlock *block = &flow->code->blocks[b];
+    const uint32_t first_in = flow->loops.first_in[b], in_count = flow->loops.first_in[b + 1] - first_in;
+    uint32_t best = MACHINE_NONE;
+    for (uint32_t i = 0; i < block->successor_count + in_count; i++) {
+        const bool is_after = i < block->successor_count;
+        const uint32_t other =
+            is_after ? block->successors[i] : flow->loops.in[first_in + i - block->successor_count];
+        if ((!activity || activity[other] > 0) && distance(threads, b, other) < distance(threads, b, best))
+            best = other;
+    }
+    return best;
 }
 
 /* Gives blocks without evidence the activity of the block before or after them whose number of threads is closest: only
- * some lanes of a warp execute code that most threads bypass. The others take that of the kernel's start. */
+ * some lanes of a warp execute code that most threads bypass. If that has none, either, it may get one first; in the
+ * last rounds, another neighbour will do. The others take that of the kernel's start. */
 static void spread_activity(const Flow *flow, const double *threads, double *activity)
 {
-    const SassCode *code = flow->code;
-    for (unsigned round = 0; round < 8; round++) {
-        for (uint32_t b = code->block_count; b-- > 0;) {
-            const SassBlock *block = &code->blocks[b];
-            uint32_t best = MACHINE_NONE;
+    enum { ROUNDS = 8, LAST_ROUNDS = 4 };
+    static const double NEAR = 0.01; /* counts are rounded */
+    const uint32_t count = flow->code->block_count;
+    for (unsigned round = 0; round < ROUNDS + LAST_ROUNDS; round++) {
+        for (uint32_t i = 0; i < count; i++) {
+            const uint32_t b = round % 2 ? i : count - 1 - i;
             if (activity[b] > 0 || !(threads[b] > 0))
                 continue;
-            for (uint32_t i = 0; i < block->successor_count; i++)
-                if (is_nearer(threads, activity, b, block->successors[i], best))
-                    best = block->successors[i];
-            for (uint32_t i = flow->loops.first_in[b]; i < flow->loops.first_in[b + 1]; i++)
-                if (is_nearer(threads, activity, b, flow->loops.in[i], best))
-                    best = flow->loops.in[i];
-            if (best != MACHINE_NONE)
+            const uint32_t best = nearest_block(flow, threads, activity, b);
+            const double least = distance(threads, b, nearest_block(flow, threads, NULL, b));
+            if (best != MACHINE_NONE && (round >= ROUNDS || distance(threads, b, best) <= least + NEAR))
                 activity[b] = activity[best];
         }
     }
     double start = flow->start.warps > 0 ? flow->start.threads / flow->start.warps : 32;
-    for (uint32_t b = 0; b < code->block_count; b++)
+    for (uint32_t b = 0; b < count; b++)
         if (!(activity[b] > 0))
             activity[b] = start;
 }
