@@ -19,12 +19,19 @@ static double element_value(Type type, const uint8_t *bytes)
     }
 }
 
+/* How far neighbours are apart, relative to the greater one, of floating-point numbers of 16 bits; 0: of others. */
+static double distance_of_neighbours(Type type)
+{
+    return type == TYPE_F16 ? 1.0 / 1024 : type == TYPE_BF16 ? 1.0 / 128 : 0;
+}
+
 /* The index of the first element that 'tolerance' does not accept, or UINT64_MAX. */
 static uint64_t elements_difference(Type type, const void *expected, const void *actual, uint64_t count,
                                     Tolerance tolerance)
 {
     unsigned size = type_bits(type) / 8;
     const uint8_t *a = expected, *b = actual;
+    const double step = tolerance.is_rounded ? distance_of_neighbours(type) : 0;
     for (uint64_t i = 0; i < count; i++, a += size, b += size) {
         if (memcmp(a, b, size) == 0)
             continue;
@@ -32,7 +39,8 @@ static uint64_t elements_difference(Type type, const void *expected, const void 
             return i;
         double x = element_value(type, b), y = element_value(type, a);
         bool both_nan = x != x && y != y;
-        if (!both_nan && x != y && !(fabs(x - y) <= tolerance.absolute + tolerance.relative * fabs(y)))
+        const double most = fmax(tolerance.absolute + tolerance.relative * fabs(y), step * fmax(fabs(x), fabs(y)));
+        if (!both_nan && x != y && !(fabs(x - y) <= most))
             return i;
     }
     return UINT64_MAX;

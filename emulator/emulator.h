@@ -77,6 +77,7 @@ typedef enum ToleranceKind { TOLERANCE_EXACT, TOLERANCE_CLOSE } ToleranceKind;
 typedef struct Tolerance {
     ToleranceKind kind;
     double relative, absolute; /* x is accepted for y if |x - y| <= absolute + relative * |y| */
+    bool is_rounded; /* at least neighbours are accepted of numbers of 16 bits, which other results are rounded to */
 } Tolerance;
 
 /* Memory that exists before the launch and after it, such as a device's. Kernels access 'bytes' directly. */

@@ -507,7 +507,7 @@ static bool read_tolerance(Reader *reader, const json_t *root, const char *key, 
     static const char *const keys[] = {"kind", "relative", "absolute"}, *const words[] = {"exact", "close"};
     json_t *object = json_object_get(root, key);
     size_t kind = 0;
-    *tolerance = (Tolerance){TOLERANCE_EXACT, 0, 0};
+    *tolerance = (Tolerance){.kind = TOLERANCE_EXACT};
     if (!object)
         return true;
     if (!json_is_object(object))

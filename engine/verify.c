@@ -152,7 +152,7 @@ static void set_tolerance(const Launch *launch, const Reordered *reordered, Veri
     if (result->is_reordered && launch->reference_tolerance.kind == TOLERANCE_CLOSE)
         result->tolerance = launch->reference_tolerance;
     else if (result->is_reordered)
-        result->tolerance = (Tolerance){TOLERANCE_CLOSE, REORDERED_RELATIVE, REORDERED_ABSOLUTE};
+        result->tolerance = (Tolerance){TOLERANCE_CLOSE, REORDERED_RELATIVE, REORDERED_ABSOLUTE, true};
 }
 
 /* 'form': of the output, in place of the kernel; NULL: the kernel. */

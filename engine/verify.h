@@ -46,8 +46,8 @@ typedef struct Reordered {
  * are checked for races, reads of unwritten memory, undefined registers and divisions by zero, except for faults that
  * the input itself has. If the contract does not allow the launch, the original runs if the output has it. Results of
  * the kernels in 'reordered' (NULL: none) are compared with a tolerance, even if the launch file asks for exact ones:
- * that for reference programs, or else REORDERED_RELATIVE and REORDERED_ABSOLUTE. Texts live in 'arena'; both modules
- * must outlive them. */
+ * that for reference programs, or else REORDERED_RELATIVE and REORDERED_ABSOLUTE, but at least one step of numbers of
+ * 16 bits. Texts live in 'arena'; both modules must outlive them. */
 void verify_launch(Arena *arena, const Module *input, const Module *output, const char *path,
                    const Reordered *reordered, Verification *result);
 /* The same for the form of this number beside the kernel (-tune). False if the output has none of it. */
