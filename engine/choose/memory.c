@@ -320,19 +320,19 @@ static void try_vectors(MemorySearch *search, size_t end)
             memory_parent_weigh(search, &search->parents.data[i], true);
 }
 
-/* Tries private counters with the coarsening of some parents; false if the first has nothing to count. */
+/* Tries private counters with the coarsening of some parents; false if none has anything to count. */
 static bool try_counters(MemorySearch *search, size_t begin, size_t end)
 {
+    bool counts = false;
     for (size_t i = begin; i < end && i < search->parents.count; i++) {
         const KernelRequest *request = &search->parents.data[i].request;
         const MemoryTrial wanted = {.coarsens = request->coarsen, .coarsening = request->coarsening, .counts = true};
         if (search->parents.data[i].before_vectors)
             continue;
-        const MemoryTrial *trial = trial_add(search, &wanted);
-        if (i == begin && trial->verdict.state == TRIAL_UNCHANGED)
-            return false;
+        if (trial_add(search, &wanted)->verdict.state != TRIAL_UNCHANGED)
+            counts = true;
     }
-    return true;
+    return counts;
 }
 
 /* Tries the best form, if it has private counters, with vectors. */
@@ -420,14 +420,15 @@ static void improve_staged(MemorySearch *search)
     trial_add(search, &wanted);
 }
 
-/* Tries a number of threads in the place of one: with vectors, if any are to be made and the form has some. */
+/* Tries a number of threads in the place of one: with vectors, if any are to be made and the form has some that do not
+ * make it spill. */
 static const MemoryTrial *try_divided(MemorySearch *search, unsigned threads, bool is_apart)
 {
     const RefineRequest refining = {
         .threads = threads, .is_apart = is_apart, .reassociates = search->scope->reassociates};
     MemoryTrial wanted = {.refining = refining, .vectors = search->scope->loads};
     const MemoryTrial *trial = trial_add(search, &wanted);
-    if (!wanted.vectors || trial->verdict.state != TRIAL_UNCHANGED)
+    if (!wanted.vectors || (trial->verdict.state != TRIAL_UNCHANGED && trial->verdict.state != TRIAL_SPILLS))
         return trial;
     wanted.vectors = false;
     return trial_add(search, &wanted);
