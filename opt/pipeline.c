@@ -504,8 +504,10 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     if (orders)
         check_order(&context, result);
     if (request->coarsen || request->refining.threads || request->staging.wanted || request->vectors ||
-        request->jam_count)
-        run_and_clean(&context, PASS_POINTER_LOOPS); /* then it shows that threads go round equally often */
+        request->jam_count) {
+        run_and_clean(&context, PASS_MIDDLE_EXITS);  /* then rounds can be counted before the loop */
+        run_and_clean(&context, PASS_POINTER_LOOPS); /* and it shows that threads go round equally often */
+    }
     if (request->coarsen && shape_merges(&request->coarsening.shape))
         run_and_clean(&context, PASS_REMAINDERS); /* then replicas can compare their columns of a flattened grid */
     if (request->staging.wanted)

@@ -140,21 +140,46 @@ static bool may_meet_store(const Refine *r, const SharedLoop *shared, const Inst
     return false;
 }
 
+/* Neighbours of one kind, as of rounds that the compiler has unrolled, are taken for one access, if rounds still do not
+ * overlap then. False if the access has none. */
+static bool join_neighbour(SharedLoop *shared, const LoopAccess *access)
+{
+    for (unsigned i = 0; i < shared->access_count; i++) {
+        LoopAccess *other = &shared->accesses[i];
+        int64_t distance;
+        if (other->is_store != access->is_store || other->slope != access->slope ||
+            !distance_find(other, access, &distance))
+            continue;
+        const int64_t low = distance < 0 ? distance : 0, end = distance + access->bytes;
+        const int64_t bytes = (end > (int64_t)other->bytes ? end : (int64_t)other->bytes) - low;
+        if (bytes > llabs(access->slope))
+            continue;
+        other->first.constant = (int64_t)((uint64_t)other->first.constant + (uint64_t)low);
+        other->bytes = (unsigned)bytes;
+        return true;
+    }
+    return false;
+}
+
 /* Lists the loop's stores, or those of its loads that may be from where it stores. */
 static bool list_accesses(Refine *r, SharedLoop *shared, bool loads)
 {
     for (uint32_t b = 0; b < shared->loop->block_count; b++)
         for (Inst *inst = shared->loop->blocks[b]->first; inst; inst = inst->next) {
             Access access;
+            LoopAccess followed;
             if (!inst_access(inst, &access) || access.read_only || (access.kind == ACCESS_LOAD) != loads ||
                 (loads && !may_meet_store(r, shared, inst)))
                 continue;
             /* Each thread of the group has local memory of its own. */
-            if (shared->access_count == ACCESSES_MOST || access.space == SPACE_LOCAL ||
-                access.kind == ACCESS_ATOMIC ||
-                !follow(r, shared, inst, &access, &shared->accesses[shared->access_count]))
+            if (access.space == SPACE_LOCAL || access.kind == ACCESS_ATOMIC ||
+                !follow(r, shared, inst, &access, &followed))
                 return refine_refuse(r, inst, REFUSAL_REFINE_MEMORY);
-            shared->access_count++;
+            if (join_neighbour(shared, &followed))
+                continue;
+            if (shared->access_count == ACCESSES_MOST)
+                return refine_refuse(r, inst, REFUSAL_REFINE_MEMORY);
+            shared->accesses[shared->access_count++] = followed;
         }
     return true;
 }
