@@ -1,5 +1,6 @@
 #include "opt/memory/apply.h"
 
+#include "opt/common/byte_words.h"
 #include "opt/common/kept_sums.h"
 #include "opt/common/preheader.h"
 #include "opt/passes.h"
@@ -100,6 +101,8 @@ static bool is_slower_than(PassContext *context, const Body *other)
 bool memory_vectors(PassContext *context, bool *is_slower)
 {
     Body *before = prepare(context);
+    if (body_load_words(context->body))
+        analyses_invalidate(context->analyses, ANALYSES_ALL);
     if (pass_run(context, PASS_ROW_VECTORS))
         pass_run(context, PASS_CLEANUP);
     if (pass_run(context, PASS_VECTORS)) {
