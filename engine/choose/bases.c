@@ -1,5 +1,7 @@
 #include "engine/choose/bases.h"
 
+#include <string.h>
+
 #include "engine/judge/machine_cost.h"
 
 enum { USUAL_SIZES = 3, DIMENSIONS = 3, AVERAGE_SIZE = 1 };
@@ -114,6 +116,19 @@ bool basis_compare(const Basis *basis, AssemblerJudge *judge, CodeKind code, con
                  : text_cost(judge, &basis->basis, &form->form, form->figures, &form->change);
     costs_align(&basis->basis, before, after);
     return before->known && after->known;
+}
+
+void form_search_registers(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,
+                           AssemblerJudge *judge, const CostBasis *basis, KernelResult *result)
+{
+    enum { SEARCH_LEVEL = 1 };
+    PipelineOptions brief = *options;
+    memset(brief.passes.dumped, 0, sizeof brief.passes.dumped);
+    brief.level = brief.level < SEARCH_LEVEL ? brief.level : SEARCH_LEVEL;
+    judge->basis = basis;
+    pipeline_run(arena, kernel, request, &brief, result);
+    assembler_judge_settle(judge);
+    judge->basis = NULL;
 }
 
 void bases_drop_alike(Bases *bases)

@@ -53,6 +53,11 @@ typedef enum CodeKind { CODE_PTX, CODE_MACHINE } CodeKind;
 bool basis_compare(const Basis *basis, AssemblerJudge *judge, CodeKind code, const MeasuredForm *form,
                    FormCost *before, FormCost *after);
 
+/* Runs the passes with a brief search for the number of registers at which the form is the fastest on the basis. Its
+ * figures are then those of result->reduction.after; the caller discards the result. */
+void form_search_registers(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,
+                           AssemblerJudge *judge, const CostBasis *basis, KernelResult *result);
+
 /* Sets the axes along which the kernel reads the special registers of the role (SREG_ROLE_CTAID ...). */
 void kernel_axes(const Function *kernel, unsigned role, bool axes[3]);
 

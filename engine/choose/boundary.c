@@ -1,26 +1,21 @@
 /* The boundary of registers at which a form is the fastest. Factor and boundary are chosen together: the fastest form
  * may depend on how far its registers can be reduced, and coarsening has to beat the input at its own best boundary. */
 #include <math.h>
-#include <string.h>
 
 #include "engine/choose/internal.h"
 #include "engine/progress.h"
 
-/* The fastest forms are searched, briefly. */
-enum { MOST_SEARCHED = 3, SEARCH_LEVEL = 1 };
+enum { MOST_SEARCHED = 3 /* of the fastest forms */ };
 
 /* Briefly searches for the boundary at which the form is the fastest, and compares it with the input there. False if
  * nothing is changed, or the time is unknown. */
 static bool search_boundary(Choice *choice, const KernelRequest *request, TrialVerdict *verdict)
 {
-    PipelineOptions options = *choice->options;
     KernelResult result;
     const Basis *exact = &choice->exact.of[0];
     FormCost before, cost;
-    memset(options.passes.dumped, 0, sizeof options.passes.dumped);
-    options.level = options.level < SEARCH_LEVEL ? options.level : SEARCH_LEVEL;
-    choice->judge->basis = &exact->basis;
-    pipeline_run(choice->arena, choice->kernel, request, &options, &result);
+    form_search_registers(choice->arena, choice->kernel, request, choice->options, choice->judge, &exact->basis,
+                          &result);
     const Figures *after = &result.reduction.after;
     const MeasuredForm form = {
         .form = kernel_form(&result), .figures = after, .change = kernel_launch_change(&result)};
@@ -29,8 +24,6 @@ static bool search_boundary(Choice *choice, const KernelRequest *request, TrialV
     if (is_known)
         *verdict = (TrialVerdict){
             .state = TRIAL_COMPARED, .cost = cost_verdict(&before, &cost), .registers = after->registers};
-    assembler_judge_settle(choice->judge);
-    choice->judge->basis = NULL;
     kernel_discard(&result);
     return is_known;
 }

@@ -36,17 +36,12 @@ static KernelRequest trial_request(const MemorySearch *search, const MemoryTrial
     return request;
 }
 
-/* The form's cost on each basis; false, with the verdict, if one is unknown or it does not assemble. */
-static bool form_weigh(const MemorySearch *search, const KernelResult *result, Figures *figures, FormCost *costs,
-                       TrialVerdict *verdict)
+/* The form's cost on each basis; false, with the verdict, if one is unknown. */
+static bool form_predict(const MemorySearch *search, const KernelResult *result, const Figures *figures,
+                         FormCost *costs, TrialVerdict *verdict)
 {
-    const Judge *judge = search->options->judge;
     const FunctionForm form = kernel_form(result);
     const LaunchChange change = kernel_launch_change(result);
-    if (!judge->measure(judge->context, &form, figures)) {
-        *verdict = (TrialVerdict){.state = TRIAL_BROKEN, .message = figures->message};
-        return false;
-    }
     for (unsigned i = 0; i < search->bases.count; i++) {
         costs[i] = machine_cost(search->context->judge, &search->bases.of[i].basis, &form, figures, &change, NULL);
         if (!costs[i].known) {
@@ -56,6 +51,18 @@ static bool form_weigh(const MemorySearch *search, const KernelResult *result, F
         }
     }
     return true;
+}
+
+/* Measures the form; false, with the verdict, if it does not assemble or a cost is unknown. */
+static bool form_weigh(const MemorySearch *search, const KernelResult *result, Figures *figures, FormCost *costs,
+                       TrialVerdict *verdict)
+{
+    const Judge *judge = search->options->judge;
+    const FunctionForm form = kernel_form(result);
+    if (judge->measure(judge->context, &form, figures))
+        return form_predict(search, result, figures, costs, verdict);
+    *verdict = (TrialVerdict){.state = TRIAL_BROKEN, .message = figures->message};
+    return false;
 }
 
 /* Compares the costs with those of the form without; false, with the verdict, if a launch forbids the form. */
@@ -122,6 +129,46 @@ static bool fits_launches(const MemorySearch *search, const KernelResult *result
     return true;
 }
 
+/* The best of the trials by speedup, of those that stage or of all; NULL: none. */
+static const MemoryTrial *best_trial(const MemorySearch *search, bool staged)
+{
+    const MemoryTrial *best = NULL;
+    for (size_t i = 0; i < search->trials.count; i++) {
+        const MemoryTrial *trial = &search->trials.data[i];
+        const bool is_open = trial->verdict.state == TRIAL_COMPARED && (!staged || trial->stages);
+        if (is_open && (!best || time_is_longer(trial->speedup, best->speedup)))
+            best = trial;
+    }
+    return best;
+}
+
+/* Compares a form that spills with the registers that the assembler gives it, and would be the fastest, with those that
+ * are best for it, if these are to be chosen. False if it spills then, too. */
+static bool trial_refit(MemorySearch *search, const KernelRequest *request, MemoryTrial *trial)
+{
+    AssemblerJudge *judge = search->context->judge;
+    const MemoryTrial *best = best_trial(search, false);
+    MemoryTrial refitted = *trial;
+    KernelResult result;
+    FormCost costs[MOST_BASES];
+    if (!judge || !request->reduce || request->registers.goal != GOAL_AUTO || memory_is_over(search) ||
+        !time_is_longer(trial->speedup, best ? best->speedup : 1))
+        return false;
+    form_search_registers(search->arena, search->kernel, request, search->options, judge,
+                          &search->bases.of[0].basis, &result);
+    const Figures *figures = &result.reduction.after;
+    refitted.speedup = 0;
+    const bool fits = result.registers == OUTCOME_DONE && figures->known &&
+                      form_predict(search, &result, figures, costs, &refitted.verdict) &&
+                      costs_compare(search, costs, &refitted) && figures_allow(search, &result, figures, &refitted);
+    if (fits) {
+        *trial = refitted;
+        trial->verdict.registers = figures->registers;
+    }
+    kernel_discard(&result);
+    return fits;
+}
+
 /* Makes, assembles and compares the form. */
 static void trial_weigh(MemorySearch *search, MemoryTrial *trial)
 {
@@ -135,9 +182,10 @@ static void trial_weigh(MemorySearch *search, MemoryTrial *trial)
     bool is_open = does_as_asked(trial, &result) && fits_launches(search, &result, &trial->verdict) &&
                    form_weigh(search, &result, &figures, costs, &trial->verdict) &&
                    costs_compare(search, costs, trial) && figures_allow(search, &result, &figures, trial);
-    if (!is_open && trial->verdict.state != TRIAL_COMPARED)
-        trial->speedup = 0;
     kernel_discard(&result);
+    if (!is_open && trial->verdict.state != TRIAL_COMPARED &&
+        (trial->verdict.state != TRIAL_SPILLS || !trial_refit(search, &request, trial)))
+        trial->speedup = 0;
 }
 
 /* The parent's loops staged. */
@@ -165,19 +213,6 @@ static const MemoryTrial *trial_add(MemorySearch *search, const MemoryTrial *wan
     if (!memory_is_over(search))
         trial_weigh(search, trial);
     return trial;
-}
-
-/* The best of the trials by speedup, of those that stage or of all; NULL: none. */
-static const MemoryTrial *best_trial(const MemorySearch *search, bool staged)
-{
-    const MemoryTrial *best = NULL;
-    for (size_t i = 0; i < search->trials.count; i++) {
-        const MemoryTrial *trial = &search->trials.data[i];
-        const bool is_open = trial->verdict.state == TRIAL_COMPARED && (!staged || trial->stages);
-        if (is_open && (!best || time_is_longer(trial->speedup, best->speedup)))
-            best = trial;
-    }
-    return best;
 }
 
 static bool is_tried(const MemorySearch *search, const MemoryTrial *wanted)

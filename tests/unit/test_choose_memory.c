@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "engine/choose/memory.h"
+#include "engine/judge/judge.h"
 #include "engine/report/trial_words.h"
 #include "opt/passes.h"
 #include "parser/parser.h"
@@ -16,6 +17,7 @@
 typedef struct Script {
     unsigned spills;       /* bytes, of other forms */
     unsigned most_threads; /* only those whose block may have more spill */
+    bool fits_if_told;     /* none spills if it says how many of its blocks are resident */
     unsigned assembled;    /* other forms until now */
     unsigned most;         /* after these the time is over; 0: it never is */
 } Script;
@@ -27,9 +29,19 @@ static bool script_measure(void *context, const FunctionForm *measured, Figures 
     const unsigned *most = form_tuning(measured)->maxntid, *exact = form_tuning(measured)->reqntid;
     const bool spills = is_other && (most[0] * most[1] > script->most_threads ||
                                      exact[0] * exact[1] > script->most_threads || !script->most_threads);
+    const bool fits = script->fits_if_told && form_tuning(measured)->minnctapersm;
     script->assembled += is_other;
-    *out = (Figures){.known = true, .registers = 32, .spill_stores = spills ? script->spills : 0};
+    *out = (Figures){
+        .known = true, .registers = fits ? 48 : 32, .spill_stores = spills && !fits ? script->spills : 0};
     return true;
+}
+
+/* Spills take as long as the rest. */
+static Prediction script_predict(void *context, const FunctionForm *form, const Figures *figures,
+                                 const LaunchChange *change)
+{
+    (void)context, (void)form, (void)change;
+    return (Prediction){.known = true, .cycles = figures->spill_stores ? 2000 : 1000};
 }
 
 static bool script_is_over(void *context)
@@ -252,6 +264,27 @@ static void spilling_forms_are_rejected(void **state)
     arena_free(setup->arena);
 }
 
+/* The assembler may leave registers free, and so make a form spill. */
+static void free_registers_are_used(void **state)
+{
+    (void)state;
+    Setup *setup = setup_new("mv");
+    AssemblerJudge judge = {.poll = assembler_judge_poll(&judge)};
+    setup->script = (Script){.spills = 64, .fits_if_told = true};
+    setup->judge.predict = script_predict;
+    setup->context.judge = &judge;
+    for (unsigned reduces = 0; reduces < 2; reduces++) {
+        setup->request.reduce = reduces;
+        setup->request.registers.goal = GOAL_AUTO;
+        setup->request.launch_blocks = 1;
+        const MemoryChoice choice = choose(setup, NULL);
+        assert_int_equal(choice.outcome, reduces ? MEMORY_CHOSEN : MEMORY_NO_GAIN);
+        if (reduces)
+            assert_int_equal(choice.best->verdict.registers, 48);
+    }
+    arena_free(setup->arena);
+}
+
 static void time_limit_is_kept(void **state)
 {
     (void)state;
@@ -352,6 +385,7 @@ int main(void)
         cmocka_unit_test(given_coarsening_stays),    cmocka_unit_test(little_gain_is_declined),
         cmocka_unit_test(edges_are_tried),           cmocka_unit_test(larger_blocks_are_tried),
         cmocka_unit_test(single_elements_are_tried),
+        cmocka_unit_test(free_registers_are_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
