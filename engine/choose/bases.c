@@ -13,7 +13,12 @@ static const unsigned usual_blocks[DIMENSIONS][USUAL_SIZES][3] = {
     {{8, 8, 4}, {32, 4, 2}, {8, 8, 8}},
 };
 
-typedef enum GridSize { GRID_LARGE, GRID_AT_ONCE, GRID_SMALL } GridSize;
+typedef enum GridSize {
+    GRID_LARGE,
+    GRID_AT_ONCE,
+    GRID_SMALL, /* a block for each SM */
+    GRID_FEW,   /* a quarter of that: then nothing that blocks share hides how long each takes */
+} GridSize;
 
 typedef struct Scenario {
     Elsewhere elsewhere;
@@ -54,12 +59,15 @@ static void add_scenario(Bases *bases, const CostBasis *usual, const Scenario *s
 {
     Basis *added = &bases->of[bases->count++];
     const unsigned threads = usual->block[0] * usual->block[1] * usual->block[2];
-    const double places = usual->device.multiprocessors * sm_occupancy(usual->sm, threads, 0, 0).blocks;
+    const double sms = usual->device.multiprocessors;
+    const double blocks[] = {[GRID_LARGE] = usual->blocks,
+                             [GRID_AT_ONCE] = sms * sm_occupancy(usual->sm, threads, 0, 0).blocks,
+                             [GRID_SMALL] = sms,
+                             [GRID_FEW] = sms / 4};
     added->basis = *usual;
-    if (scenario->grid != GRID_LARGE)
-        added->basis.blocks = scenario->grid == GRID_SMALL ? usual->device.multiprocessors : places;
+    added->basis.blocks = blocks[scenario->grid];
     added->basis.trips = scenario->trips;
-    added->basis.at_edge = scenario->grid == GRID_SMALL;
+    added->basis.at_edge = scenario->grid >= GRID_SMALL;
     added->elsewhere = scenario->elsewhere;
 }
 
@@ -74,10 +82,8 @@ static void add_remainders(Arena *arena, Bases *bases, const CostBasis *usual, c
     KnownParameter *known = ARENA_NEW(arena, KnownParameter);
     *value = (uint32_t)(1 / trips.slope) - 1;
     *known = (KnownParameter){kernel->prototype.params[trips.index], value, sizeof *value};
-    add_scenario(bases, usual, &(Scenario){ELSEWHERE_REMAINDERS, GRID_SMALL, 0});
-    CostBasis *added = &bases->of[bases->count - 1].basis;
-    added->known = (KnownParameters){known, 1};
-    added->blocks /= 4; /* then nothing that blocks share hides how long each takes */
+    add_scenario(bases, usual, &(Scenario){ELSEWHERE_REMAINDERS, GRID_FEW, 0});
+    bases->of[bases->count - 1].basis.known = (KnownParameters){known, 1};
 }
 
 Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Function *kernel, const Launch *launch,
