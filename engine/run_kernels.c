@@ -13,6 +13,7 @@
 #include "engine/report/pool.h"
 #include "engine/report/refusal_words.h"
 #include "engine/report/verdicts.h"
+#include "engine/launch.h"
 #include "engine/run_steps.h"
 
 static void set_shape(KernelReport *report, const CoarsenOption *coarsen, Shape shape)
@@ -120,6 +121,22 @@ static void set_refinement(const Run *run, KernelReport *report)
         .threads = refine->threads, .is_apart = refine->is_apart, .reassociates = run->options->reassociates};
 }
 
+/* The scalars that the kernel has in all launches that are given. */
+static KnownParameters known_scalars(const Run *run, const Function *kernel)
+{
+    const ChoiceContext *context = &run->choice;
+    KnownParameters common = {0};
+    bool is_first = true;
+    for (size_t i = 0; i < context->launch_count; i++) {
+        if (strcmp(context->launches[i]->kernel, kernel->name) != 0)
+            continue;
+        const KnownParameters scalars = launch_scalars(run->arena, kernel, context->launches[i]);
+        common = is_first ? scalars : known_in_both(run->arena, &common, &scalars);
+        is_first = false;
+    }
+    return common;
+}
+
 static void set_request(const Run *run, KernelReport *report)
 {
     const char *name = report->result.kernel->name;
@@ -137,6 +154,7 @@ static void set_request(const Run *run, KernelReport *report)
     const Launch *launch = choice_launch(&run->choice, name);
     request->dynamic_shared = launch ? launch->dynamic_shared : shared ? shared->bytes : 0;
     request->launch_blocks = blocks_of_an_sm(&run->choice, name);
+    request->known = known_scalars(run, report->result.kernel);
     if (launch)
         memcpy(request->launch_block, launch->block, sizeof request->launch_block);
     if (block)

@@ -15,9 +15,23 @@ typedef struct KnownParameters {
     unsigned count;
 } KnownParameters;
 
+/* A part of a parameter that an instruction loads. */
+typedef struct ParameterPart {
+    const Variable *variable;
+    int64_t offset;
+    unsigned bytes;
+} ParameterPart;
+
+/* Whether the instruction loads a part of a parameter of the kernel at a constant offset, and nothing else. */
+struct Inst;
+bool inst_loads_parameter(const struct Inst *inst, ParameterPart *out);
+
 /* The value of 'size' bytes, at most 8, at this byte of the parameter; false if it is not known. Parameters are told by
  * their names, because a form of the kernel may have been printed and read again. */
 bool known_parameter_value(const KnownParameters *known, const Variable *parameter, uint64_t offset, uint64_t size,
                            uint64_t *value);
+
+/* Those that have the same value in both. */
+KnownParameters known_in_both(Arena *arena, const KnownParameters *a, const KnownParameters *b);
 
 #endif

@@ -16,6 +16,7 @@
 #include "opt/memory/stage.h"
 #include "opt/refine/refine.h"
 #include "opt/common/reuse_list.h"
+#include "opt/loops/rounds.h"
 #include "opt/common/vector_list.h"
 #include "target/target.h"
 
@@ -55,11 +56,13 @@ typedef struct PassContext {
     const RefineRequest *refining; /* without the block */
     const StageRequest *staging;
     EdgesRequest edges_request;
+    const KnownParameters *known; /* in the launches that are given; NULL: nothing is */
     const GridOrder *order;
     bool joins_everywhere; /* the vectors pass is to run later */
     const DefectRequest *defect_request; /* NULL: nothing is looked for */
     LaunchContract contract; /* set by growing and by coarsening */
     Unadapted unadapted;     /* set by the check pass */
+    AssumedParameters assumed; /* set by specialize */
     ReuseList reuse;         /* what load_reuse and forward did; in the arena */
     DefectList defects;      /* what fix_defects found; in the arena */
     VectorList vectors;      /* what row_vectors and vectors did; in the arena */

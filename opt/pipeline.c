@@ -1,6 +1,7 @@
 /* The pipeline, on one screen: pipeline_run at the end of this file.
  *
- *     statements -> body -> SSA -> exchange -> grow -> edges -> unroll and jam -> coarsen, or refine -> clean up
+ *     statements -> body -> SSA -> exchange -> grow -> edges -> interior -> unroll and jam -> coarsen, or refine
+ *     -> clean up
  *     -> reuse -> stage -> count -> order of blocks -> what the assembler gets wrong -> bounds or the register search
  *     -> check -> body out of SSA
  *
@@ -37,6 +38,7 @@ static void reuse(PassContext *context, bool joins)
     changed |= pass_run(context, PASS_ADDRESSES);
     changed |= pass_run(context, PASS_INDUCTION);
     changed |= pass_run(context, PASS_FORWARD);
+    changed |= pass_run(context, PASS_MINIMA);
     changed |= pass_run(context, PASS_ACCUMULATOR);
     if (joins)
         changed |= pass_run(context, PASS_VECTORIZE);
@@ -117,6 +119,18 @@ static bool grow(PassContext *context, const KernelRequest *request, KernelResul
         result->refusal = context->refusal;
     }
     context->refusal = (Refusal){.reason = REFUSAL_NONE};
+    return done;
+}
+
+/* Lets threads inside of the data go without guards, and short loops become straight code; true if either is done. */
+static bool take_guards(PassContext *context)
+{
+    const bool specializes = run_and_clean(context, PASS_SPECIALIZE);
+    if (specializes)
+        run_and_clean(context, PASS_DECIDE);
+    const bool done = run_and_clean(context, PASS_INTERIOR) || specializes;
+    if (done)
+        run_and_clean(context, PASS_SHORT_LOOPS);
     return done;
 }
 
@@ -494,6 +508,7 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     context.judge = options->judge;
     context.block = block;
     context.coarsening = &request->coarsening;
+    context.known = &request->known;
     context.defect_request = &options->defects;
     context.order = &request->order;
     context.joins_everywhere = request->vectors;
@@ -515,8 +530,10 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     const bool coarsens = request->coarsen && grow(&context, request, result);
     if (request->edges)
         let_edges_join(&context, request, result);
-    if (coarsens && request->coarsening.guards == GUARDS_INTERIOR)
-        result->has_interior = run_and_clean(&context, PASS_INTERIOR);
+    if (coarsens && request->coarsening.guards == GUARDS_INTERIOR) {
+        result->has_interior = take_guards(&context);
+        result->assumed = context.assumed;
+    }
     if (request->jam_count)
         unroll_jam(&context, request, result);
     if (coarsens)

@@ -27,6 +27,7 @@ typedef struct KernelRequest {
     RegistersRequest registers; /* without what the pipeline sets */
     unsigned block[3]; /* threads of a block at launch; 0: not given */
     uint64_t dynamic_shared; /* bytes of a block of the original at launch */
+    KnownParameters known;    /* scalars that all launches that are given have in common */
     unsigned launch_block[3]; /* its threads in the launch that is counted; zeros: none is */
     unsigned launch_blocks;   /* that an SM gets in any launch that is given, at most; 0: none is */
 } KernelRequest;
@@ -54,6 +55,7 @@ typedef struct KernelResult {
     LaunchContract contract; /* coarsening done */
     Unadapted unadapted;     /* threads merged */
     bool has_interior;       /* loops have a version without guards (opt/edges/interior.c) */
+    AssumedParameters assumed; /* a version has short loops with these as straight code (opt/loops/specialize.c) */
     bool has_fast_paths;     /* for conditions that replicas agree on (opt/coarsen/fast.c) */
     ReuseList reuse;         /* loads that took a known value; where code is made twice, in one version at least */
     Refusal refusal;         /* coarsening refused */

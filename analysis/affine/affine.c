@@ -157,24 +157,19 @@ static uint64_t sum_alignment(const Sum *sum)
 
 static bool eval_load(const KnownParameters *known, const Inst *inst, unsigned bits, Sum *sum)
 {
-    Access access;
-    if (!inst_access(inst, &access) || access.kind != ACCESS_LOAD || !access.read_only || access.space != SPACE_PARAM ||
-        !access.address || access.bytes * 8 != bits)
-        return false;
-    const Operand *at = access.address->items;
-    if (!at || at->kind != OPERAND_SYMBOL || at->symbol.kind != SYMBOL_VARIABLE)
-        return false;
-    const int64_t offset = access.address->constant ? (int64_t)access.address->constant->bits : 0;
+    ParameterPart part;
     uint64_t value;
-    if (known && known_parameter_value(known, at->symbol.variable, (uint64_t)offset, access.bytes, &value)) {
+    if (!inst_loads_parameter(inst, &part) || part.bytes * 8 != bits)
+        return false;
+    if (known && known_parameter_value(known, part.variable, (uint64_t)part.offset, part.bytes, &value)) {
         *sum = (Sum){.bits = bits, .constant = affine_sign_extend(value, bits)};
         return true;
     }
     AffineTerm base = {
         .base = AFFINE_PARAM,
         .reg = bits,
-        .variable = at->symbol.variable,
-        .offset = offset,
+        .variable = part.variable,
+        .offset = part.offset,
         .bounded = bits == 32,
         .high = UINT32_MAX,
     };

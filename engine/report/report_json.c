@@ -66,6 +66,16 @@ static json_t *standing_json(const Report *report, const Standing *standing)
     return value;
 }
 
+/* The parameters for whose values short loops are straight code. */
+static json_t *assumed_json(const AssumedParameters *assumed)
+{
+    json_t *values = json_array();
+    for (unsigned i = 0; i < assumed->count; i++)
+        json_array_append_new(values, json_pack("{s: s, s: I}", "parameter", assumed->parts[i].variable->name, "value",
+                                                (json_int_t)assumed_number(assumed, i)));
+    return values;
+}
+
 /* The classes of reuse. Lines are those of the source; a value that comes from several places has none. */
 static json_t *reuse_json(const Report *report, const ReuseList *list)
 {
@@ -216,6 +226,7 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
         if (contract_changes_launch(&result->contract))
             json_object_set_new(value, "launched_as_before",
                                 unadapted_json(&result->unadapted));
+        json_object_set_new(value, "specialized", assumed_json(&result->assumed));
         json_object_set_new(value, "reuse", reuse_json(report, &result->reuse));
     }
     if (result->coarsening == OUTCOME_REFUSED) {

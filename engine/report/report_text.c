@@ -1,4 +1,6 @@
 /* -report: the changes to each kernel, with its figures before and after in two columns. */
+#include <inttypes.h>
+
 #include "engine/kernel_estimate.h"
 #include "engine/report/counters.h"
 #include "engine/report/contract_words.h"
@@ -128,6 +130,16 @@ static void print_place(Buf *out, const Report *report, const Refusal *refusal)
         Position position = source_position(report->source, refusal->span.begin);
         buf_printf(out, " (%s:%u:%u)", report->source->path, position.line, position.column);
     }
+}
+
+/* Prints the parameters for whose values short loops are straight code. */
+static void print_assumed(Buf *out, const AssumedParameters *assumed)
+{
+    for (unsigned i = 0; i < assumed->count; i++)
+        buf_printf(out, "%s%s is %" PRId64, i ? " and " : "    short loops: straight code where ",
+                   assumed->parts[i].variable->name, assumed_number(assumed, i));
+    if (assumed->count)
+        buf_puts(out, ", as in the launch given; other launches execute the loops\n");
 }
 
 /* Prints the number of loads that the classes of reuse have saved, and of the pairs of replicas between which. */
@@ -262,6 +274,7 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
             explain_stride(out, &result->contract, explained);
         if (contract_changes_launch(&result->contract))
             print_unadapted(out, &result->unadapted);
+        print_assumed(out, &result->assumed);
         print_reuse(out, &result->reuse);
         if (report->is_full)
             print_legality(out, report, result, explained);

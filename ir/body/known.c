@@ -4,6 +4,20 @@
 
 #include <string.h>
 
+bool inst_loads_parameter(const Inst *inst, ParameterPart *out)
+{
+    Access access;
+    if (!inst_access(inst, &access) || access.kind != ACCESS_LOAD || !access.read_only || access.space != SPACE_PARAM ||
+        !access.address)
+        return false;
+    const Operand *at = access.address->items;
+    if (!at || at->kind != OPERAND_SYMBOL || at->symbol.kind != SYMBOL_VARIABLE)
+        return false;
+    *out = (ParameterPart){at->symbol.variable,
+                           access.address->constant ? (int64_t)access.address->constant->bits : 0, access.bytes};
+    return true;
+}
+
 bool known_parameter_value(const KnownParameters *known, const Variable *parameter, uint64_t offset, uint64_t size,
                            uint64_t *value)
 {
@@ -16,4 +30,16 @@ bool known_parameter_value(const KnownParameters *known, const Variable *paramet
         return true;
     }
     return false;
+}
+
+KnownParameters known_in_both(Arena *arena, const KnownParameters *a, const KnownParameters *b)
+{
+    KnownParameter *both = ARENA_ARRAY(arena, KnownParameter, a->count + 1);
+    unsigned count = 0;
+    for (unsigned i = 0; i < a->count; i++)
+        for (unsigned j = 0; j < b->count; j++)
+            if (strcmp(a->of[i].variable->name, b->of[j].variable->name) == 0 && a->of[i].size == b->of[j].size &&
+                memcmp(a->of[i].bytes, b->of[j].bytes, a->of[i].size) == 0)
+                both[count++] = a->of[i];
+    return (KnownParameters){both, count};
 }

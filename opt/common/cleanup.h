@@ -14,6 +14,9 @@ unsigned remove_dead_code(Body *body, Analyses *analyses);
  * and operands, and phis with the same arguments. Follows copies. Returns how many. */
 unsigned merge_equal_values(Body *body, Analyses *analyses);
 
+/* Replaces integers of 32 and 64 bits that are computed from constants by these. Returns how many. */
+unsigned fold_constants(Body *body, Analyses *analyses);
+
 /* Makes old values that guarded instructions keep undefined where nothing can see them. Returns how many. */
 unsigned forget_kept_values(Body *body, Analyses *analyses);
 

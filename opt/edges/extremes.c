@@ -18,24 +18,28 @@ enum {
 
 static const int64_t CONSTANT_MOST = INT64_C(1) << 40;
 
-Extremes extremes_new(Arena *scratch, Body *body, Analyses *analyses, const BitSet *own, const Loop *loop)
+Extremes extremes_new(Arena *scratch, Body *body, Analyses *analyses, const BitSet *own, const BitSet *inside)
 {
+    RegId *values = ARENA_ARRAY(scratch, RegId, body->regs.count);
+    for (size_t reg = 0; reg < body->regs.count; reg++)
+        values[reg] = REG_NONE;
     return (Extremes){.scratch = scratch,
                       .body = body,
                       .values = analyses_values(analyses),
                       .loops = analyses_loops(analyses),
                       .dominance = analyses_dominance(analyses),
                       .own = own,
-                      .loop = loop,
+                      .inside = inside,
+                      .clamped = values,
                       .counters = ARENA_ARRAY(scratch, Counter *, body->regs.count),
                       .unknown = bitset_new(scratch, body->regs.count)};
 }
 
-/* A value that the loop makes, or that nothing does. */
+/* A value that the region makes, or that nothing does. */
 static bool is_inside(const Extremes *e, RegId reg)
 {
     const Block *block = e->values->defs[reg].block;
-    return !block || loop_contains(e->loops, e->loop, block);
+    return !block || bitset_has(e->inside, block->id);
 }
 
 static bool add_constant(Linear *sum, int64_t constant)
@@ -92,6 +96,8 @@ static bool add_reg(const Extremes *e, Linear *sum, RegId reg, int64_t factor, u
 {
     Computation c;
     ComputedSum parts;
+    while (e->clamped[reg] != REG_NONE)
+        reg = e->clamped[reg];
     if (!depth || !sum_of(e, reg, &c, &parts))
         return add_term(sum, reg, factor);
     for (unsigned t = 0; t < parts.term_count; t++) {
@@ -444,6 +450,22 @@ static bool require_comparison(Extremes *e, const Computation *c)
     case RELATION_GREATER_EQUAL: return require_relation(e, &test.right, &test.left, 0);
     default: return false;
     }
+}
+
+bool extremes_require_clamp(Extremes *e, const Clamp *clamp)
+{
+    Computation c;
+    Linear value, other;
+    if (!computation_of(e->body, clamp->inst, &c))
+        return false;
+    const unsigned own = c.sources[0].reg == clamp->value ? 0 : 1;
+    if (!linear_of_source(e, &c.sources[own], &value) || !linear_of_source(e, &c.sources[!own], &other) ||
+        !require_range(e, &value) || !require_range(e, &other))
+        return false;
+    if (c.op == COMPUTE_MIN ? !require_order(e, &value, &other, 0) : !require_order(e, &other, &value, 0))
+        return false;
+    e->clamped[clamp->result] = clamp->value;
+    return true;
 }
 
 static bool require_parts(Extremes *e, RegId predicate, bool value, unsigned depth)

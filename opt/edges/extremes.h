@@ -1,4 +1,4 @@
-/* Tests before a loop of whether conditions in it hold in all of its rounds.
+/* Tests before a region, such as a loop, of whether conditions in it hold, in all rounds.
  *
  * Values of 32 bits are sums of *terms*, modulo 2^32. A term is a register, taken as a signed integer: one that is
  * known before the loop, or a counter of a loop, which lies between sums of others. So a comparison in all rounds is a
@@ -38,6 +38,12 @@ typedef struct EarlyCondition {
     bool value;
 } EarlyCondition;
 
+/* The lesser or greater of two values, which a thread takes the place of by one of them. */
+typedef struct Clamp {
+    Inst *inst;
+    RegId result, value; /* of 32 bits */
+} Clamp;
+
 typedef struct Extremes {
     Arena *scratch;
     Body *body;
@@ -45,18 +51,22 @@ typedef struct Extremes {
     const LoopForest *loops;
     const Dominance *dominance;
     const BitSet *own;  /* by RegId: values that differ between threads */
-    const Loop *loop;
+    const BitSet *inside; /* by Block.id: the blocks of the region */
     Counter **counters; /* by RegId; NULL: not asked for yet */
     BitSet unknown;     /* by RegId: counters of which it is known that nothing is */
+    RegId *clamped;     /* by RegId: the value that it is, as is required; REG_NONE: nothing is */
     LinearVec sums;     /* none of which may be negative */
     VEC(EarlyCondition) conditions;
 } Extremes;
 
-Extremes extremes_new(Arena *scratch, Body *body, Analyses *analyses, const BitSet *own, const Loop *loop);
+/* All of this is of the body as it is: 'own' and 'inside' must stay. */
+Extremes extremes_new(Arena *scratch, Body *body, Analyses *analyses, const BitSet *own, const BitSet *inside);
 /* Adds what makes the predicate, which the loop computes, have this value in each round. False if that is not known; it
  * may have added something then. */
 bool extremes_require(Extremes *e, RegId predicate, bool value);
-/* A predicate that tells, at the place before the loop, whether all of it holds, with the code that this takes;
+/* The same for what makes a clamp be its value; from then on, it counts as that. */
+bool extremes_require_clamp(Extremes *e, const Clamp *clamp);
+/* A predicate that tells, at the place before the region, whether all of it holds, with the code that this takes;
  * REG_NONE: nothing was required. */
 RegId extremes_build(Extremes *e, const SumPlace *place);
 

@@ -1,6 +1,7 @@
-/* Checks loops that threads inside of the data go without guards: random loops with guards, whose counters start, step
- * and end anywhere, near the ends of the range of 32 bits, too, are coarsened with the pass, and compared in the
- * emulator with the originals.
+/* Checks code that threads inside of the data go without guards and clamps: random loops with guards, whose counters
+ * start, step and end anywhere, near the ends of the range of 32 bits, too, and the same without loops, are coarsened
+ * with the pass, and compared in the emulator with the originals. Some loops have a known number of rounds, or get a
+ * version for the rounds of this launch, or of another one.
  *
  *     interior-check [-v] [-d FOLDER] SEED,COUNT
  *
@@ -12,6 +13,7 @@
 #include "seeds.h"
 
 #include "emit/emit.h"
+#include "engine/launch.h"
 #include "opt/opt.h"
 #include "opt/passes.h"
 #include "support/support.h"
@@ -19,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { THREADS = 32, MOST_ROUNDS = 24, SCALARS = 6, RELATIONS = 5 };
+enum { THREADS = 32, MOST_ROUNDS = 24, SCALARS = 6, RELATIONS = 5, GUARDED_MOST = 5 };
 
 static const char *const relation_names[RELATIONS] = {"lt", "le", "gt", "ge", "ne"};
 
@@ -34,6 +36,7 @@ typedef struct Maker {
     Writer to;
     uint32_t scalars[SCALARS]; /* w, x, and start and end of each loop */
     Count counts[2];
+    bool has_constants; /* the loops start and end at constants */
 } Maker;
 
 static uint32_t edge_value(Maker *m)
@@ -129,6 +132,19 @@ static unsigned make_condition(Maker *m)
     return t;
 }
 
+/* Adds an index that is kept within the data to the register. */
+static void make_clamped(Maker *m, unsigned v)
+{
+    const unsigned index = make_sum(m), low = temporary(&m->to), last = temporary(&m->to);
+    if (chance(&m->to, 50)) {
+        line(&m->to, "max.s32 %%v%u, %%v%u, %d;", low, index, (int)below(&m->to, 3) - 1);
+        line(&m->to, "add.s32 %%v%u, %%w, -1; min.s32 %%v%u, %%v%u, %%v%u;", last, last, last, low);
+    } else {
+        line(&m->to, "min.s32 %%v%u, %%v%u, %%w; max.s32 %%v%u, 0, %%v%u;", low, index, last, low);
+    }
+    line(&m->to, "add.s32 %%v%u, %%v%u, %%v%u;", v, v, last);
+}
+
 /* Loads, if up to two guards let it, and adds to the sum. */
 static void make_guarded(Maker *m)
 {
@@ -142,9 +158,15 @@ static void make_guarded(Maker *m)
             buf_printf(m->to.out, "ENTER%u_%u:\n", label, g);
         }
     }
-    line(&m->to, "mad.lo.s32 %%v%u, %%c0, 7, %%sum; and.b32 %%v%u, %%v%u, 63;", v, v, v);
+    line(&m->to, "mad.lo.s32 %%v%u, %%c0, 7, %%x;", v);
+    if (chance(&m->to, 40))
+        make_clamped(m, v);
+    line(&m->to, "and.b32 %%v%u, %%v%u, 63;", v, v);
     line(&m->to, "mul.wide.u32 %%a, %%v%u, 4; add.s64 %%a, %%a, %%table; ld.global.u32 %%v%u, [%%a];", v, v);
-    line(&m->to, "mad.lo.s32 %%sum, %%sum, 3, %%v%u;", v);
+    if (chance(&m->to, 60))
+        line(&m->to, "mad.lo.s32 %%sum, %%sum, 3, %%v%u;", v);
+    else
+        line(&m->to, "min.u32 %%least, %%least, %%v%u; max.s32 %%most, %%v%u, %%most;", v, v);
     buf_printf(m->to.out, "SKIP%u:\n", label);
 }
 
@@ -179,15 +201,32 @@ static void make_meeting(Maker *m)
     buf_printf(m->to.out, "SKIP%u:\n", label);
 }
 
-static void make_code(Maker *m)
+/* The bounds of the loops. */
+static void make_bounds(Maker *m)
+{
+    static const char *const names[] = {"start0", "end0", "start1", "end1"};
+    for (unsigned i = 0; i < COUNT_OF(names); i++) {
+        if (m->has_constants)
+            line(&m->to, "mov.u32 %%%s, %u;", names[i], m->scalars[2 + i]);
+        else
+            line(&m->to, "ld.param.u32 %%%s, [s%u];", names[i], 2 + i);
+    }
+}
+
+/* The same without loops, as if they had been unrolled. */
+static void make_straight(Maker *m)
+{
+    line(&m->to, "mov.u32 %%c0, %%start0;");
+    make_meeting(m);
+    for (unsigned i = 2 + below(&m->to, GUARDED_MOST - 1); i--;) {
+        make_guarded(m);
+        line(&m->to, "add.s32 %%c%u, %%c%u, 1;", i % 2, i % 2);
+    }
+}
+
+static void make_loops(Maker *m)
 {
     const bool has_inner = chance(&m->to, 60);
-    line(&m->to, "ld.param.u64 %%table, [table]; ld.param.u64 %%all, [sums]; ld.param.u32 %%w, [s0];");
-    line(&m->to, "ld.param.u32 %%x, [s1]; ld.param.u32 %%start0, [s2]; ld.param.u32 %%end0, [s3];");
-    line(&m->to, "ld.param.u32 %%start1, [s4]; ld.param.u32 %%end1, [s5];");
-    line(&m->to, "mov.u32 %%g0, %%ntid.x; mov.u32 %%g1, %%ctaid.x; mov.u32 %%g2, %%tid.x;");
-    line(&m->to, "mad.lo.s32 %%i, %%g1, %%g0, %%g2; add.s32 %%x, %%x, %%i; mov.u32 %%sum, %%i;");
-    line(&m->to, "mul.wide.u32 %%own, %%i, 4; add.s64 %%own, %%own, %%all; mov.u32 %%c1, %%start1;");
     make_loop_begin(m, 0);
     make_meeting(m);
     if (chance(&m->to, 50) || !has_inner)
@@ -198,6 +237,21 @@ static void make_code(Maker *m)
         make_loop_end(m, 1);
     }
     make_loop_end(m, 0);
+}
+
+static void make_code(Maker *m)
+{
+    line(&m->to, "ld.param.u64 %%table, [table]; ld.param.u64 %%all, [sums]; ld.param.u32 %%w, [s0];");
+    line(&m->to, "ld.param.u32 %%x, [s1]; mov.u32 %%least, 5000; mov.u32 %%most, 0;");
+    make_bounds(m);
+    line(&m->to, "mov.u32 %%g0, %%ntid.x; mov.u32 %%g1, %%ctaid.x; mov.u32 %%g2, %%tid.x;");
+    line(&m->to, "mad.lo.s32 %%i, %%g1, %%g0, %%g2; add.s32 %%x, %%x, %%i; mov.u32 %%sum, %%i;");
+    line(&m->to, "mul.wide.u32 %%own, %%i, 4; add.s64 %%own, %%own, %%all; mov.u32 %%c1, %%start1;");
+    if (chance(&m->to, 30))
+        make_straight(m);
+    else
+        make_loops(m);
+    line(&m->to, "add.s32 %%sum, %%sum, %%least; sub.s32 %%sum, %%sum, %%most;");
     line(&m->to, "st.global.u32 [%%own], %%sum; ret;");
 }
 
@@ -226,6 +280,7 @@ static void interior_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *laun
         m.scalars[2 + 2 * c] = m.counts[c].start;
         m.scalars[3 + 2 * c] = m.counts[c].end;
     }
+    m.has_constants = chance(&m.to, 30);
     make_code(&m);
     make_launch(&m, arena, launch);
     const unsigned t = m.to.temporaries + 1;
@@ -233,7 +288,7 @@ static void interior_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *laun
                    ".param .u64 sums, .param .u32 s0, .param .u32 s1, .param .u32 s2, .param .u32 s3, "
                    ".param .u32 s4, .param .u32 s5)\n{\n");
     buf_printf(text, "\t.reg .b32 %%v<%u>, %%g<3>, %%c<2>, %%d<2>, %%start<2>, %%end<2>;\n", t);
-    buf_printf(text, "\t.reg .b32 %%w, %%x, %%i, %%sum, %%meet;\n\t.reg .pred %%p<%u>;\n", t);
+    buf_printf(text, "\t.reg .b32 %%w, %%x, %%i, %%sum, %%meet, %%least, %%most;\n\t.reg .pred %%p<%u>;\n", t);
     buf_puts(text, "\t.reg .b64 %table, %all, %own, %a;\n");
     buf_write(text, buf_text(&code), code.length);
     buf_puts(text, "}\n");
@@ -243,19 +298,36 @@ static void interior_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *laun
 typedef struct Check {
     bool verbose;
     const char *folder;
-    unsigned changed, left, executed, wrong;
+    unsigned changed, left, executed, specialized, wrong;
 } Check;
 
-/* The kernel coarsened by two, with the pass or without; gives what it executes in *instructions. */
-static const char *form_check(Arena *arena, const Buf *text, const Launch *launch, const EmulatorResult *expected,
-                              bool with_pass, Buf *after, uint64_t *instructions)
+/* The scalars that a version is made for: those of this launch, others, or none. */
+static KnownParameters known_scalars(Arena *arena, const Function *kernel, const Launch *launch, uint64_t seed)
+{
+    KnownParameters scalars = launch_scalars(arena, kernel, launch);
+    if (seed % 3 != 1)
+        return seed % 3 ? (KnownParameters){0} : scalars;
+    uint32_t *other = ARENA_NEW(arena, uint32_t);
+    KnownParameter *known = ARENA_ARRAY(arena, KnownParameter, scalars.count);
+    memcpy(known, scalars.of, scalars.count * sizeof *known);
+    *other = 3;
+    known[2 + seed / 3 % 4].bytes = other;
+    return (KnownParameters){known, scalars.count};
+}
+
+/* The kernel coarsened by two or four, with the pass or without; gives what it executes in *instructions. */
+static const char *form_check(Arena *arena, const Buf *text, const Launch *launch, uint64_t seed,
+                              const EmulatorResult *expected, bool with_pass, Buf *after, uint64_t *instructions)
 {
     const EmulatorOptions options = {0};
     PipelineOptions pipeline = {.no_figures = true};
     KernelResult result = {0};
-    const KernelRequest request = {.coarsen = true, .block = {THREADS, 1, 1},
-                                   .coarsening = {.shape.threads = {2, 1, 1}, .guards = GUARDS_INTERIOR}};
     Module *module = parse_text("random.ptx", buf_text(text), text->length);
+    const KernelRequest request = {.coarsen = true, .block = {THREADS, 1, 1},
+                                   .known = known_scalars(arena, module_find_function(module, "k"), launch, seed),
+                                   .coarsening = {.shape.threads = {seed % 2 ? 2 : 4, 1, 1},
+                                                  .stride.kind = seed % 5 < 3 ? STRIDE_UNIT : STRIDE_BLOCK,
+                                                  .guards = GUARDS_INTERIOR}};
     for (unsigned i = 0; i < PASS_COUNT; i++)
         pipeline.passes.enabled[i] = i != PASS_INTERIOR || with_pass;
     pipeline_run(arena, module_find_function(module, "k"), &request, &pipeline, &result);
@@ -282,10 +354,11 @@ static void check_seed(void *context, uint64_t seed)
     require(module);
     const EmulatorResult *expected = emulator_run(arena, module, &launch, &options);
     const char *message = expected->fault.kind != FAULT_NONE ? fault_text(arena, module, &expected->fault)
-                          : form_check(arena, &text, &launch, expected, true, &after, &instructions);
+                          : form_check(arena, &text, &launch, seed, expected, true, &after, &instructions);
     const bool has_pass = after.length && strstr(buf_text(&after), "%inner");
+    check->specialized += after.length && strstr(buf_text(&after), "%as_launched");
     if (has_pass && !message)
-        form_check(arena, &text, &launch, expected, false, &plain, &before);
+        form_check(arena, &text, &launch, seed, expected, false, &plain, &before);
     check->changed += has_pass;
     check->left += !has_pass;
     check->executed += before > instructions;
@@ -307,7 +380,7 @@ int main(int count, char **words)
     if (!seeds)
         return 2;
     each_seed(seeds, check.verbose, check_seed, &check);
-    printf("%u changed, %u left alone, %u wrong; executed %u\n", check.changed, check.left, check.wrong,
-           check.executed);
+    printf("%u changed, %u left alone, %u wrong; executed %u; for a launch %u\n", check.changed, check.left,
+           check.wrong, check.executed, check.specialized);
     return check.wrong != 0;
 }
