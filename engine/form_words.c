@@ -1,5 +1,8 @@
 #include "engine/form_words.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/kernel_find.h"
@@ -8,7 +11,7 @@
 
 static const char stride_word[] = "stride=", guards_word[] = "guards=", grid_word[] = "grid=shrink",
                   refine_word[] = "refine=", depth_word[] = "depth=", unroll_word[] = "unroll",
-                  single_word[] = "before-vectors", jam_word[] = "uj=";
+                  single_word[] = "before-vectors", jam_word[] = "uj=", given_word[] = "given=";
 
 /* Writing. */
 
@@ -38,6 +41,21 @@ static void print_coarsening(const CoarsenRequest *coarsening, Buf *out)
         print_word(out, grid_word);
 }
 
+/* The scalars that short loops of a form are straight code for. */
+static void print_given(const KernelRequest *request, Buf *out)
+{
+    if (!request->coarsen || request->coarsening.guards != GUARDS_INTERIOR)
+        return;
+    for (unsigned i = 0; i < request->known.count; i++) {
+        const KnownParameter *known = &request->known.of[i];
+        uint64_t value = 0;
+        if (known->size > sizeof value)
+            continue;
+        memcpy(&value, known->bytes, known->size);
+        buf_printf(out, " %s%s:%" PRIu64, given_word, known->variable->name, value);
+    }
+}
+
 static void print_refinement(const RefineRequest *refining, Buf *out)
 {
     buf_printf(out, "%s%u%s", refine_word, refining->threads, refining->is_apart ? ",apart" : "");
@@ -65,6 +83,7 @@ const char *form_words_text(Arena *arena, const KernelRequest *request)
         print_coarsening(&request->coarsening, &out);
     else if (request->refining.threads)
         print_refinement(&request->refining, &out);
+    print_given(request, &out);
     if (request->edges)
         print_word(&out, "edges");
     if (request->vectors && request->vectors_first)
@@ -115,6 +134,30 @@ static bool follow_jam(Arena *arena, const Function *kernel, const char *value, 
     return kernel_has_label(kernel, jam->loop) && jam_factor_read(colon + 1, &jam->factor);
 }
 
+static bool follow_given(Arena *arena, const Function *kernel, const char *value, KernelRequest *request)
+{
+    const char *colon = strrchr(value, ':');
+    KnownParameter *known = ARENA_ARRAY(arena, KnownParameter, request->known.count + 1);
+    char *end;
+    if (!colon || colon[1] < '0' || colon[1] > '9')
+        return false;
+    if (request->known.count)
+        memcpy(known, request->known.of, request->known.count * sizeof *known);
+    errno = 0;
+    const unsigned long long number = strtoull(colon + 1, &end, 10);
+    for (unsigned p = 0; p < kernel->prototype.param_count && !errno && !*end; p++) {
+        const Variable *variable = kernel->prototype.params[p];
+        const size_t length = strlen(variable->name);
+        if (length != (size_t)(colon - value) || memcmp(variable->name, value, length) != 0 ||
+            variable_bytes(variable) > sizeof(uint64_t))
+            continue;
+        known[request->known.count] = known_parameter(arena, variable, number);
+        request->known = (KnownParameters){known, request->known.count + 1};
+        return true;
+    }
+    return false;
+}
+
 static void follow_staging(const char *word, KernelRequest *request)
 {
     request->vectors_first = request->vectors;
@@ -141,6 +184,8 @@ static bool follow_word(Arena *arena, const Function *kernel, const char *word, 
         return stride_read(value, &request->coarsening.stride);
     if ((value = value_of(word, guards_word)) != NULL)
         return guard_form_read(value, &request->coarsening.guards);
+    if ((value = value_of(word, given_word)) != NULL)
+        return follow_given(arena, kernel, value, request);
     if (strcmp(word, grid_word) == 0)
         return request->coarsening.shrinks_grid = true;
     if ((value = value_of(word, refine_word)) != NULL)
@@ -181,6 +226,7 @@ void form_words_clear(KernelRequest *request)
     request->coarsening.shrinks_grid = false;
     request->jams = NULL;
     request->jam_count = 0;
+    request->known = (KnownParameters){0};
 }
 
 bool form_words_follow(Arena *arena, const Function *kernel, const char *words, KernelRequest *request)

@@ -16,13 +16,29 @@ typedef struct FormPlan {
     unsigned block[3]; /* it is only for this one; zeros: it is for those that the options and the module give */
 } FormPlan;
 
+/* The request with only those of the launch's scalars that its form is made for. */
+static const KernelRequest *keep_needed(const Run *run, const KernelReport *kernel, const KernelRequest *request)
+{
+    KernelRequest *own = ARENA_NEW(run->arena, KernelRequest);
+    const PipelineOptions quiet = pipeline_quiet(&run->pipeline);
+    KernelResult result = {0};
+    *own = *request;
+    if (request->coarsen && request->coarsening.guards == GUARDS_INTERIOR && request->known.count) {
+        pipeline_run(run->arena, kernel->result.kernel, request, &quiet, &result);
+        kernel_discard(&result);
+    }
+    own->known = known_assumed(run->arena, &result.assumed);
+    return own;
+}
+
 /* Plans a form of a kernel whose own request is 'plain'. A form for the block of a launch file or of the store is for
  * this one alone, unless the kernel has it, too. */
 static FormPlan plan_form(const Run *run, const KernelReport *kernel, const KernelRequest *plain,
                           const KernelRequest *request)
 {
-    FormPlan plan = {.request = request, .words = form_words_text(run->arena, request)};
+    FormPlan plan = {.request = keep_needed(run, kernel, request)};
     const unsigned *block = request->block;
+    plan.words = form_words_text(run->arena, plan.request);
     if (kernel->result.kernel->tuning.reqntid_count || memcmp(block, plain->block, sizeof plain->block) == 0)
         return plan;
     memcpy(plan.block, block, sizeof plan.block);
@@ -144,7 +160,7 @@ void forms_make_tuned(Run *run, KernelReport *kernel, const KernelRequest *plain
     kernel->is_tuned = true;
     kernel->forms = ARENA_ARRAY(run->arena, TunedForm, most + 1);
     const FormPlan first = plan_form(run, kernel, plain, &chosen);
-    const char *words = form_words_text(run->arena, &chosen);
+    const char *words = form_words_text(run->arena, first.request);
     if (*words && strcmp(words, form_words_text(run->arena, plain)) != 0)
         add_form(run, kernel, &first, choice->speedup, true);
     kernel->is_first_chosen = kernel->form_count > 0;

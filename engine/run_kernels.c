@@ -276,6 +276,15 @@ static bool chooses(const KernelReport *kernel)
     return kernel->is_auto || kernel->is_jam_auto || kernel->is_memory_auto || kernel->is_refine_auto;
 }
 
+/* How long the search for the kernel's form may take. */
+static double seconds_for(const Run *run, const KernelReport *kernel)
+{
+    if (!chooses(kernel))
+        return options_search_seconds(run->options);
+    const bool only_memory = !kernel->is_auto && !kernel->is_jam_auto && !kernel->is_refine_auto;
+    return only_memory ? options_memory_seconds(run->options) : options_choice_seconds(run->options);
+}
+
 static bool is_searched(const Run *run, const KernelReport *kernel)
 {
     return run->assembler && (chooses(kernel) || kernel->request.reduce);
@@ -319,8 +328,7 @@ static void search_begin(Run *run, const KernelReport *kernel)
     run->skips = is_interrupted(run);
     if (!is_searched(run, kernel))
         return;
-    assembler_judge_limit(&run->judge, chooses(kernel) ? options_choice_seconds(run->options)
-                                                       : options_search_seconds(run->options));
+    assembler_judge_limit(&run->judge, seconds_for(run, kernel));
     run->judge.interrupted = interrupt ? &interrupt->seen : NULL;
     if (interrupt)
         interrupt->armed = 1;
@@ -341,8 +349,7 @@ static void search_end(Run *run, const KernelReport *kernel)
 {
     const char *name = kernel->result.kernel->name;
     const char *what = chooses(kernel) ? "a form of" : "fewer registers in";
-    const double seconds =
-        chooses(kernel) ? options_choice_seconds(run->options) : options_search_seconds(run->options);
+    const double seconds = seconds_for(run, kernel);
     assembler_judge_settle(&run->judge);
     if (!is_searched(run, kernel))
         return;
@@ -361,7 +368,7 @@ static void search_end(Run *run, const KernelReport *kernel)
 static void report_begin(Run *run, const KernelReport *kernel)
 {
     enum { SHARE = 10 };
-    const double seconds = options_choice_seconds(run->options) / SHARE;
+    const double seconds = seconds_for(run, kernel) / SHARE;
     const double left = run->assembler ? assembler_judge_part(&run->judge, 0) : 0;
     if (run->assembler)
         assembler_judge_limit(&run->judge, !chooses(kernel) ? HUGE_VAL : left > seconds ? left : seconds);

@@ -31,6 +31,8 @@ bool inst_loads_parameter(const struct Inst *inst, ParameterPart *out);
 bool known_parameter_value(const KnownParameters *known, const Variable *parameter, uint64_t offset, uint64_t size,
                            uint64_t *value);
 
+/* A scalar of at most 8 bytes with this value, which the arena holds. */
+KnownParameter known_parameter(Arena *arena, const Variable *variable, uint64_t value);
 /* Those that have the same value in both. */
 KnownParameters known_in_both(Arena *arena, const KnownParameters *a, const KnownParameters *b);
 

@@ -322,6 +322,12 @@ double options_choice_seconds(const Options *options)
     return options->search < 0 ? by_level[options->level] : options->search;
 }
 
+double options_memory_seconds(const Options *options)
+{
+    static const double by_level[] = {4, 8, 16, 600};
+    return options->search < 0 ? by_level[options->level] : options->search;
+}
+
 /* The last option that names the kernel, or else the last one without a kernel. */
 #define OPTION_FOR(list, kernel_name, applies)                                                                         \
     do {                                                                                                               \

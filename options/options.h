@@ -220,6 +220,8 @@ const RefineOption *options_refine_for(const Options *options, const char *kerne
 double options_search_seconds(const Options *options);
 /* The same for all that is chosen for a kernel, where something is: coarsening, memory, loops and registers. */
 double options_choice_seconds(const Options *options);
+/* The same where only what -memory does is chosen. */
+double options_memory_seconds(const Options *options);
 /* True if figures of all kernels are wanted, before and after. */
 bool options_want_figures(const Options *options);
 /* True if "-uj auto" is given. */

@@ -32,6 +32,13 @@ bool known_parameter_value(const KnownParameters *known, const Variable *paramet
     return false;
 }
 
+KnownParameter known_parameter(Arena *arena, const Variable *variable, uint64_t value)
+{
+    uint64_t *bytes = ARENA_NEW(arena, uint64_t);
+    *bytes = value;
+    return (KnownParameter){variable, bytes, variable_bytes(variable)};
+}
+
 KnownParameters known_in_both(Arena *arena, const KnownParameters *a, const KnownParameters *b)
 {
     KnownParameter *both = ARENA_ARRAY(arena, KnownParameter, a->count + 1);

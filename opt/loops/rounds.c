@@ -6,6 +6,7 @@
 
 enum {
     ROUNDS_MOST = 16,
+    GIVEN_MOST = 8,     /* the same where a launch gives their number: sizes of data are seldom as small */
     COPIED_MOST = 1024, /* instructions of all rounds */
     MOST_DEPTH = 8,     /* instructions that a counter is followed through */
 };
@@ -29,6 +30,14 @@ int64_t assumed_number(const AssumedParameters *assumed, unsigned index)
 {
     const unsigned unused = 64 - 8 * assumed->parts[index].bytes;
     return (int64_t)(assumed->values[index] << unused) >> unused;
+}
+
+KnownParameters known_assumed(Arena *arena, const AssumedParameters *assumed)
+{
+    KnownParameter *known = ARENA_ARRAY(arena, KnownParameter, assumed->count + 1);
+    for (unsigned i = 0; i < assumed->count; i++)
+        known[i] = known_parameter(arena, assumed->parts[i].variable, assumed->values[i]);
+    return (KnownParameters){known, assumed->count};
 }
 
 /* The value that the instruction loads from a parameter that is assumed to have it. */
@@ -107,8 +116,9 @@ static void enter_round(Arena *scratch, Round *round, const Block *from)
     const Slice slice = {round, 0};
     Bounds *next = ARENA_ARRAY(scratch, Bounds, count + 1);
     for (size_t p = 0; p < count; p++)
-        if (bitset_has(&round->needed, (uint32_t)p))
-            next[p] = bounds_now(&slice, phi_argument(&round->header->phis.data[p], from));
+        next[p] = bitset_has(&round->needed, (uint32_t)p)
+                      ? bounds_now(&slice, phi_argument(&round->header->phis.data[p], from))
+                      : bounds_any(64);
     round->phis = next;
 }
 
@@ -120,7 +130,8 @@ static unsigned count_rounds(Arena *scratch, Round *round, const Loop *loop)
     const Slice slice = {round, 0};
     find_needed(scratch, round, latch);
     enter_round(scratch, round, loop->preheader);
-    for (unsigned rounds = 1; rounds <= ROUNDS_MOST; rounds++) {
+    const unsigned most = round->assumed ? GIVEN_MOST : ROUNDS_MOST;
+    for (unsigned rounds = 1; rounds <= most; rounds++) {
         const Bounds taken = bounds_now(&slice, inst_predicate(branch));
         if (!bounds_is_point(&taken))
             return 0;

@@ -248,20 +248,13 @@ static void test_registers_and_blocks(void **state)
     check_wrong("-dynamic-shared :8 in.ptx", "no kernel before the ':'");
 }
 
-static double search_seconds(const char *text)
-{
-    Line line = line_read(text);
-    assert_int_equal(line.outcome, OPTIONS_RUN);
-    double seconds = options_search_seconds(&line.options);
-    line_free(&line);
-    return seconds;
-}
+typedef double Limit(const Options *options);
 
-static double choice_seconds(const char *text)
+static double limit_of(Limit *limit, const char *text)
 {
     Line line = line_read(text);
     assert_int_equal(line.outcome, OPTIONS_RUN);
-    double seconds = options_choice_seconds(&line.options);
+    double seconds = limit(&line.options);
     line_free(&line);
     return seconds;
 }
@@ -269,15 +262,17 @@ static double choice_seconds(const char *text)
 static void test_search_time(void **state)
 {
     (void)state;
-    assert_true(search_seconds("k.ptx") == 120);
-    assert_true(search_seconds("-O1 k.ptx") == 60);
-    assert_true(search_seconds("-O3 k.ptx") == 600);
-    assert_true(search_seconds("-search 2.5 -O3 k.ptx") == 2.5);
-    assert_true(search_seconds("-search 0 k.ptx") == 0);
-    assert_true(choice_seconds("k.ptx") == 50);
-    assert_true(choice_seconds("-O0 k.ptx") == 10);
-    assert_true(choice_seconds("-O3 k.ptx") == 600);
-    assert_true(choice_seconds("-search 2.5 -O3 k.ptx") == 2.5);
+    assert_true(limit_of(options_search_seconds, "k.ptx") == 120);
+    assert_true(limit_of(options_search_seconds, "-O1 k.ptx") == 60);
+    assert_true(limit_of(options_search_seconds, "-O3 k.ptx") == 600);
+    assert_true(limit_of(options_search_seconds, "-search 2.5 -O3 k.ptx") == 2.5);
+    assert_true(limit_of(options_memory_seconds, "k.ptx") == 16);
+    assert_true(limit_of(options_memory_seconds, "-search 2.5 -O3 k.ptx") == 2.5);
+    assert_true(limit_of(options_search_seconds, "-search 0 k.ptx") == 0);
+    assert_true(limit_of(options_choice_seconds, "k.ptx") == 50);
+    assert_true(limit_of(options_choice_seconds, "-O0 k.ptx") == 10);
+    assert_true(limit_of(options_choice_seconds, "-O3 k.ptx") == 600);
+    assert_true(limit_of(options_choice_seconds, "-search 2.5 -O3 k.ptx") == 2.5);
 }
 
 static Risk risk_of(const char *text)

@@ -3,7 +3,7 @@
 
 #include "engine/form_words.h"
 
-static const char text[] = HEADER ".visible .entry k()\n{\n$first:\nbra $first;\n"
+static const char text[] = HEADER ".visible .entry k(.param .u32 k_n, .param .u64 k_m)\n{\n$first:\nbra $first;\n"
                                  "$block_reassociate:\nbra $block_reassociate;\n}\n";
 
 static const Function *kernel(Module *module)
@@ -23,6 +23,7 @@ static void words_come_back(void **state)
         "bx4 stride=16 guards=fast grid=shrink",
         "y2 guards=sequential",
         "y2 guards=predicated",
+        "y2 guards=interior given=k_n:3 given=k_m:17179869184",
         "refine=8",
         "refine=2 reassociate",
         "refine=16,apart reassociate vectors",
@@ -79,6 +80,7 @@ static void others_are_refused(void **state)
         "refine=",     "x2 refine=8",   "depth=64",      "stage depth=48",  "stage depth=512", "stage depth=-64",
         "async9",      "stage depth=",  "uj=$first",     "uj=$first:1",     "uj=$none:2",  "uj=:2",
         "block=0",     "block=1,2,3,4", "stride=-1",     "guards=none",     "grid=grow",   "vectors unrolled",
+        "given=k_n",   "given=k_n:",    "given=k:1",     "given=k_n:-1",
     };
     (void)state;
     Module *module = module_from(text);
