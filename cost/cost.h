@@ -274,7 +274,7 @@ const char *change_kind_name(ChangeKind kind);
 typedef struct Interval {
     ChangeKind kind;
     double low, high; /* nine of ten measured speedups are between them */
-    double cautious;  /* most are above this: all but an eighth by counts, all but a fifth by estimates */
+    double cautious;  /* most are above this: all but a fifth */
 } Interval;
 
 /* A form's work and the time that is predicted for it. */

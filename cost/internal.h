@@ -77,6 +77,8 @@ double blocks_of_busiest(const Profile *profile, const Device *device);
 /* The work of the busiest scheduler of an SM over that of the mean one, if an SM has 'resident' blocks at once. Warps
  * go to the schedulers in turn, and those of the next blocks do not make up for it if one of them has more to do. */
 double scheduler_share(const Profile *profile, const Device *device, double resident);
+/* The share of the blocks that have work: at least half as much as the mean block. */
+double working_share(const Profile *profile);
 /* The share of the launch's work that the busiest SM does. */
 double busiest_share(const Profile *profile, const Device *device);
 

@@ -44,6 +44,15 @@ static double length_of(const Profile *profile, size_t block, double spread)
     return profile->block_lengths ? fmax(1 + spread * (profile->block_lengths[block] - 1), 0) : 1;
 }
 
+double working_share(const Profile *profile)
+{
+    const double idle = 0.5; /* of the mean length */
+    double working = 0;
+    for (size_t i = 0; profile->block_lengths && i < (size_t)profile->blocks; i++)
+        working += profile->block_lengths[i] >= idle;
+    return profile->block_lengths ? working / profile->blocks : 1;
+}
+
 double busiest_share(const Profile *profile, const Device *device)
 {
     double total = 0;

@@ -13,8 +13,8 @@
  * infinity would give the maximum. L2 and DRAM serve one stream of accesses, so one rarely waits for the other. */
 static const double throughput_norm = 4, memory_norm = 8, latency_norm = 2, start_norm = 8;
 /* From the calibration in docs/time.md: the shares of their bandwidths that accesses to DRAM and to the data banks of
- * L1 and shared memory reach; the cycles between the end of a block and the first instruction of its successor. */
-static const double dram_efficiency = 0.96, bank_efficiency = 0.94, block_start_cycles = 350;
+ * L1 and shared memory reach. */
+static const double dram_efficiency = 0.96, bank_efficiency = 0.94;
 static const double update_cycles = 1.35; /* from one update of a word in L2 to the next, on an H100 */
 static const double slow_passes = 2; /* passes of the special function units for a division or root */
 
@@ -135,6 +135,12 @@ static double lengths_spread(const Profile *profile, const WarpPath *warp)
     return profile->working_blocks < 0.99 * profile->blocks ? 1 : path_spread(warp);
 }
 
+/* How long a block keeps its place after its last instruction, in the mean. Blocks without work store nothing. */
+static double store_wait(const Profile *profile, const Device *device)
+{
+    return profile->stores > 0 ? device->store_wait * working_share(profile) : 0;
+}
+
 void time_raise_latency(Time *time, const Device *device, double latency)
 {
     if (time->known && latency > time->demand[RESOURCE_LATENCY])
@@ -173,9 +179,9 @@ Time time_predict(const Profile *profile, const SmLimits *sm, const Device *devi
     const WarpPath warp = profile->sm ? sass_path(profile, device, traffic.latency, warps)
                                       : warp_path(profile, device, traffic.latency, warps);
     time.path = warp.cycles;
-    double path = fmax(time.path, 1);
+    double path = fmax(time.path + store_wait(profile, device), 1);
     double latency = path * blocks_makespan(profile, occupancy.blocks * device->multiprocessors,
-                                            block_start_cycles / path, lengths_spread(profile, &warp));
+                                            device->block_start / path, lengths_spread(profile, &warp));
     add_up(&time, device, latency);
     return time;
 }

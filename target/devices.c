@@ -34,6 +34,7 @@ static const Device devices[] = {
      .merge_passes = 3.5,                                                                                              \
      .dram_bytes = dram_bytes_,                                                                                        \
      .blocks_per_cycle = 0.84,                                                                                         \
+     .block_start = 350,                                                                                               \
      .launch_cycles = 500,                                                                                             \
      .is_fitted = fitted_},
 #include "target/devices.def"
@@ -63,6 +64,7 @@ static const Field fields[] = {
     FIELD(special_latency), FIELD(shared_latency),  FIELD(l1_latency),     FIELD(l2_latency), FIELD(dram_latency),
     FIELD(l1_size),         FIELD(l1_bytes),        FIELD(l2_size),        FIELD(l2_bytes),   FIELD(dram_bytes),
     FIELD(blocks_per_cycle), FIELD(launch_cycles),  FIELD(l1_lines),       FIELD(store_passes), FIELD(merge_passes),
+    FIELD(block_start),     FIELD(store_wait),
 #undef FIELD
 };
 
@@ -74,7 +76,11 @@ static bool is_of_product(const char *name)
 
 static bool may_be_zero(const char *name)
 {
-    return strcmp(name, "launch_cycles") == 0 || strcmp(name, "merge_passes") == 0;
+    static const char *const names[] = {"launch_cycles", "merge_passes", "block_start", "store_wait"};
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
 }
 
 /* Sets one member of a machine file; false if there is none of that name or the value is not a positive number. */

@@ -112,6 +112,8 @@ typedef struct Device {
     double merge_passes;         /* more for one that is stored in parts which do not join, or with holes */
     double dram_bytes;           /* of the device */
     double blocks_per_cycle;     /* the blocks that the device can start per cycle */
+    double block_start;          /* cycles from the end of a block to the first instruction of the next on its place */
+    double store_wait;           /* cycles for which a block that stores keeps its place after its last instruction */
     double launch_cycles;        /* from the launch until every SM works, and from the last block to the end */
     bool is_fitted;              /* the model's constants were fitted to times measured on this product */
 } Device;

@@ -1,4 +1,4 @@
-/* How evenly the warps of uneven blocks load the schedulers of an SM. */
+/* How evenly the warps of uneven blocks load the schedulers of an SM, and how blocks follow each other on places. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,11 +56,39 @@ static void one_warp_works(void **state)
     assert_true(scheduler_share(&profile, &device, 16) == 1);
 }
 
+static double latency_on(const Profile *profile, double block_start, double store_wait)
+{
+    Device device = *device_for(90);
+    device.block_start = block_start;
+    device.store_wait = store_wait;
+    const SmUse use = {.registers = 32};
+    return time_predict(profile, sm_limits_for("sm_90"), &device, &use).demand[RESOURCE_LATENCY];
+}
+
+/* Blocks follow each other as soon as the device lets them: those that store, and those that have no work. */
+static void places(void **state)
+{
+    (void)state;
+    static double lengths[BLOCKS];
+    Profile profile = {.blocks = 132 * 8 * 4, .block_threads = 256, .stores = 1};
+    const double latency = latency_on(&profile, 0, 0);
+    assert_true(fabs(latency_on(&profile, 350, 0) - latency - 4 * 350) < 1.01 * 4);
+    assert_true(fabs(latency_on(&profile, 0, 200) - latency - 4 * 200) < 1.01 * 4);
+    profile.stores = 0;
+    assert_true(latency_on(&profile, 0, 200) == latency);
+    assert_true(working_share(&profile) == 1);
+    for (size_t i = 0; i < BLOCKS; i++)
+        lengths[i] = i % 4 ? 0.1 : 3.7;
+    profile = (Profile){.blocks = BLOCKS, .block_lengths = lengths};
+    assert_true(working_share(&profile) == 0.25);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_warps),
         cmocka_unit_test(one_warp_works),
+        cmocka_unit_test(places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
