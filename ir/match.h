@@ -69,6 +69,9 @@ Variable *operand_shared_variable(const Operand *operand);
 /* True if any of its operands names one. */
 bool inst_names_shared(const Inst *inst);
 
+/* Equal apart from registers, which are in the refs. */
+bool operand_equal(const Operand *a, const Operand *b);
+
 /* The only register that it writes, in whichever operand, guarded or not; REG_NONE if there is none or are several. */
 RegId inst_result(const Inst *inst);
 /* The same, if it is the first operand and written as a whole: d of "add.s32 d, a, b", and not of "mov.b64 {d, _}, a",

@@ -234,6 +234,7 @@ static void refine(PassContext *context, const KernelRequest *request, KernelRes
     context->refining = &request->refining;
     context->refusal = (Refusal){.reason = REFUSAL_SWITCHED_OFF};
     pass_run(context, PASS_CLEANUP); /* copies of values from before a loop are not the loop's */
+    run_and_clean(context, PASS_REROLL);
     const bool done = pass_run(context, PASS_REFINE);
     result->coarsening = done ? OUTCOME_DONE : OUTCOME_REFUSED;
     result->refusal = done ? (Refusal){.reason = REFUSAL_NONE} : context->refusal;

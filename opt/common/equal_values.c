@@ -78,37 +78,6 @@ static uint64_t constant_hash(uint64_t hash, const Constant *constant)
     return constant ? hash_mix(hash_mix(hash, constant->kind), constant->bits) : hash;
 }
 
-static bool constant_equal(const Constant *a, const Constant *b)
-{
-    if (!a || !b)
-        return a == b;
-    return a->kind == b->kind && a->bits == b->bits && a->is_unsigned == b->is_unsigned;
-}
-
-static bool symbol_equal(const Symbol *a, const Symbol *b)
-{
-    return a->kind == b->kind && a->variable == b->variable;
-}
-
-/* Equal apart from registers, which are in the refs. Operands nest two deep at most. */
-static bool operand_equal(const Operand *a, const Operand *b)
-{
-    if (a == b)
-        return true;
-    if (a->kind != b->kind || a->negated != b->negated || a->inverted != b->inverted || a->indexed != b->indexed ||
-        a->unified != b->unified || a->item_count != b->item_count || a->selector != b->selector ||
-        !constant_equal(a->constant, b->constant))
-        return false;
-    if (a->kind == OPERAND_SREG && a->sreg != b->sreg)
-        return false;
-    if (a->kind == OPERAND_SYMBOL && !symbol_equal(&a->symbol, &b->symbol))
-        return false;
-    for (unsigned i = 0; i < a->item_count; i++)
-        if (!operand_equal(&a->items[i], &b->items[i]))
-            return false;
-    return true;
-}
-
 static uint64_t inst_hash(const Merger *merger, const Inst *inst)
 {
     uint64_t hash = hash_mix(1, (uintptr_t)inst->signature);

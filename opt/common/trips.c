@@ -170,7 +170,7 @@ static bool counts(const Loop *loop, const LoopForest *loops, Analyses *analyses
         out->is_signed = compare->is_signed;
         /* The comparison is of the counter or its next value: the compared value does not wrap if they do not. */
         bool between = counter->offset == 0 || counter->offset == counter->step;
-        if (kind == WHILE_OTHER || (out->is_ordered && !between) || !size || size > 1024 || size & (size - 1) ||
+        if (kind == WHILE_OTHER || (out->is_ordered && !between) || !size || size > 1024 ||
             (kind == WHILE_LESS && counter->step < 0) || (kind == WHILE_GREATER && counter->step > 0))
             continue;
         return true;
@@ -202,19 +202,47 @@ bool trip_count_find(const Loop *loop, const LoopForest *loops, Analyses *analys
     return counts(loop, loops, analyses, &compare, bits, leaves == branch->guard_inverted, out);
 }
 
+static int64_t step_size(const TripCount *trips)
+{
+    return trips->counter.step < 0 ? -trips->counter.step : trips->counter.step;
+}
+
 int64_t trip_count_bound(const TripCount *trips, const Affine *affine)
 {
     const unsigned bits = trips->counter.bits;
     const AffineForm constant = {bits, 0, trips->constant, NULL};
     const AffineForm *start = &affine->forms[trips->counter.start];
     const AffineForm *bound = trips->bound == REG_NONE ? &constant : &affine->forms[trips->bound];
-    int64_t low[2], high[2], way, size = trips->counter.step < 0 ? -trips->counter.step : trips->counter.step;
+    int64_t low[2], high[2], way, size = step_size(trips);
     if (start->bits != bits || bound->bits != bits || trips->counter.addend != REG_NONE ||
         !affine_bounds(start, &low[0], &high[0]) || !affine_bounds(bound, &low[1], &high[1]) ||
         (trips->is_ordered && !trips->is_signed && (low[0] < 0 || low[1] < 0)) ||
         __builtin_sub_overflow(high[trips->counter.step > 0], low[trips->counter.step < 0], &way))
         return INT64_MAX;
     return way < 0 ? 1 : way / size + 1;
+}
+
+bool trip_count_is_exact(const TripCount *trips)
+{
+    return !trips->is_ordered && !(step_size(trips) & (step_size(trips) - 1));
+}
+
+uint64_t trip_count_constant(const TripCount *trips, const Affine *affine)
+{
+    const unsigned bits = trips->counter.bits;
+    const AffineForm constant = {bits, 0, trips->constant, NULL};
+    const AffineForm *start = &affine->forms[trips->counter.start];
+    const AffineForm *bound = trips->bound == REG_NONE ? &constant : &affine->forms[trips->bound];
+    const int64_t most = INT64_C(1) << (bits - 2), size = step_size(trips);
+    if (start->bits != bits || start->term_count || bound->bits != bits || bound->term_count ||
+        trips->counter.addend != REG_NONE || start->constant < 0 || start->constant >= most || bound->constant < 0 ||
+        bound->constant >= most)
+        return 0;
+    const int64_t up = bound->constant - start->constant - trips->counter.offset;
+    const int64_t way = trips->counter.step < 0 ? -up : up;
+    if (trips->is_ordered)
+        return way < 0 ? 1 : (uint64_t)((way + size - 1) / size) + 1;
+    return way < 0 || way % size ? 0 : (uint64_t)(way / size) + 1;
 }
 
 static unsigned log_two(uint64_t value)
@@ -236,27 +264,52 @@ static RegId bound_build(const SumPlace *place, const TripCount *trips)
     return reg;
 }
 
-/* Until equal: (bound - start - offset) / step rounds follow the first, if that is a whole number. */
+/* The way divided by the size of a step. */
+static RegId quotient_build(const SumPlace *place, RegId way, uint64_t size)
+{
+    const Type type = place->body->regs.data[way].type;
+    const bool is_wide = type_bits(type) == 64, is_power = !(size & (size - 1));
+    RegId quotient = sum_reg(place, type, "%rounds");
+    const char *spelling = is_power ? is_wide ? "shr.u64" : "shr.u32" : is_wide ? "div.u64" : "div.u32";
+    sum_put(place, inst_build(place->body, spelling, "dri", quotient, way,
+                              is_power ? (int64_t)log_two(size) : (int64_t)size));
+    return quotient;
+}
+
+/* The rest of the way after 'count' steps. */
+static RegId rest_build(const SumPlace *place, RegId way, RegId count, uint64_t size)
+{
+    const Type type = place->body->regs.data[way].type;
+    const bool is_wide = type_bits(type) == 64;
+    RegId rest = sum_reg(place, type, "%rest");
+    if (!(size & (size - 1)))
+        sum_put(place, inst_build(place->body, is_wide ? "and.b64" : "and.b32", "dri", rest, way, (int64_t)size - 1));
+    else
+        sum_put(place, inst_build(place->body, is_wide ? "mad.lo.s64" : "mad.lo.s32", "drir", rest, count,
+                                  -(int64_t)size, way));
+    return rest;
+}
+
+/* Until equal: (bound - start - offset) / step rounds follow the first, if that is a whole number. If it is not, and
+ * the step is not a power of two, the loop may end after the counter has wrapped. */
 static RegId unequal_build(const SumPlace *place, const TripCount *trips, uint32_t limit, RegId *rounds)
 {
     Body *body = place->body;
     const LoopCounter *counter = &trips->counter;
     const Type type = counter_type(counter);
     const bool is_wide = counter->bits == 64, grows = counter->step > 0;
-    unsigned shift = log_two((uint64_t)(grows ? counter->step : -counter->step));
+    const uint64_t size = (uint64_t)step_size(trips);
     RegId bound = bound_build(place, trips), start = loop_counter_build_start(place, counter);
     RegId way = sum_reg(place, type, "%way"), distance = sum_reg(place, type, "%way");
-    RegId count = sum_reg(place, type, "%rounds"), fits = sum_reg(place, TYPE_PRED, "%fits");
+    RegId fits = sum_reg(place, TYPE_PRED, "%fits");
     sum_put(place, inst_build(body, is_wide ? "sub.s64" : "sub.s32", "drr", way, grows ? bound : start,
                               grows ? start : bound));
     sum_put(place, inst_build(body, is_wide ? "add.s64" : "add.s32", "dri", distance, way,
                               grows ? -counter->offset : counter->offset));
-    sum_put(place, inst_build(body, is_wide ? "shr.u64" : "shr.u32", "dri", count, distance, (int64_t)shift));
+    const RegId count = quotient_build(place, distance, size);
     sum_put(place, inst_build(body, is_wide ? "setp.lt.u64" : "setp.lt.u32", "dri", fits, count, (int64_t)limit));
-    if (shift) {
-        RegId rest = sum_reg(place, type, "%rest"), whole = sum_reg(place, TYPE_PRED, "%fits");
-        sum_put(place, inst_build(body, is_wide ? "and.b64" : "and.b32", "dri", rest, distance,
-                                  (INT64_C(1) << shift) - 1));
+    if (size > 1) {
+        RegId rest = rest_build(place, distance, count, size), whole = sum_reg(place, TYPE_PRED, "%fits");
         sum_put(place, inst_build(body, is_wide ? "setp.eq.and.u64" : "setp.eq.and.u32", "drir", whole, rest,
                                   (int64_t)0, fits));
         fits = whole;
@@ -279,7 +332,7 @@ static RegId widen(const SumPlace *place, const TripCount *trips, RegId reg, con
 static RegId room_build_narrow(const SumPlace *place, const TripCount *trips, RegId bound, RegId start)
 {
     const bool grows = trips->counter.step > 0;
-    const int64_t size = grows ? trips->counter.step : -trips->counter.step;
+    const int64_t size = step_size(trips);
     const int64_t low = trips->is_signed ? INT32_MIN : 0, high = trips->is_signed ? INT32_MAX : (int64_t)UINT32_MAX;
     const int64_t edge = grows ? high - 2 * size : low + 2 * size;
     RegId room = sum_reg(place, TYPE_PRED, "%fits"), inner = sum_reg(place, TYPE_PRED, "%fits");
@@ -311,7 +364,7 @@ static RegId ordered_build(const SumPlace *place, const TripCount *trips, uint32
 {
     Body *body = place->body;
     bool grows = trips->counter.step > 0;
-    int64_t size = grows ? trips->counter.step : -trips->counter.step;
+    const int64_t size = step_size(trips);
     RegId bound = widen(place, trips, bound_build(place, trips), "%bound");
     RegId start = widen(place, trips, loop_counter_build_start(place, &trips->counter), "%start");
     RegId way = sum_reg(place, TYPE_B64, "%way"), distance = sum_reg(place, TYPE_B64, "%way");
@@ -320,8 +373,7 @@ static RegId ordered_build(const SumPlace *place, const TripCount *trips, uint32
     sum_put(place, inst_build(body, "add.s64", "dri", distance, way,
                               (grows ? -trips->counter.offset : trips->counter.offset) + size - 1));
     sum_put(place, inst_build(body, "max.s64", "dri", least, distance, (int64_t)0));
-    *rounds = sum_reg(place, TYPE_B64, "%rounds");
-    sum_put(place, inst_build(body, "shr.u64", "dri", *rounds, least, (int64_t)log_two((uint64_t)size)));
+    *rounds = quotient_build(place, least, (uint64_t)size);
     RegId room = trips->counter.bits == 64 ? room_build_wide(place, trips, bound, start)
                                            : room_build_narrow(place, trips, bound, start);
     sum_put(place, inst_build(body, "setp.lt.and.u64", "drir", fits, *rounds, (int64_t)limit, room));

@@ -36,6 +36,12 @@ bool trip_count_find(const Loop *loop, const LoopForest *loops, Analyses *analys
 /* The most rounds that the loop can go, as far as bounds of the values tell; INT64_MAX: unknown. */
 int64_t trip_count_bound(const TripCount *trips, const Affine *affine);
 
+/* The rounds, if start and bound are constants; 0: they are not, or the loop does not end before the counter wraps. */
+uint64_t trip_count_constant(const TripCount *trips, const Affine *affine);
+/* Whether the number of rounds that trip_count_build() gives is right if the loop ends at all, whatever the predicate
+ * says: counters whose step is a power of two do not meet a bound that is between two steps, even if they wrap. */
+bool trip_count_is_exact(const TripCount *trips);
+
 /* Adds code to the loop's preheader. *rounds: a 64-bit register with the number of the last round, or more. Gives a
  * predicate that says that this is right, and that the number is below 'limit'. */
 RegId trip_count_build(const SumPlace *place, const TripCount *trips, uint32_t limit, RegId *rounds);

@@ -160,7 +160,8 @@ static bool distance_of(const PointerLoops *p, const TripCount *trips, AffineFor
 static bool may_count(const PointerLoops *p, const Loop *loop, const TripCount *trips, AffineForm *distance)
 {
     return distance_of(p, trips, distance) &&
-           (!trips->is_ordered || (!trips->is_signed && trips->counter.step > 0)) && walks(p, loop, trips);
+           (trips->is_ordered ? !trips->is_signed && trips->counter.step > 0 : trip_count_is_exact(trips)) &&
+           walks(p, loop, trips);
 }
 
 /* A counter that falls to zero, in place of the comparison. */
@@ -253,6 +254,18 @@ static RegId low_build(const SumPlace *place, RegId reg, int64_t constant)
     return sum;
 }
 
+/* The rounds of a loop that ends when the low half of start + offset is the bound, if that is after a whole number of
+ * steps from a constant; 0: it is not. */
+static uint64_t constant_rounds(const AffineForm *start, int64_t offset, uint64_t bound, int64_t step)
+{
+    const uint32_t up = (uint32_t)(bound - (uint64_t)start->constant - (uint64_t)offset);
+    const uint32_t way = step < 0 ? -up : up;
+    const uint64_t size = (uint64_t)(step < 0 ? -step : step);
+    if (start->term_count || start->bits != 64 || size > UINT32_MAX || way % size)
+        return 0;
+    return way / size + 1;
+}
+
 /* clang may count in 64 bits and compare low halves: for (i = 0; (int)i != (int)end; i += 4). The number of rounds is
  * their distance modulo 2^32. */
 static bool count_low(PointerLoops *p, const Loop *loop)
@@ -278,9 +291,19 @@ static bool count_low(PointerLoops *p, const Loop *loop)
         AffineForm step;
         loop_step(loop, phi, p->affine, terms, &step);
         const int64_t size = step.constant < 0 ? -step.constant : step.constant;
+        const SumPlace place = sum_place_new(p->body, loop->preheader, p->analyses);
+        const uint64_t rounds = bound->is_constant
+                                    ? constant_rounds(&p->affine->forms[loop_start(loop, phi)], form->constant,
+                                                      bound->constant, step.constant)
+                                    : 0;
+        if (rounds) {
+            RegId count = sum_reg(&place, TYPE_B64, "%steps");
+            sum_put(&place, inst_build(p->body, "mov.b64", "di", count, (int64_t)rounds));
+            add_counter(p, loop, &trips, count);
+            return true;
+        }
         if (size > 1024 || size & (size - 1) || !walks(p, loop, &trips))
             return false;
-        const SumPlace place = sum_place_new(p->body, loop->preheader, p->analyses);
         trips.counter = (LoopCounter){.start = low_build(&place, loop_start(loop, phi), form->constant),
                                       .step = step.constant, .bits = 32, .addend = REG_NONE};
         trips.bound = low_build(&place, wide, bound->is_constant ? (int32_t)bound->constant : 0);
@@ -391,7 +414,7 @@ static bool leave_loop(PointerLoops *p, const Loop *loop)
 {
     TripCount trips;
     ExitValueVec exits = {0};
-    if (!trip_count_find(loop, p->loops, p->analyses, &trips) || trips.is_ordered ||
+    if (!trip_count_find(loop, p->loops, p->analyses, &trips) || !trip_count_is_exact(&trips) ||
         trips.counter.addend != REG_NONE || is_own(p, trips.counter.start) || is_own(p, trips.bound))
         return false;
     const Inst *branch = trips.exiting->last;

@@ -29,12 +29,14 @@ static bool widen_indices(PassContext *context)
     return true;
 }
 
-/* The same, in loops without empty latches, and keeps sums that loops store in registers. Gives the body as it was
- * before, owned by the caller. */
-static Body *prepare(PassContext *context)
+/* The same, in loops without empty latches, and keeps sums that loops store in registers; 'rolls': rolls loops up
+ * first. Gives the body as it was before, owned by the caller. */
+static Body *prepare(PassContext *context, bool rolls)
 {
     Body *before = body_clone(context->body);
     loops_remove_empty_latches(context->body, context->analyses);
+    if (rolls && pass_run(context, PASS_REROLL))
+        pass_run(context, PASS_CLEANUP);
     Body *narrow = body_clone(context->body);
     if (widen_indices(context))
         body_free(narrow);
@@ -56,7 +58,7 @@ bool memory_stage(PassContext *context, const StageRequest *request)
 {
     context->staging = request;
     context->staged = (StageResult){.refusal = {.reason = REFUSAL_SWITCHED_OFF}};
-    Body *before = prepare(context);
+    Body *before = prepare(context, true);
     if (has_nest(context))
         find_pointers(context);
     bool done = pass_run(context, PASS_STAGE);
@@ -100,7 +102,8 @@ static bool is_slower_than(PassContext *context, const Body *other)
 
 bool memory_vectors(PassContext *context, bool *is_slower)
 {
-    Body *before = prepare(context);
+    const bool is_alone = is_slower != NULL;
+    Body *before = prepare(context, !is_alone);
     if (body_load_words(context->body))
         analyses_invalidate(context->analyses, ANALYSES_ALL);
     if (pass_run(context, PASS_ROW_VECTORS))

@@ -11,7 +11,7 @@ bool memory_stage(PassContext *context, const StageRequest *request);
 bool memory_counters(PassContext *context, uint64_t dynamic_shared);
 /* Joins accesses of each thread to vectors, those of the rounds of a loop included; context->vectors lists them. False
  * if there are none or, with *is_slower, if the result is predicted to take longer: the body then stays as it is.
- * 'is_slower' NULL: they are made whatever they cost. */
+ * 'is_slower' NULL: they are made whatever they cost, in loops that are staged later. */
 bool memory_vectors(PassContext *context, bool *is_slower);
 
 #endif

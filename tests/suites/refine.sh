@@ -14,7 +14,7 @@ case "$BUILD" in
 esac
 
 random_check "random" refine-check "1,$seeds"
-idle="$(grep -oE '(changed|compared|summed|reordered|several|apart|spread|vectors) 0\b' <<<"$said")"
+idle="$(grep -oE '(changed|compared|summed|reordered|several|apart|spread|vectors|rolled) 0\b' <<<"$said")"
 result "every rule at work" "$idle"
 
 # $1: kernel; the rest: options. It must be refined, and its results be those of the original.

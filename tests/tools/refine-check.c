@@ -4,8 +4,8 @@
  *     refine-check [-v] [-d FOLDER] SEED,COUNT
  *
  * Prints the errors, and at the end how many kernels changed, and how many of the forms compare addresses at run time,
- * have sums by shuffles, sums in another order, several shared loops, and threads apart: a check of nothing would find
- * nothing. -v names the seeds; -d keeps wrong outputs. */
+ * have sums by shuffles, sums in another order, several shared loops, threads apart, and loops that were rolled up: a
+ * check of nothing would find nothing. -v names the seeds; -d keeps wrong outputs. */
 #include "form_difference.h"
 #include "parse_text.h"
 #include "refine_kernel.h"
@@ -24,7 +24,7 @@ typedef struct Check {
     bool verbose;
     const char *folder;
     unsigned changed, left, wrong;
-    unsigned compared, summed, reordered, several, apart, spread, vectors;
+    unsigned compared, summed, reordered, several, apart, spread, vectors, rolled;
 } Check;
 
 static KernelRequest random_request(Random *random, const Launch *launch)
@@ -56,6 +56,7 @@ static void count_forms(const char *text, const KernelRequest *request, const Ke
     check->apart += request->refining.is_apart;
     check->spread += result->refined.spread > 1;
     check->vectors += result->vectors == OUTCOME_DONE;
+    check->rolled += strstr(text, "%rolled") != NULL;
 }
 
 static void check_seed(void *context, uint64_t seed)
@@ -110,8 +111,8 @@ int main(int count, char **words)
         return 2;
     each_seed(seeds, check.verbose, check_seed, &check);
     printf("%u changed, %u left alone, %u wrong; compared %u, summed %u, reordered %u, several %u, apart %u, "
-           "spread %u, vectors %u\n",
+           "spread %u, vectors %u, rolled %u\n",
            check.changed, check.left, check.wrong, check.compared, check.summed, check.reordered, check.several,
-           check.apart, check.spread, check.vectors);
+           check.apart, check.spread, check.vectors, check.rolled);
     return check.wrong != 0;
 }

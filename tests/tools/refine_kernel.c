@@ -1,9 +1,10 @@
 /* See refine_kernel.h. Each thread has a row of two buffers, which pointers walk through: in place, at distances at
  * which they meet in other rounds, backwards, or apart. A table, which nothing writes, has rows or columns of the
- * threads. Sums are stored in each round to one place, which may be in the rows. Loops go 0 to 70 rounds, have their
- * bodies unrolled or not, and may be in another loop. They sum up in all ways, also elements that are not numbers, and
- * some do what only the order of rounds gives. The thread stores before and after them, in place, some of it under a
- * guard, reads what it and, after a barrier, others have stored, and some leave early. */
+ * threads. Sums are stored in each round to one place, which may be in the rows. Loops go 0 to 70 rounds, of a number
+ * that is constant or not, have their bodies unrolled or not, and may be in another loop. They sum up in all ways, also
+ * elements that are not numbers, and some do what only the order of rounds gives. The thread stores before and after
+ * them, in place, some of it under a guard, reads what it and, after a barrier, others have stored, and some leave
+ * early. */
 #include "refine_kernel.h"
 
 #include "kernel_writer.h"
@@ -53,6 +54,7 @@ typedef struct Maker {
     Stream streams[STREAMS];
     unsigned sums[SUMS], count, sum_count, rounds, unrolled;
     unsigned block[2];
+    bool is_constant; /* the number of rounds, and the counter counts parts of rounds */
     bool descends, has_guard, is_nested, has_wide, has_lasting, has_nan;
 } Maker;
 
@@ -88,6 +90,12 @@ static void make_access(Maker *m, unsigned number, unsigned part)
     const Stream *s = &m->streams[number];
     const char *type = s->bytes == WORD ? "u32" : "u8";
     const unsigned t = temporary(&m->to), offset = part * (s->slope / m->unrolled);
+    if (s->stores && m->is_constant) {
+        line(&m->to, "mad.lo.u32 %%v%u, %%i, 3, %%x; add.u32 %%v%u, %%v%u, %u;", t, t, t,
+             3 * part + (chance(&m->to, 4) ? part : 0));
+        line(&m->to, "st.global.%s [%%q%u+%u], %%v%u;", type, number, offset, t);
+        return;
+    }
     if (s->stores) {
         line(&m->to, "mad.lo.u32 %%v%u, %%i, %u, %%x;", t, 3 + part);
         line(&m->to, "st.global.%s [%%q%u+%u], %%v%u;", type, number, offset, t);
@@ -153,8 +161,12 @@ static void make_loop(Maker *m, unsigned number)
         line(&m->to, "st.global.u32 [%%mine+4], %%s0;"); /* a sum in the middle */
     for (unsigned i = 0; i < m->count; i++)
         line(&m->to, "%s.s64 %%q%u, %%q%u, %u;", m->descends ? "sub" : "add", i, i, m->streams[i].slope);
-    line(&m->to, "add.s32 %%i, %%i, 1; setp.%s.s32 %%more, %%i, %%n; @%%more bra LOOP%u;",
-         chance(&m->to, 50) ? "lt" : "ne", number);
+    const char *relation = chance(&m->to, 50) ? "lt" : "ne";
+    if (m->is_constant)
+        line(&m->to, "add.s32 %%i, %%i, %u; setp.%s.s32 %%more, %%i, %u; @%%more bra LOOP%u;", m->unrolled, relation,
+             m->rounds * m->unrolled, number);
+    else
+        line(&m->to, "add.s32 %%i, %%i, 1; setp.%s.s32 %%more, %%i, %%n; @%%more bra LOOP%u;", relation, number);
     buf_printf(m->to.out, "AFTER%u:\n", number);
 }
 
@@ -196,7 +208,8 @@ static void make_body(Maker *m)
     if (!m->has_guard && chance(&m->to, 40))
         make_exchange(m);
     if (chance(&m->to, 10)) /* of the last round */
-        line(&m->to, "xor.b32 %%s0, %%s0, %%v%u;", 4 + below(&m->to, m->to.temporaries - 4));
+        line(&m->to, "xor.b32 %%s0, %%s0, %%v%u;",
+             4 + below(&m->to, (m->to.temporaries < TEMPORARIES ? m->to.temporaries : TEMPORARIES) - 4));
     line(&m->to, "add.u32 %%s0, %%s0, %%i; xor.b32 %%s0, %%s0, %%seen;");
     for (unsigned i = 1; i < m->sum_count; i++)
         line(&m->to, "mad.lo.u32 %%s0, %%s0, 31, %%s%u;", i);
@@ -231,7 +244,9 @@ static void make_launch(Maker *m, Arena *arena, Launch *launch)
 
 static void choose(Maker *m)
 {
-    m->unrolled = 1U << below(&m->to, 3);
+    static const unsigned unrolled[] = {1, 2, 4, 5, 8, 8, 12, 16, 16, 32};
+    m->is_constant = chance(&m->to, 40);
+    m->unrolled = m->is_constant ? unrolled[below(&m->to, COUNT_OF(unrolled))] : 1U << below(&m->to, 3);
     m->rounds = chance(&m->to, 20) ? below(&m->to, 6) : 6 + below(&m->to, 64);
     m->block[0] = 4U << below(&m->to, 4);
     m->block[1] = 1 + below(&m->to, 2);

@@ -362,13 +362,14 @@ static void choose_shape(Maker *m)
     static const unsigned blocks[][3] = {{16, 1, 1}, {32, 1, 1}, {64, 1, 1}, {8, 4, 1}, {16, 16, 1}, {5, 3, 1},
                                          {33, 1, 1}, {4, 4, 2}, {7, 1, 1}, {1, 1, 1}, {96, 1, 1}, {2, 3, 5}, {32, 8, 1},
                                          {1, 16, 1}};
+    static const unsigned steps[] = {1, 1, 2, 2, 4, 3, 5, 12};
     const unsigned *block = blocks[below(&m->to, COUNT_OF(blocks))];
     for (unsigned d = 0; d < 3; d++) {
         m->block[d] = block[d];
         m->grid[d] = d < 2 ? 1 + below(&m->to, 3) : 1;
     }
     m->rounds = below(&m->to, MOST_ROUNDS);
-    m->step = 1u << below(&m->to, 3);
+    m->step = steps[below(&m->to, COUNT_OF(steps))];
     m->start = below(&m->to, 5);
     m->own_rounds = chance(&m->to, 5);
     m->stores = chance(&m->to, 20);
