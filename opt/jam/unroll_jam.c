@@ -320,7 +320,7 @@ static Block *jam_loop(Jam *jam, Block *header, const char *label)
     if (jam->is_brief) {
         jam_find_countdown(jam);
         jam_find_bounds(jam);
-        jam->is_counted = jam->countdown.found && !jam->is_whole && !jam->bounds.count && !jam->conflicts.count &&
+        jam->is_counted = !jam->is_whole && !jam->bounds.count && !jam->conflicts.count &&
                           !(jam->factor & (jam->factor - 1)) &&
                           trip_count_find(jam->loop, jam->loops, jam->analyses, &jam->trips);
     }

@@ -16,6 +16,11 @@
  * because a permutation of bytes of two of them also gives what the neighbouring column needs. Permutations that
  * nothing reads any more are left to the clean-up. Others take bytes right from the words, where these are two at most.
  *
+ * A value that is taken off all bytes of a factor, the zero point of quantized numbers, is multiplied with the sum of
+ * the other factor's bytes, which merged threads have in common:
+ *
+ *     sum += (a.b0 - z) * b.b0 + ..             ->      sum += a.b0 * b.b0 + .. - z * (b.b0 + ..), modulo 2^32
+ *
  * Requires and keeps SSA form; blocks and edges stay. O(I), and for each block O(P^2) for its P permutations. */
 #include "opt/memory/bytes.h"
 #include "opt/passes.h"
@@ -31,11 +36,18 @@ typedef struct Permutation {
     int64_t select;
 } Permutation;
 
+/* A value that is added to a byte before it is multiplied: a number, less a register. */
+typedef struct Shift {
+    int64_t number;
+    RegId less; /* REG_NONE: none */
+} Shift;
+
 /* A sum that an instruction adds a product of two bytes to. */
 typedef struct Product {
     Inst *inst;
     Byte factors[2];
     bool is_signed[2];
+    Shift shifts[2];
     RegId addend;
     size_t before;       /* the product that 'addend' is the sum of, plus 1; 0: it is none, or has other uses */
     bool is_continued;
@@ -46,7 +58,11 @@ typedef struct Group {
     Inst *last;
     Byte factors[2][WORD_BYTES];
     bool is_signed[2];
+    Shift shifts[2]; /* of all bytes of a factor; of one factor at most */
     RegId addend;
+    size_t before;    /* the group whose sum it adds to and whose shift is added with its own, plus 1; 0: none */
+    bool is_deferred; /* its shift is added later */
+    RegId bytes;      /* the sum of the bytes that shifts are multiplied by, of those before, too */
 } Group;
 
 typedef struct Dots {
@@ -231,18 +247,78 @@ static void product_rewrite(Dots *dots, Inst *inst)
     }
 }
 
+static bool is_shifted(const Shift *shift)
+{
+    return shift->number || shift->less != REG_NONE;
+}
+
+static bool shift_equal(const Shift *a, const Shift *b)
+{
+    return a->number == b->number && a->less == b->less;
+}
+
+/* Adds the instruction in the place of the group's last. */
+static void group_put(const Group *group, Inst *inst)
+{
+    inst->loc = group->last->loc;
+    inst->span = group->last->span;
+    inst->replica = group->last->replica;
+    inst_insert_before(group->last, inst);
+}
+
+static const Shift *group_shift(const Group *group)
+{
+    return &group->shifts[is_shifted(&group->shifts[1])];
+}
+
+static RegId group_reg(const Dots *dots, const char *base)
+{
+    return body_add_reg(dots->body, TYPE_B32, intern(dots->body->module->names, base));
+}
+
+/* Adds up the bytes of the factor that is not shifted, a word. */
+static void bytes_build(Dots *dots, Group *group, RegId word, bool is_signed)
+{
+    RegId ones = group_reg(dots, "%ones"), before = group_reg(dots, "%zero");
+    group->bytes = group_reg(dots, "%bytes");
+    group_put(group, inst_build(dots->body, "mov.b32", "di", ones, INT64_C(0x01010101)));
+    if (group->before)
+        before = dots->groups.data[group->before - 1].bytes;
+    else
+        group_put(group, inst_build(dots->body, "mov.b32", "di", before, (int64_t)0));
+    group_put(group, inst_build(dots->body, is_signed ? "dp4a.s32.u32" : "dp4a.u32.u32", "drrr", group->bytes, word,
+                                ones, before));
+}
+
+/* Adds the shift times the sum of the bytes. */
+static void shift_build(Dots *dots, const Group *group, RegId sum)
+{
+    const Shift *shift = group_shift(group);
+    RegId by = group_reg(dots, "%shift");
+    if (shift->less != REG_NONE)
+        group_put(group, inst_build(dots->body, "sub.s32", "dir", by, shift->number, shift->less));
+    else
+        group_put(group, inst_build(dots->body, "mov.b32", "di", by, shift->number));
+    group_put(group, inst_build(dots->body, "mad.lo.s32", "drrr", inst_result(group->last), group->bytes, by, sum));
+}
+
 static void group_build(Dots *dots, Group *group)
 {
     static const char *const spellings[2][2] = {{"dp4a.u32.u32", "dp4a.u32.s32"}, {"dp4a.s32.u32", "dp4a.s32.s32"}};
     put_in_order(group->factors);
     const char *spelling = spellings[group->is_signed[0]][group->is_signed[1]];
-    const RegId a = word_build(dots, group->factors[0], group->last);
-    const RegId b = word_build(dots, group->factors[1], group->last);
-    Inst *inst = inst_build(dots->body, spelling, "drrr", inst_result(group->last), a, b, group->addend);
-    inst->loc = group->last->loc;
-    inst->span = group->last->span;
-    inst->replica = group->last->replica;
-    inst_insert_before(group->last, inst);
+    RegId words[2], sum = inst_result(group->last);
+    const bool shifts = is_shifted(group_shift(group)), ends = shifts && !group->is_deferred;
+    const unsigned other = !is_shifted(&group->shifts[1]);
+    for (unsigned f = 0; f < 2; f++)
+        words[f] = word_build(dots, group->factors[f], group->last);
+    if (shifts)
+        bytes_build(dots, group, words[other], group->is_signed[other]);
+    if (ends)
+        sum = body_clone_reg(dots->body, sum);
+    group_put(group, inst_build(dots->body, spelling, "drrr", sum, words[0], words[1], group->addend));
+    if (ends)
+        shift_build(dots, group, sum);
     inst_remove(group->last);
     dots->changed++;
 }
@@ -264,12 +340,28 @@ static bool factor_find(const Dots *dots, const ComputeSource *source, Byte *byt
     return true;
 }
 
+/* The operand is one byte, extended, with a number or less a register. */
+static bool shifted_find(const Dots *dots, const ComputeSource *source, Product *product, unsigned f)
+{
+    Computation c;
+    const Inst *inst = source->reg < dots->values->reg_count ? value_inst(dots->values, source->reg) : NULL;
+    const bool is_less = computation_matches(dots->body, inst, COMPUTE_SUB, 32, "rr", &c);
+    if ((!is_less && !computation_matches(dots->body, inst, COMPUTE_ADD, 32, "ri", &c)) || c.saturates)
+        return false;
+    product->shifts[f] = is_less ? (Shift){0, c.sources[1].reg} : (Shift){(int32_t)c.sources[1].constant, REG_NONE};
+    return is_word(dots, c.sources[0].reg) && (!is_less || is_word(dots, c.sources[1].reg)) &&
+           factor_find(dots, &c.sources[0], &product->factors[f], &product->is_signed[f]);
+}
+
 static bool factors_find(const Dots *dots, const Computation *c, Product *product)
 {
-    for (unsigned f = 0; f < 2; f++)
-        if (!factor_find(dots, &c->sources[f], &product->factors[f], &product->is_signed[f]))
+    for (unsigned f = 0; f < 2; f++) {
+        product->shifts[f] = (Shift){0, REG_NONE};
+        if (!factor_find(dots, &c->sources[f], &product->factors[f], &product->is_signed[f]) &&
+            !shifted_find(dots, &c->sources[f], product, f))
             return false;
-    return true;
+    }
+    return !is_shifted(&product->shifts[0]) || !is_shifted(&product->shifts[1]);
 }
 
 /* a * b + addend, or a * b, used only here, and an addition. */
@@ -303,10 +395,12 @@ static bool group_add(Group *group, unsigned index, const Product *product)
                         product->factors[0].reg == group->factors[1][index ? index - 1 : 0].reg);
     for (unsigned f = 0; f < 2; f++) {
         const unsigned from = f ^ swaps;
-        if (index && product->is_signed[from] != group->is_signed[f])
+        if (index && (product->is_signed[from] != group->is_signed[f] ||
+                      !shift_equal(&product->shifts[from], &group->shifts[f])))
             return false;
         group->factors[f][index] = product->factors[from];
         group->is_signed[f] = product->is_signed[from];
+        group->shifts[f] = product->shifts[from];
     }
     return true;
 }
@@ -323,9 +417,22 @@ static bool group_find(const Dots *dots, const size_t chain[WORD_BYTES], Group *
            (is_permuted_word(group->factors[0]) || is_permuted_word(group->factors[1]));
 }
 
+/* Adds the group; 'follows': the last one is of the same sum, and nothing else reads that. Shifts are then added
+ * once. */
+static void groups_add(Dots *dots, Group *group, bool follows)
+{
+    Group *before = follows ? &VEC_LAST(dots->groups) : NULL;
+    if (before && is_shifted(group_shift(group)) && shift_equal(group_shift(before), group_shift(group))) {
+        before->is_deferred = true;
+        group->before = dots->groups.count;
+    }
+    VEC_PUSH(dots->scratch, dots->groups, *group);
+}
+
 /* Finds the groups of the sum that ends with the product 'last'. */
 static void chain_split(Dots *dots, size_t last)
 {
+    bool follows = false;
     VEC(size_t) chain = {0};
     Group group;
     for (size_t i = last + 1; i; i = dots->products.data[i - 1].before)
@@ -338,7 +445,8 @@ static void chain_split(Dots *dots, size_t last)
     for (size_t i = 0; i + WORD_BYTES <= chain.count;) {
         const bool found = group_find(dots, &chain.data[i], &group);
         if (found)
-            VEC_PUSH(dots->scratch, dots->groups, group);
+            groups_add(dots, &group, follows);
+        follows |= found;
         i += found ? WORD_BYTES : 1;
     }
 }

@@ -8,7 +8,7 @@
 #include "tests/tools/kernel_writer.h"
 #include "tests/tools/one_pass.h"
 
-enum { THREADS = 32, WORDS = 8, STEPS = 12, POOL = 64, KERNELS = 400 };
+enum { THREADS = 32, WORDS = 8, WHOLE = 5 /* words that are not single bytes */, STEPS = 12, POOL = 64, KERNELS = 600 };
 
 /* The words %r1 to %r4 and %n, bytes %r5 and %r6 with a sign and %r7 without one, and then the code. */
 #define BEGIN SM_90 ".visible .entry k(.param .u64 p)\n{\n"                                                            \
@@ -90,6 +90,8 @@ static void test_words(void **state)
 }
 
 #define MAD(to, a, b, from) "\tmad.lo.s32 " to ", " a ", " b ", " from ";\n"
+#define LESS(to, a, by) "\tsub.s32 " to ", " a ", " by ";\n"
+#define MORE(to, a, by) "\tadd.s32 " to ", " a ", " by ";\n"
 
 /* Sums of products. */
 static void test_sums(void **state)
@@ -124,6 +126,19 @@ static void test_sums(void **state)
          MAD("%r33", "%r13", "%r24", "%r32") "\tadd.s32 %r8, %r33, %r31;\n", "mad.lo.s32", 8},
         {MAD("%r30", "%r10", "%r5", "%n") MAD("%r31", "%r11", "%r6", "%r30") MAD("%r32", "%r12", "%r6", "%r31")
          MAD("%r8", "%r12", "%r5", "%r32"), "mad.lo.s32", 3},
+        /* a zero point; not the same for all; of both factors */
+        {LESS("%r50", "%r10", "%r4") LESS("%r51", "%r11", "%r4") LESS("%r52", "%r12", "%r4") LESS("%r53", "%r13", "%r4")
+         MAD("%r30", "%r50", "%r20", "%n") MAD("%r31", "%r21", "%r51", "%r30") MAD("%r32", "%r52", "%r22", "%r31")
+         MAD("%r8", "%r53", "%r24", "%r32"), "mad.lo.s32 %r8, %bytes, %shift, %r8_1", 0},
+        {MORE("%r50", "%r20", "7") MORE("%r51", "%r21", "7") MORE("%r52", "%r22", "7") MORE("%r53", "%r24", "7")
+         MAD("%r30", "%r10", "%r50", "%n") MAD("%r31", "%r51", "%r11", "%r30") MAD("%r32", "%r12", "%r52", "%r31")
+         MAD("%r8", "%r13", "%r53", "%r32"), "dp4a.s32.u32 %bytes, %r1, %ones, %zero", 0},
+        {LESS("%r50", "%r10", "%r4") LESS("%r51", "%r11", "%r4") LESS("%r52", "%r12", "%r3") LESS("%r53", "%r13", "%r4")
+         MAD("%r30", "%r50", "%r20", "%n") MAD("%r31", "%r51", "%r21", "%r30") MAD("%r32", "%r52", "%r22", "%r31")
+         MAD("%r8", "%r53", "%r24", "%r32"), "mad.lo.s32 %r8, %r53, %r24", 8},
+        {LESS("%r50", "%r10", "%r4") LESS("%r51", "%r11", "%r4") LESS("%r52", "%r12", "%r4") MORE("%r53", "%r24", "7")
+         MAD("%r30", "%r50", "%r20", "%n") MAD("%r31", "%r51", "%r21", "%r30") MAD("%r32", "%r52", "%r22", "%r31")
+         MAD("%r8", "%r13", "%r53", "%r32"), "mad.lo.s32 %r8, %r13, %r53", 8},
         {MAD("%r30", "%r10", "%r1", "%n") MAD("%r31", "%r11", "%r1", "%r30") MAD("%r32", "%r12", "%r1", "%r31")
          MAD("%r8", "%r13", "%r1", "%r32"), "mad.lo.s32", 4},
     };
@@ -155,7 +170,7 @@ static unsigned next_word(Maker *m)
 static unsigned make_byte(Maker *m, unsigned word, unsigned place, bool is_signed)
 {
     const unsigned to = next_word(m);
-    line(&m->to, "prmt.b32 %%r%u, %%r%u, 0, 0x%u%u%u%u;", to, word, is_signed ? 8 + place : 4,
+    line(&m->to, "prmt.b32 %%r%u, %%r%u, 0, 0x%x%x%x%x;", to, word, is_signed ? 8 + place : 4,
          is_signed ? 8 + place : 4, is_signed ? 8 + place : 4, place);
     return to;
 }
@@ -183,20 +198,42 @@ static void make_conversion(Maker *m)
     line(&m->to, "%s %%r%u, %%h%u;", backs[below(&m->to, COUNT_OF(backs))], to, half);
 }
 
+/* The byte, less a word or with a number. */
+static unsigned make_shifted(Maker *m, unsigned byte, unsigned word)
+{
+    const unsigned to = next_word(m);
+    if (word < WORDS)
+        line(&m->to, "sub.s32 %%r%u, %%r%u, %%r%u;", to, byte, word);
+    else
+        line(&m->to, "add.s32 %%r%u, %%r%u, %d;", to, byte, (int)word - 2 * WORDS);
+    return to;
+}
+
 /* A sum of products of bytes, most of which follow those of a word. */
 static void make_sum(Maker *m)
 {
-    const unsigned word = below(&m->to, WORDS), count = 3 + below(&m->to, 8), turn = below(&m->to, 4);
+    const unsigned word = below(&m->to, WORDS), count = 3 + below(&m->to, 14), turn = below(&m->to, 4);
+    const bool shifts = chance(&m->to, 50);
+    const bool both = shifts && chance(&m->to, 10);
+    const unsigned noise = shifts ? 1 : 5; /* percent */
+    unsigned by = below(&m->to, 4 * WORDS);
     const bool is_signed = chance(&m->to, 50), other_signed = chance(&m->to, 50), backwards = chance(&m->to, 30);
     unsigned sum = any_word(m);
     for (unsigned i = 0; i < count; i++) {
         const unsigned place = (turn + (backwards ? 3 * i : i)) % 4;
-        const unsigned a = chance(&m->to, 5) ? any_word(m) : make_byte(m, word, place, is_signed);
-        const unsigned b = chance(&m->to, 5) ? any_word(m)
-                                             : make_byte(m, below(&m->to, WORDS), below(&m->to, 4), other_signed);
+        unsigned a = chance(&m->to, noise) ? any_word(m) : make_byte(m, word, place, is_signed);
+        unsigned b = chance(&m->to, noise) ? any_word(m)
+                                       : make_byte(m, below(&m->to, shifts ? WHOLE : WORDS), below(&m->to, 4),
+                                                   other_signed);
         const bool swaps = chance(&m->to, 20);
+        if (shifts && (chance(&m->to, 4) || (i % 4 == 0 && chance(&m->to, 30))))
+            by = below(&m->to, 4 * WORDS);
+        if (shifts && chance(&m->to, i == 4 ? 80 : 99))
+            a = make_shifted(m, a, by);
+        if (chance(&m->to, both ? 99 : 1))
+            b = make_shifted(m, b, by);
         unsigned to = next_word(m);
-        if (chance(&m->to, 80)) {
+        if (chance(&m->to, shifts ? 97 : 80)) {
             line(&m->to, "mad.lo.s32 %%r%u, %%r%u, %%r%u, %%r%u;", to, swaps ? b : a, swaps ? a : b, sum);
         } else if (chance(&m->to, 50)) {
             line(&m->to, "mul.lo.s32 %%r%u, %%r%u, %%r%u;", to, a, b);
@@ -208,7 +245,7 @@ static void make_sum(Maker *m)
             line(&m->to, "add.s32 %%r%u, %%r%u, %%r%u;", m->words, sum, to);
             to = next_word(m);
         }
-        if (chance(&m->to, 5))
+        if (chance(&m->to, noise))
             line(&m->to, "st.global.u32 [%%q+%u], %%r%u;", 4 * (WORDS + STEPS), to);
         sum = to;
     }
@@ -224,13 +261,13 @@ static void make_dot(Maker *m)
 static void make_kernel(uint64_t seed, Buf *text)
 {
     Maker m = {.to = {.random = {seed * UINT64_C(0x9e3779b97f4a7c15) + 5}, .out = text}, .words = WORDS};
-    buf_puts(text, SM_90 ".visible .entry k(.param .u64 p, .param .u64 q)\n{\n\t.reg .b32 %r<999>;\n"
+    buf_puts(text, SM_90 ".visible .entry k(.param .u64 p, .param .u64 q)\n{\n\t.reg .b32 %r<1999>;\n"
                          "\t.reg .b64 %p, %q, %at;\n\t.reg .b16 %h<9>;\n\tld.param.u64 %p, [p];\n"
                          "\tld.param.u64 %q, [q];\n");
     line(&m.to, "mov.u32 %%r0, %%tid.x; mul.wide.u32 %%at, %%r0, %u; add.s64 %%p, %%p, %%at;", 4 * WORDS);
     line(&m.to, "mul.wide.u32 %%at, %%r0, %u; add.s64 %%q, %%q, %%at;", 4 * POOL);
     for (unsigned i = 0; i < WORDS; i++)
-        line(&m.to, "ld.global.%s %%r%u, [%%p+%u];", i < 5 ? "u32" : i < 7 ? "s8" : "u8", i, 4 * i);
+        line(&m.to, "ld.global.%s %%r%u, [%%p+%u];", i < WHOLE ? "u32" : i < 7 ? "s8" : "u8", i, 4 * i);
     for (unsigned i = 0; i < STEPS; i++) {
         const unsigned kind = below(&m.to, 10);
         kind < 4 ? make_permutation(&m) : kind < 6 ? make_conversion(&m) : kind < 8 ? make_sum(&m) : make_dot(&m);
@@ -254,7 +291,7 @@ static Launch kernel_launch(Arena *arena)
 static void test_random(void **state)
 {
     (void)state;
-    unsigned changed = 0, made = 0;
+    unsigned changed = 0, made = 0, shifted = 0;
     for (uint64_t seed = 1; seed <= KERNELS; seed++) {
         Arena *arena = arena_new();
         Buf text = {0}, after = {0};
@@ -277,13 +314,14 @@ static void test_random(void **state)
         if (message)
             fail_msg("seed %u: %s\n%s\n%s", (unsigned)seed, message, buf_text(&text), buf_text(&after));
         made += count_of(&after, "dp4a") > count_of(&text, "dp4a");
+        shifted += count_of(&after, ", 16843009;") > 0;
         function_set_body(module_find_function(module, "k"), NULL);
         release(module);
         arena_free(arena);
         buf_free(&text);
         buf_free(&after);
     }
-    assert_true(changed > KERNELS / 2 && made > KERNELS / 8);
+    assert_true(changed > KERNELS / 2 && made > KERNELS / 8 && shifted > KERNELS / 16);
 }
 
 int main(void)
