@@ -146,12 +146,28 @@ static bool sum_extend(Evaluator *evaluator, const Inst *inst, const Operand *op
     return true;
 }
 
-/* The largest power of two that divides the sum whatever the values of the bases; 0: the sum is 0. */
-static uint64_t sum_alignment(const Sum *sum)
+/* The largest power of two that divides a sum of 32 bits; 1: it is not one. */
+static uint64_t narrow_alignment(const AffineForm *form)
+{
+    uint64_t bits = (uint64_t)form->constant | UINT64_C(1) << 32;
+    for (unsigned i = 0; i < form->term_count; i++)
+        bits |= (uint64_t)form->terms[i].coefficient;
+    return form->bits == 32 ? bits & -bits : 1;
+}
+
+/* The largest power of two that divides the sum whatever the values of the bases; 0: the sum is 0. A sum of 32 bits
+ * that is extended has the same last bits. */
+static uint64_t sum_alignment(const Evaluator *evaluator, const Sum *sum)
 {
     uint64_t bits = (uint64_t)sum->constant;
-    for (unsigned i = 0; i < sum->term_count; i++)
-        bits |= (uint64_t)sum->terms[i].coefficient;
+    for (unsigned i = 0; i < sum->term_count; i++) {
+        const AffineTerm *term = &sum->terms[i];
+        const bool is_reg = term->base == AFFINE_VALUE || term->base == AFFINE_SIGNED;
+        const uint64_t own = is_reg && evaluator->makers[term->reg]
+                                 ? narrow_alignment(&evaluator->affine->forms[term->reg])
+                                 : 1;
+        bits |= (uint64_t)term->coefficient * own;
+    }
     return bits & -bits;
 }
 
@@ -192,7 +208,7 @@ static Bounds source_bounds(const Evaluator *evaluator, const Inst *inst, const 
     Bounds bounds = bounds_any(bits);
     if (affine_terms_bounds(sum.terms, sum.term_count, sum.constant, &low, &high))
         bounds = bounds_wrapped(bits, low, high);
-    return bounds_with_zeros(bounds, sum_alignment(&sum) - 1);
+    return bounds_with_zeros(bounds, sum_alignment(evaluator, &sum) - 1);
 }
 
 /* A source as a sum of this width: unchanged, extended, or truncated. */

@@ -53,8 +53,8 @@ void assembler_judge_init(AssemblerJudge *judge, Arena *arena, Assembler *assemb
 void assembler_judge_close(AssemblerJudge *judge);
 /* limit.c: limits the next search to 'seconds'; infinity: no limit. */
 void assembler_judge_limit(AssemblerJudge *judge, double seconds);
-/* Begins a part of the search, which has to leave this share of the whole time to those after it. Returns its
- * seconds. */
+/* Begins a part of the search, which has to leave this share of the whole time to those after it; half of the rest, if
+ * parts before it have taken more than theirs. Returns its seconds. */
 double assembler_judge_part(AssemblerJudge *judge, double reserved);
 /* Begins a stage, which has to leave this share of the part's time. */
 void assembler_judge_stage(AssemblerJudge *judge, double reserved);

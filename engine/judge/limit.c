@@ -21,7 +21,10 @@ double assembler_judge_part(AssemblerJudge *judge, double reserved)
 {
     SearchTime *time = &judge->time;
     time->part_begin = seconds_now();
-    time->part_end = time->stage_end = end_before(time->begin, time->end, reserved);
+    time->part_end = end_before(time->begin, time->end, reserved);
+    if (reserved < 1 && time->part_end < time->part_begin && time->part_begin < time->end)
+        time->part_end = time->part_begin + (time->end - time->part_begin) / 2;
+    time->stage_end = time->part_end;
     time->is_over = false;
     return time->end > 0 ? fmax(0, time->part_end - time->part_begin) : HUGE_VAL;
 }

@@ -15,7 +15,7 @@ static void test_sums(void **state)
     (void)state;
     Body *body = body_parse(".shared .align 4 .b8 tile[4096];\n"
                             ".visible .entry k(.param .u64 p, .param .u32 n) .reqntid 16, 16\n{\n"
-                            ".reg .u32 %x, %y, %n, %t<14>; .reg .u64 %p, %g, %d<14>;\n"
+                            ".reg .u32 %x, %y, %n, %t<14>; .reg .u64 %p, %g, %d<19>;\n"
                             "mov.u32 %x, %tid.x; mov.u32 %y, %tid.y;\n"
                             "ld.param.u32 %n, [n]; ld.param.u64 %p, [p]; cvta.to.global.u64 %g, %p;\n"
                             "shl.b32 %t1, %y, 6; mad.lo.s32 %t2, %x, 4, %t1; mov.u32 %t3, tile;\n"
@@ -29,6 +29,8 @@ static void test_sums(void **state)
                             "mul.lo.s64 %d11, %d3, %d5; not.b32 %t12, %t11; xor.b64 %d12, %d2, -4;\n"
                             "xor.b64 %d13, %d2, -8; "
                             "xor.b32 %t13, %x, -2147483648;\n"
+                            "mul.lo.s32 %t0, %n, 192; cvt.s64.s32 %d14, %t0; or.b64 %d15, %d14, 8;\n"
+                            "or.b64 %d16, %d14, 64; shl.b64 %d17, %d14, 1; or.b64 %d18, %d17, 64;\n"
                             "ret;\n}\n");
     Arena *arena = arena_new();
     Affine *affine = affine_compute(arena, body, NULL, NULL);
@@ -54,6 +56,10 @@ static void test_sums(void **state)
     sum_check(affine, "%d12", "-4*signed(%n) - 4");
     sum_check(affine, "%d13", "%d13");
     sum_check(affine, "%t13", "%tid.x - 2147483648"); /* which is below 16, so nothing is carried */
+    /* Extended multiples of 64, and of 128. */
+    sum_check(affine, "%d15", "signed(%t0) + 8");
+    sum_check(affine, "%d16", "%d16");
+    sum_check(affine, "%d18", "2*signed(%t0) + 64");
     arena_free(arena);
     body_drop(body);
 }

@@ -458,6 +458,13 @@ static void time_ends(void **state)
     assert_true(assembler_judge_part(&judge, 0) > 900);
     assert_false(judge.judge.is_over(&judge));
     assert_true(judge.time.was_late);
+    /* Parts before it have taken more than their share: half of what is left. */
+    assembler_judge_limit(&judge, 1000);
+    judge.time.begin -= 900;
+    judge.time.end -= 900;
+    const double seconds = assembler_judge_part(&judge, 0.25);
+    assert_true(seconds > 40 && seconds <= 50);
+    assert_false(judge.judge.is_over(&judge));
     arena_free(arena);
 }
 
