@@ -167,18 +167,19 @@ static void add_neighbours(MemorySearch *search, unsigned neighbours, unsigned b
         parent_add(search, &request, before_vectors);
 }
 
-/* Threads of a nest read overlapping lines, so more neighbours in one thread always share more. If vectors pay, four
- * neighbours read one of each row, which merged rows share, or a word of four bytes. Without tiles such forms may be so
- * slow that -coarsen auto does not get to them. */
+/* Threads of a nest read overlapping lines, so more neighbours in one thread always share more. In a grid with rows of
+ * blocks, or if vectors pay, four neighbours read one of each row of a tile, which merged rows share. Without tiles
+ * such forms may be so slow that -coarsen auto does not get to them. */
 static void add_other_shapes(MemorySearch *search)
 {
+    enum { NEIGHBOURS = 4, ROWS = 4 };
     bool is_nest = false;
     for (size_t i = 0; i < search->parents.count; i++)
         is_nest |= search->parents.data[i].is_nest;
     for (unsigned neighbours = 4; is_nest && neighbours <= 8; neighbours *= 2)
         add_neighbours(search, neighbours, 1, true);
-    if (search->vectors_pay)
-        add_neighbours(search, 4, 4, false);
+    if (search->vectors_pay || search->bases.of[0].basis.launch->grid[1] >= ROWS)
+        add_neighbours(search, NEIGHBOURS, ROWS, false);
 }
 
 /* Those with the least work in staged loops first, those without such loops last. */
