@@ -102,14 +102,16 @@ static unsigned make_sum(Maker *m)
     const unsigned v = temporary(&m->to), last = temporary(&m->to);
     static const char *const forms[] = {"add.s32 %%v%u, %%x, %%c0;", "sub.s32 %%v%u, %%x, %%c1;",
                                         "add.s32 %%v%u, %%c0, %%c1;", "mad.lo.s32 %%v%u, %%c1, 2, %%x;",
-                                        "sub.s32 %%v%u, %%c0, %%x;",  "add.s32 %%v%u, %%x, %%meet;"};
+                                        "sub.s32 %%v%u, %%c0, %%x;",  "add.s32 %%v%u, %%x, %%meet;",
+                                        "mad.lo.s32 %%v%u, %%meet, 3, %%start1;"};
     switch (below(&m->to, COUNT_OF(forms))) {
     case 0: line(&m->to, forms[0], v); break;
     case 1: line(&m->to, forms[1], v); break;
     case 2: line(&m->to, forms[2], v); break;
     case 3: line(&m->to, forms[3], v); break;
     case 4: line(&m->to, forms[4], v); break;
-    default: line(&m->to, forms[5], v); break;
+    case 5: line(&m->to, forms[5], v); break;
+    default: line(&m->to, forms[6], v); break;
     }
     line(&m->to, "add.s32 %%v%u, %%v%u, %d;", last, v, (int)below(&m->to, 5) - 2);
     return last;
@@ -136,7 +138,9 @@ static unsigned make_condition(Maker *m)
 static void make_clamped(Maker *m, unsigned v)
 {
     const unsigned index = make_sum(m), low = temporary(&m->to), last = temporary(&m->to);
-    if (chance(&m->to, 50)) {
+    if (chance(&m->to, 30)) {
+        line(&m->to, "%s.s32 %%v%u, %%v%u, %%w;", chance(&m->to, 50) ? "min" : "max", last, index);
+    } else if (chance(&m->to, 50)) {
         line(&m->to, "max.s32 %%v%u, %%v%u, %d;", low, index, (int)below(&m->to, 3) - 1);
         line(&m->to, "add.s32 %%v%u, %%w, -1; min.s32 %%v%u, %%v%u, %%v%u;", last, last, last, low);
     } else {
