@@ -22,6 +22,11 @@ typedef struct ParameterPart {
     unsigned bytes;
 } ParameterPart;
 
+static inline bool parameter_part_equal(const ParameterPart *a, const ParameterPart *b)
+{
+    return a->variable == b->variable && a->offset == b->offset && a->bytes == b->bytes;
+}
+
 /* Whether the instruction loads a part of a parameter of the kernel at a constant offset, and nothing else. */
 struct Inst;
 bool inst_loads_parameter(const struct Inst *inst, ParameterPart *out);

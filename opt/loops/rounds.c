@@ -48,8 +48,7 @@ static bool assumed_value(AssumedParameters *assumed, const Inst *inst, uint64_t
         !known_parameter_value(assumed->known, part.variable, (uint64_t)part.offset, part.bytes, value))
         return false;
     for (unsigned i = 0; i < assumed->count; i++)
-        if (assumed->parts[i].variable == part.variable && assumed->parts[i].offset == part.offset &&
-            assumed->parts[i].bytes == part.bytes)
+        if (parameter_part_equal(&assumed->parts[i], &part))
             return true;
     if (assumed->count == ASSUMED_MOST)
         return false;

@@ -37,8 +37,8 @@ static bool may_copy(const Body *body)
 static bool loads_part(const Inst *inst, const ParameterPart *part)
 {
     ParameterPart loaded;
-    return inst_loads_parameter(inst, &loaded) && loaded.variable == part->variable && loaded.offset == part->offset &&
-           loaded.bytes == part->bytes && !inst_is_guarded(inst) && inst->signature->vector <= 1;
+    return inst_loads_parameter(inst, &loaded) && parameter_part_equal(&loaded, part) && !inst_is_guarded(inst) &&
+           inst->signature->vector <= 1;
 }
 
 /* A load of the part in the body; NULL: there is none. */
@@ -54,17 +54,16 @@ static Inst *find_load(const Body *body, const ParameterPart *part)
 /* Puts a comparison of the parameter with its value before 'at'; the predicate that all of them hold. */
 static RegId put_test(Body *body, Inst *at, const Inst *load, int64_t value, RegId holds)
 {
-    RegId *names = ARENA_ARRAY(body->arena, RegId, body->regs.count);
-    for (size_t reg = 0; reg < body->regs.count; reg++)
-        names[reg] = (RegId)reg;
-    const RegId result = operand_plain_reg(load, &load->operands[0]);
-    const unsigned bits = type_bits(body->regs.data[result].type);
-    inst_insert_before(at, inst_clone_renamed(body, load, names));
     const RegId both = body_add_reg(body, TYPE_PRED, "%as_launched");
+    const RegId loaded = body_clone_reg(body, operand_plain_reg(load, &load->operands[0]));
+    const unsigned bits = type_bits(body->regs.data[loaded].type);
+    Inst *own = inst_clone(body, load);
+    own->refs[own->operands[0].ref].reg = loaded;
+    inst_insert_before(at, own);
     const char *test = bits == 64 ? "setp.eq.s64" : "setp.eq.s32";
     const char *more = bits == 64 ? "setp.eq.and.s64" : "setp.eq.and.s32";
-    inst_insert_before(at, holds == REG_NONE ? inst_build(body, test, "dri", both, names[result], value)
-                                             : inst_build(body, more, "drir", both, names[result], value, holds));
+    inst_insert_before(at, holds == REG_NONE ? inst_build(body, test, "dri", both, loaded, value)
+                                             : inst_build(body, more, "drir", both, loaded, value, holds));
     return both;
 }
 
