@@ -310,22 +310,25 @@ OptionsOutcome options_parse(Arena *arena, int argc, char *const *argv, Options 
     return reader.error ? OPTIONS_WRONG : OPTIONS_RUN;
 }
 
+/* The seconds of -search, or else those for the level. */
+static double seconds_of(const Options *options, const double by_level[4])
+{
+    return options->search < 0 ? by_level[options->level] : options->search;
+}
+
 double options_search_seconds(const Options *options)
 {
-    static const double by_level[] = {0, 60, 120, 600};
-    return options->search < 0 ? by_level[options->level] : options->search;
+    return seconds_of(options, (const double[]){0, 60, 120, 600});
 }
 
 double options_choice_seconds(const Options *options)
 {
-    static const double by_level[] = {10, 25, 50, 600};
-    return options->search < 0 ? by_level[options->level] : options->search;
+    return seconds_of(options, (const double[]){10, 25, 50, 600});
 }
 
 double options_memory_seconds(const Options *options)
 {
-    static const double by_level[] = {4, 8, 16, 600};
-    return options->search < 0 ? by_level[options->level] : options->search;
+    return seconds_of(options, (const double[]){4, 8, 16, 600});
 }
 
 /* The last option that names the kernel, or else the last one without a kernel. */

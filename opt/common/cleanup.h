@@ -14,6 +14,9 @@ unsigned remove_dead_code(Body *body, Analyses *analyses);
  * and operands, and phis with the same arguments. Follows copies. Returns how many. */
 unsigned merge_equal_values(Body *body, Analyses *analyses);
 
+/* Makes the instruction, which writes this register of 32 or 64 bits, set it to a number. */
+void inst_become_constant(Body *body, Inst *inst, RegId reg, int64_t number);
+
 /* Replaces integers of 32 and 64 bits that are computed from constants by these. Returns how many. */
 unsigned fold_constants(Body *body, Analyses *analyses);
 

@@ -32,6 +32,14 @@ static bool is_constant_move(const Body *body, const Inst *inst)
     return computation_of(body, inst, &c) && c.op == COMPUTE_COPY && c.sources[0].is_constant;
 }
 
+void inst_become_constant(Body *body, Inst *inst, RegId reg, int64_t number)
+{
+    const bool is_wide = type_bits(body->regs.data[reg].type) == 64;
+    inst_insert_before(inst, inst_build(body, is_wide ? "mov.b64" : "mov.b32", "di", reg,
+                                        is_wide ? number : (int32_t)number));
+    inst_remove(inst);
+}
+
 /* Makes the instruction a constant, if it is one; true if it was not written as one. */
 static bool fold(Folder *folder, Body *body, Inst *inst)
 {
@@ -43,10 +51,7 @@ static bool fold(Folder *folder, Body *body, Inst *inst)
     folder->numbers[reg] = value;
     if (is_constant_move(body, inst))
         return false;
-    const bool is_wide = type_bits(body->regs.data[reg].type) == 64;
-    inst_insert_before(inst, inst_build(body, is_wide ? "mov.b64" : "mov.b32", "di", reg,
-                                        is_wide ? (int64_t)value : (int32_t)value));
-    inst_remove(inst);
+    inst_become_constant(body, inst, reg, (int64_t)value);
     return true;
 }
 

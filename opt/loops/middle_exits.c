@@ -12,9 +12,10 @@
 #include "opt/common/preheader.h"
 #include "opt/common/version.h"
 #include "opt/common/versions.h"
+#include "opt/loops/rounds.h"
 #include "opt/passes.h"
 
-enum { MOST_COPIED = 300, MOST_DEPTH = 8 };
+enum { MOST_COPIED = 300 };
 
 typedef VEC(Block *) Part;
 
@@ -29,35 +30,11 @@ typedef struct MiddleExit {
     Part first;        /* the blocks up to there */
 } MiddleExit;
 
-/* A register's value in the first round. */
-typedef struct FirstRound {
-    const MiddleExit *exit;
-    unsigned depth;
-} FirstRound;
-
-static Bounds bounds_first(const void *context, RegId reg)
-{
-    const FirstRound *round = context;
-    const MiddleExit *e = round->exit;
-    const FirstRound deeper = {e, round->depth + 1};
-    const ValueDef *def = &e->values->defs[reg];
-    const Type type = e->body->regs.data[reg].type;
-    Computation c;
-    if (round->depth < MOST_DEPTH && def->inst && computation_of(e->body, def->inst, &c))
-        return computation_bounds(&c, bounds_first, &deeper);
-    if (round->depth < MOST_DEPTH && !def->inst && def->block == e->loop->header)
-        for (size_t p = 0; p < def->block->phis.count; p++)
-            if (def->block->phis.data[p].dst == reg)
-                return bounds_first(&deeper, phi_argument(&def->block->phis.data[p], e->loop->preheader));
-    return bounds_any(type == TYPE_PRED ? 1 : type_bits(type));
-}
-
 /* Whether the loop goes on after the first part of its first round. */
 static bool goes_on(const MiddleExit *e)
 {
     const Inst *branch = e->exiting->last;
-    const FirstRound round = {e, 0};
-    const Bounds taken = bounds_first(&round, inst_predicate(branch));
+    const Bounds taken = first_round_bounds(e->body, e->values, e->loop, inst_predicate(branch));
     return bounds_is_point(&taken) && (taken.low != branch->guard_inverted) == (branch->targets[0] == e->on);
 }
 

@@ -15,8 +15,8 @@ enum {
 typedef struct Round {
     const Body *body;
     const Values *values;
-    const Block *header;
-    Bounds *phis; /* of the header */
+    const Loop *loop;
+    Bounds *phis; /* of the header; NULL: it is the first round */
     BitSet needed; /* those of them that decide whether another round follows, by number */
     AssumedParameters *assumed; /* NULL: nothing is */
 } Round;
@@ -66,9 +66,12 @@ static Bounds bounds_now(const void *context, RegId reg)
     const Type type = round->body->regs.data[reg].type;
     Computation c;
     uint64_t value;
-    if (!def->inst && def->block == round->header)
-        return round->phis[def->phi];
     const Phi *phi = !def->inst && def->block ? &def->block->phis.data[def->phi] : NULL;
+    const bool is_carried = phi && def->block == round->loop->header;
+    if (is_carried && round->phis)
+        return round->phis[def->phi];
+    if (slice->depth < MOST_DEPTH && is_carried)
+        return bounds_now(&deeper, loop_start(round->loop, phi));
     if (slice->depth < MOST_DEPTH && phi && phi->args.count == 1)
         return bounds_now(&deeper, phi->args.data[0].reg);
     if (def->inst && round->assumed && assumed_value(round->assumed, def->inst, &value))
@@ -78,13 +81,20 @@ static Bounds bounds_now(const void *context, RegId reg)
     return bounds_any(type == TYPE_PRED ? 1 : type_bits(type));
 }
 
+Bounds first_round_bounds(const Body *body, const Values *values, const Loop *loop, RegId reg)
+{
+    const Round round = {.body = body, .values = values, .loop = loop};
+    const Slice slice = {&round, 0};
+    return bounds_now(&slice, reg);
+}
+
 /* Marks the phis of the header that the value depends on in the same round. */
 static void mark_needed(Round *round, RegId reg, unsigned depth)
 {
     const ValueDef *def = &round->values->defs[reg];
     if (!def->block || depth > MOST_DEPTH)
         return;
-    if (!def->inst && def->block == round->header)
+    if (!def->inst && def->block == round->loop->header)
         bitset_add(&round->needed, def->phi);
     else if (!def->inst && def->block->phis.data[def->phi].args.count == 1)
         mark_needed(round, def->block->phis.data[def->phi].args.data[0].reg, depth + 1);
@@ -96,14 +106,14 @@ static void mark_needed(Round *round, RegId reg, unsigned depth)
 /* Finds the phis that decide, by way of others, whether the loop goes round again. */
 static void find_needed(Arena *scratch, Round *round, const Block *latch)
 {
-    const size_t count = round->header->phis.count;
+    const size_t count = round->loop->header->phis.count;
     BitSet done = bitset_new(scratch, count + 1);
     round->needed = bitset_new(scratch, count + 1);
     mark_needed(round, inst_predicate(latch->last), 0);
     for (size_t p = 0; p < count; p++)
         if (bitset_has(&round->needed, (uint32_t)p) && !bitset_has(&done, (uint32_t)p)) {
             bitset_add(&done, (uint32_t)p);
-            mark_needed(round, phi_argument(&round->header->phis.data[p], latch), 0);
+            mark_needed(round, phi_argument(&round->loop->header->phis.data[p], latch), 0);
             p = SIZE_MAX; /* from the first one again */
         }
 }
@@ -111,19 +121,20 @@ static void find_needed(Arena *scratch, Round *round, const Block *latch)
 /* The values of the header's phis in the next round, or, with 'from' the preheader, in the first one. */
 static void enter_round(Arena *scratch, Round *round, const Block *from)
 {
-    const size_t count = round->header->phis.count;
+    const size_t count = round->loop->header->phis.count;
     const Slice slice = {round, 0};
     Bounds *next = ARENA_ARRAY(scratch, Bounds, count + 1);
     for (size_t p = 0; p < count; p++)
         next[p] = bitset_has(&round->needed, (uint32_t)p)
-                      ? bounds_now(&slice, phi_argument(&round->header->phis.data[p], from))
+                      ? bounds_now(&slice, phi_argument(&round->loop->header->phis.data[p], from))
                       : bounds_any(64);
     round->phis = next;
 }
 
 /* The number of rounds of a loop that is left at its end alone; 0: not known, or too many. */
-static unsigned count_rounds(Arena *scratch, Round *round, const Loop *loop)
+static unsigned count_rounds(Arena *scratch, Round *round)
 {
+    const Loop *loop = round->loop;
     const Block *latch = loop->latches[0];
     const Inst *branch = latch->last;
     const Slice slice = {round, 0};
@@ -149,9 +160,9 @@ unsigned short_loop_rounds(Arena *scratch, const Loop *loop, Analyses *analyses,
         loop_only_exit(loop, analyses_loops(analyses)) != loop->latches[0])
         return 0;
     AssumedParameters found = assumed ? *assumed : (AssumedParameters){0};
-    Round round = {.body = body, .values = analyses_values(analyses), .header = loop->header,
+    Round round = {.body = body, .values = analyses_values(analyses), .loop = loop,
                    .assumed = assumed ? &found : NULL};
-    const unsigned rounds = count_rounds(scratch, &round, loop);
+    const unsigned rounds = count_rounds(scratch, &round);
     if (!rounds || !blocks_may_version(loop->blocks, loop->block_count, COPIED_MOST / rounds))
         return 0;
     if (assumed)

@@ -20,6 +20,9 @@ int64_t assumed_number(const AssumedParameters *assumed, unsigned index);
 /* The same as known parameters, in the arena. */
 KnownParameters known_assumed(Arena *arena, const AssumedParameters *assumed);
 
+/* The bounds of a value in the first round of a loop with a preheader. */
+Bounds first_round_bounds(const Body *body, const Values *values, const Loop *loop, RegId reg);
+
 /* The number of rounds of a loop that is left at its end alone, if it is known and all of them may be put one after the
  * other; else 0. 'assumed' (NULL: nothing is) gets the parameters that this depends on. O(rounds * instructions). */
 unsigned short_loop_rounds(Arena *scratch, const Loop *loop, Analyses *analyses, const Body *body,

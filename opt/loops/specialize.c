@@ -73,12 +73,8 @@ static void put_value(Body *body, const ParameterPart *part, int64_t value)
     for (size_t b = 1; b < body->blocks.count; b++)
         for (Inst *inst = body->blocks.data[b]->first, *next; inst && !body->blocks.data[b]->is_cold; inst = next) {
             next = inst->next;
-            if (!loads_part(inst, part))
-                continue;
-            const RegId reg = operand_plain_reg(inst, &inst->operands[0]);
-            const char *move = part->bytes == sizeof(uint64_t) ? "mov.b64" : "mov.b32";
-            inst_insert_before(inst, inst_build(body, move, "di", reg, value));
-            inst_remove(inst);
+            if (loads_part(inst, part))
+                inst_become_constant(body, inst, operand_plain_reg(inst, &inst->operands[0]), value);
         }
 }
 

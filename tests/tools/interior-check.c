@@ -7,15 +7,13 @@
  *
  * Prints the errors, and at the end how many kernels got such a loop, and how many of these were executed: a check of
  * nothing would find nothing. -v names the seeds; -d keeps wrong outputs. */
-#include "form_difference.h"
 #include "kernel_writer.h"
 #include "parse_text.h"
+#include "pass_form.h"
 #include "seeds.h"
 
-#include "emit/emit.h"
 #include "engine/launch.h"
 #include "opt/opt.h"
-#include "opt/passes.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -323,26 +321,13 @@ static KnownParameters known_scalars(Arena *arena, const Function *kernel, const
 static const char *form_check(Arena *arena, const Buf *text, const Launch *launch, uint64_t seed,
                               const EmulatorResult *expected, bool with_pass, Buf *after, uint64_t *instructions)
 {
-    const EmulatorOptions options = {0};
-    PipelineOptions pipeline = {.no_figures = true};
-    KernelResult result = {0};
     Module *module = parse_text("random.ptx", buf_text(text), text->length);
     const KernelRequest request = {.coarsen = true, .block = {THREADS, 1, 1},
                                    .known = known_scalars(arena, module_find_function(module, "k"), launch, seed),
                                    .coarsening = {.shape.threads = {seed % 2 ? 2 : 4, 1, 1},
                                                   .stride.kind = seed % 5 < 3 ? STRIDE_UNIT : STRIDE_BLOCK,
                                                   .guards = GUARDS_INTERIOR}};
-    for (unsigned i = 0; i < PASS_COUNT; i++)
-        pipeline.passes.enabled[i] = i != PASS_INTERIOR || with_pass;
-    pipeline_run(arena, module_find_function(module, "k"), &request, &pipeline, &result);
-    kernel_install(&result);
-    emit_module(module, after);
-    const LaunchChange change = kernel_launch_change(&result);
-    const char *message = form_difference(arena, after, launch, &change, expected, &options, NULL);
-    const EmulatorResult *run = emulator_run(arena, module, launch_changed(arena, launch, &change), &options);
-    *instructions = run->counters.thread_instructions;
-    arena_free(module->arena);
-    return message;
+    return pass_form_check(arena, module, &request, PASS_INTERIOR, with_pass, launch, expected, after, instructions);
 }
 
 static void check_seed(void *context, uint64_t seed)

@@ -6,14 +6,12 @@
  *
  * Prints the errors, and at the end how many kernels execute fewer of these operations. -v names the seeds; -d keeps
  * wrong outputs. */
-#include "form_difference.h"
 #include "kernel_writer.h"
 #include "parse_text.h"
+#include "pass_form.h"
 #include "seeds.h"
 
-#include "emit/emit.h"
 #include "opt/opt.h"
-#include "opt/passes.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -87,23 +85,10 @@ typedef struct Check {
 static const char *form_check(Arena *arena, const Buf *text, const Launch *launch, uint64_t seed,
                               const EmulatorResult *expected, bool with_pass, Buf *after, uint64_t *instructions)
 {
-    const EmulatorOptions options = {0};
-    PipelineOptions pipeline = {.no_figures = true};
-    KernelResult result = {0};
     const KernelRequest request = {.coarsen = true, .block = {OWN_THREADS, 1, 1},
                                    .coarsening = {.shape.threads = {2u << seed % 3, 1, 1}, .stride.kind = STRIDE_UNIT}};
     Module *module = parse_text("random.ptx", buf_text(text), text->length);
-    for (unsigned i = 0; i < PASS_COUNT; i++)
-        pipeline.passes.enabled[i] = i != PASS_MINIMA || with_pass;
-    pipeline_run(arena, module_find_function(module, "k"), &request, &pipeline, &result);
-    kernel_install(&result);
-    emit_module(module, after);
-    const LaunchChange change = kernel_launch_change(&result);
-    const char *message = form_difference(arena, after, launch, &change, expected, &options, NULL);
-    const EmulatorResult *run = emulator_run(arena, module, launch_changed(arena, launch, &change), &options);
-    *instructions = run->counters.thread_instructions;
-    arena_free(module->arena);
-    return message;
+    return pass_form_check(arena, module, &request, PASS_MINIMA, with_pass, launch, expected, after, instructions);
 }
 
 static void check_seed(void *context, uint64_t seed)
