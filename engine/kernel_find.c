@@ -60,3 +60,16 @@ bool kernel_has_label(const Function *kernel, const char *label)
             return true;
     return false;
 }
+
+const Variable *dead_parameter(const DeadOption *option, const Function *kernel)
+{
+    const Prototype *prototype = &kernel->prototype;
+    if (option->kernel)
+        return kernel_name_matches(option->kernel, kernel->name) && option->number < prototype->param_count
+                   ? prototype->params[option->number]
+                   : NULL;
+    for (unsigned i = 0; i < prototype->param_count; i++)
+        if (strcmp(prototype->params[i]->name, option->parameter) == 0)
+            return prototype->params[i];
+    return NULL;
+}

@@ -1,6 +1,7 @@
 #include "engine/launch.h"
 
 #include <sched.h>
+#include <string.h>
 
 #include "engine/report/contract_words.h"
 
@@ -40,19 +41,42 @@ Launch *launch_of_original(Arena *arena, const Module *module, const Launch *lau
     return made;
 }
 
-KnownParameters launch_scalars(Arena *arena, const Function *kernel, const Launch *launch)
+/* The argument of each parameter of the kernel, NULL after the last one that has any; in the arena. */
+static const LaunchArgument **arguments_by_parameter(Arena *arena, const Function *kernel, const Launch *launch)
 {
-    KnownParameter *known = ARENA_ARRAY(arena, KnownParameter, launch->argument_count + 1);
-    unsigned next = 0, count = 0;
+    const LaunchArgument **arguments = ARENA_ARRAY(arena, const LaunchArgument *, kernel->prototype.param_count + 1);
+    unsigned next = 0;
     for (unsigned i = 0; i < launch->argument_count && next < kernel->prototype.param_count; i++) {
         const LaunchArgument *argument = &launch->arguments[i];
-        if (argument->kind == ARGUMENT_SYMBOL || (argument->image && argument->image->bind))
-            continue;
-        if (argument->kind == ARGUMENT_SCALAR)
-            known[count++] = (KnownParameter){kernel->prototype.params[next], argument->bytes, argument->size};
-        next++;
+        if (argument->kind != ARGUMENT_SYMBOL && !(argument->image && argument->image->bind))
+            arguments[next++] = argument;
     }
+    return arguments;
+}
+
+KnownParameters launch_scalars(Arena *arena, const Function *kernel, const Launch *launch)
+{
+    KnownParameter *known = ARENA_ARRAY(arena, KnownParameter, kernel->prototype.param_count + 1);
+    const LaunchArgument **arguments = arguments_by_parameter(arena, kernel, launch);
+    unsigned count = 0;
+    for (unsigned p = 0; p < kernel->prototype.param_count && arguments[p]; p++)
+        if (arguments[p]->kind == ARGUMENT_SCALAR)
+            known[count++] =
+                (KnownParameter){kernel->prototype.params[p], arguments[p]->bytes, arguments[p]->size};
     return (KnownParameters){known, count};
+}
+
+void launch_ignore_parameter(Arena *arena, const Function *kernel, Launch *launch, const char *parameter)
+{
+    const LaunchArgument **arguments = arguments_by_parameter(arena, kernel, launch);
+    for (unsigned p = 0; p < kernel->prototype.param_count && arguments[p]; p++) {
+        if (strcmp(kernel->prototype.params[p]->name, parameter) != 0 || !arguments[p]->name)
+            continue;
+        const char **names = ARENA_ARRAY(arena, const char *, launch->ignore_count + 1);
+        memcpy(names, launch->ignore, launch->ignore_count * sizeof *names);
+        names[launch->ignore_count++] = arguments[p]->name;
+        launch->ignore = names;
+    }
 }
 
 unsigned launch_jobs(const Launch *launch, double instructions)

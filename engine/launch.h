@@ -22,6 +22,8 @@ Launch *launch_of_original(Arena *arena, const Module *module, const Launch *lau
 
 /* The kernel's parameters that the launch gives as scalars. The values are the launch's. */
 KnownParameters launch_scalars(Arena *arena, const Function *kernel, const Launch *launch);
+/* Makes comparisons ignore the buffer that the launch gives for this parameter of the kernel, if it gives any. */
+void launch_ignore_parameter(Arena *arena, const Function *kernel, Launch *launch, const char *parameter);
 
 /* The number of cores that pay off for a launch which executes this many warp instructions (0: not known): all that the
  * process may use, or one if it has few threads and executes little. */

@@ -20,6 +20,8 @@ static bool is_kernel_refused_by_name(const KernelReport *kernel)
         is_refused |= kernel->loop_directives[i].error != NULL;
     for (unsigned i = 0; i < kernel->jams_named; i++)
         is_refused |= !result->jams[i].done;
+    for (unsigned i = 0; i < result->dead.count; i++)
+        is_refused |= !result->dead.buffers[i].done;
     return is_refused;
 }
 

@@ -23,6 +23,7 @@ static bool wants_bodies(const Options *options)
 {
     bool wanted = options->coarsen.count || options->refine.count || options->jams.count ||
                   options->block_orders.count || options->registers.count || options->blocks.count ||
+                  options->dead.count ||
                   options->canonical || changes_memory(options) ||
                   options->fixes_defects || options->tune_from || options->report;
     for (unsigned i = 0; i < pass_count; i++)
@@ -106,6 +107,35 @@ static bool loops_exist(Run *run)
     return true;
 }
 
+/* True if every parameter of -dead-on-return is one of a selected kernel, and may be a pointer. */
+static bool dead_parameters_exist(Run *run)
+{
+    const Options *options = run->options;
+    for (size_t i = 0; i < options->dead.count; i++) {
+        const DeadOption *option = &options->dead.data[i];
+        const Variable *found = NULL;
+        if (option->kernel && !named_kernel_usable(run, "-dead-on-return", option->kernel))
+            return false;
+        for (size_t k = 0; k < run->module->items.count && !found; k++) {
+            const Item *item = &run->module->items.data[k];
+            if (is_kernel(item) && options_selects(options, item->function->name))
+                found = dead_parameter(option, item->function);
+        }
+        const char *name =
+            option->parameter ? option->parameter : arena_printf(run->arena, "number %u", option->number);
+        if (found && !found->is_array && type_bits(found->type) == 64 && found->vector <= 1)
+            continue;
+        if (found)
+            fprintf(run->messages, "ptxopt: error: -dead-on-return: parameter %s is no pointer\n", name);
+        else
+            fprintf(run->messages, "ptxopt: error: -dead-on-return: %s has no kernel%s%s%s with a parameter %s\n",
+                    run->report.source->path, option->kernel ? " '" : "", option->kernel ? option->kernel : "",
+                    option->kernel ? "'" : "", name);
+        return false;
+    }
+    return true;
+}
+
 bool names_exist(Run *run)
 {
     const Options *options = run->options;
@@ -135,7 +165,7 @@ bool names_exist(Run *run)
     for (size_t i = 0; i < options->dynamic_shared.count; i++)
         if (!kernel_exists(run, "-dynamic-shared", options->dynamic_shared.data[i].kernel))
             return false;
-    return loops_exist(run);
+    return dead_parameters_exist(run) && loops_exist(run);
 }
 
 /* The architecture to assemble for: -arch, else the .target. PTX runs on its target and on newer ones; with a suffix,
@@ -176,7 +206,7 @@ bool choose_arch(Run *run)
 static bool wants_assembler(const Options *options)
 {
     return option_given(options, OPTION_ASSEMBLER) || options->coarsen.count || options->refine.count ||
-           options->jams.count || options->registers.count || options->block_orders.count ||
+           options->jams.count || options->registers.count || options->block_orders.count || options->dead.count ||
            changes_memory(options) || options->tune_from || options->cubin || options->report;
 }
 

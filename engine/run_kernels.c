@@ -121,6 +121,23 @@ static void set_refinement(const Run *run, KernelReport *report)
         .threads = refine->threads, .is_apart = refine->is_apart, .reassociates = run->options->reassociates};
 }
 
+/* The parameters whose buffers options say are dead on return. */
+static DeadBuffers dead_buffers(const Run *run, const Function *kernel)
+{
+    const Options *options = run->options;
+    const char **names = ARENA_ARRAY(run->arena, const char *, options->dead.count + 1);
+    unsigned count = 0;
+    for (size_t i = 0; i < options->dead.count; i++) {
+        const Variable *parameter = dead_parameter(&options->dead.data[i], kernel);
+        bool is_new = parameter != NULL;
+        for (unsigned k = 0; k < count; k++)
+            is_new &= strcmp(names[k], parameter->name) != 0;
+        if (is_new)
+            names[count++] = parameter->name;
+    }
+    return (DeadBuffers){names, count};
+}
+
 /* The scalars that the kernel has in all launches that are given. */
 static KnownParameters known_scalars(const Run *run, const Function *kernel)
 {
@@ -174,6 +191,7 @@ static void set_request(const Run *run, KernelReport *report)
         request->vectors = memory->vectors;
         request->vectors_first = memory->vectors_first;
     }
+    request->dead = dead_buffers(run, report->result.kernel);
     if (order) {
         report->order = order->order;
         request->order_named = order->kernel != NULL;
@@ -236,6 +254,13 @@ static void warn_refusals(Run *run, const KernelReport *report)
         const Refusal *refusal = &result->order_refusal;
         diag_warning(&run->diag, refusal->has_span ? refusal->span : result->kernel->span,
                      "the blocks of kernel '%s' keep their order: %s", name, refusal_text(run->arena, refusal));
+    }
+    for (unsigned i = 0; i < result->dead.count; i++) {
+        const DeadBuffer *buffer = &result->dead.buffers[i];
+        if (!buffer->done)
+            diag_warning(&run->diag, buffer->refusal.has_span ? buffer->refusal.span : result->kernel->span,
+                         "the buffer of %s stays in global memory: %s", buffer->parameter,
+                         refusal_text(run->arena, &buffer->refusal));
     }
     for (unsigned i = 0; i < report->loop_directive_count; i++) {
         const LoopDirective *directive = &report->loop_directives[i];

@@ -365,14 +365,15 @@ static ExitStatus verification_status(Run *run, const Module *input, ExitStatus 
     return verification->outcome == VERIFY_NOT_DONE && status == EXIT_DONE ? EXIT_UNVERIFIED : status;
 }
 
-/* The kernels whose sums of floating-point numbers are added in another order. */
-static Reordered find_reordered(const Run *run)
+/* The kernels whose sums of floating-point numbers are added in another order, or that have dead buffers. */
+static Freedoms find_freedoms(const Run *run)
 {
-    Reordered found = {.kernels = ARENA_ARRAY(run->arena, const char *, run->report.kernel_count + 1)};
+    Freedoms found = {.of = ARENA_ARRAY(run->arena, Freedom, run->report.kernel_count + 1)};
     for (size_t i = 0; i < run->report.kernel_count; i++) {
         const KernelResult *result = &run->report.kernels[i].result;
-        if (result->coarsening == OUTCOME_DONE && result->refined.reassociated)
-            found.kernels[found.count++] = result->kernel->name;
+        const bool reorders = result->coarsening == OUTCOME_DONE && result->refined.reassociated;
+        if (reorders || dead_buffers_count(&result->dead))
+            found.of[found.count++] = (Freedom){result->kernel->name, reorders, &result->dead};
     }
     return found;
 }
@@ -397,14 +398,15 @@ ExitStatus verify_output(Run *run, const Products *products)
         bug("the output does not parse");
     ExitStatus status = EXIT_DONE;
     const unsigned forms = options->tuned_forms ? options->tuned_forms : 1;
-    const Reordered reordered = find_reordered(run);
+    const Freedoms freedoms = find_freedoms(run);
     report->verifications = ARENA_ARRAY(run->arena, Verification, options->verify.count * forms);
     for (size_t i = 0; i < options->verify.count; i++) {
         const char *path = options->verify.data[i];
-        verify_launch(run->arena, input, output, path, &reordered, &report->verifications[report->verification_count]);
+        verify_launch(run->arena, input, output, path, &freedoms, &report->verifications[report->verification_count]);
         status = verification_status(run, input, status);
         for (unsigned k = 1; k < forms; k++)
-            if (verify_form(run->arena, input, output, path, k, &report->verifications[report->verification_count]))
+            if (verify_form(run->arena, input, output, path, k, &freedoms,
+                            &report->verifications[report->verification_count]))
                 status = verification_status(run, input, status);
     }
     if (status == EXIT_DIFFERENT)

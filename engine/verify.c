@@ -137,27 +137,35 @@ static void compare(Verifier *verifier)
     find_writer(verifier, verifier->output, verifier->launch_output, 1);
 }
 
-static bool is_reordered(const Reordered *reordered, const char *kernel)
+static const Freedom *freedom_of(const Freedoms *freedoms, const char *kernel)
 {
-    for (size_t i = 0; reordered && i < reordered->count; i++)
-        if (strcmp(reordered->kernels[i], kernel) == 0)
-            return true;
-    return false;
+    for (size_t i = 0; freedoms && i < freedoms->count; i++)
+        if (strcmp(freedoms->of[i].kernel, kernel) == 0)
+            return &freedoms->of[i];
+    return NULL;
 }
 
-static void set_tolerance(const Launch *launch, const Reordered *reordered, Verification *result)
+static void set_tolerance(const Launch *launch, const Freedom *freedom, Verification *result)
 {
     result->tolerance = launch->tolerance;
-    result->is_reordered = launch->tolerance.kind == TOLERANCE_EXACT && is_reordered(reordered, launch->kernel);
+    result->is_reordered = launch->tolerance.kind == TOLERANCE_EXACT && freedom && freedom->reorders;
     if (result->is_reordered && launch->reference_tolerance.kind == TOLERANCE_CLOSE)
         result->tolerance = launch->reference_tolerance;
     else if (result->is_reordered)
         result->tolerance = (Tolerance){TOLERANCE_CLOSE, REORDERED_RELATIVE, REORDERED_ABSOLUTE, true};
 }
 
+static void ignore_dead(Verifier *verifier, Launch *launch, const Freedom *freedom)
+{
+    const Function *kernel = module_find_function(verifier->input, launch->kernel);
+    for (unsigned i = 0; freedom && freedom->dead && i < freedom->dead->count; i++)
+        if (freedom->dead->buffers[i].done)
+            launch_ignore_parameter(verifier->arena, kernel, launch, freedom->dead->buffers[i].parameter);
+}
+
 /* 'form': of the output, in place of the kernel; NULL: the kernel. */
 static void verify(Arena *arena, const Module *input, const Module *output, const char *path, const char *form,
-                   const Reordered *reordered, Verification *result)
+                   const Freedoms *freedoms, Verification *result)
 {
     *result = (Verification){.path = path, .outcome = VERIFY_EQUAL};
     Verifier verifier = {.arena = arena, .input = input, .output = output, .result = result};
@@ -168,11 +176,13 @@ static void verify(Arena *arena, const Module *input, const Module *output, cons
         return;
     }
     result->kernel = launch->kernel;
-    set_tolerance(launch, reordered, result);
+    const Freedom *freedom = freedom_of(freedoms, launch->kernel);
+    set_tolerance(launch, freedom, result);
     if ((error = launch_kernel_missing(arena, input, launch)) != NULL) {
         not_done(&verifier, error);
         return;
     }
+    ignore_dead(&verifier, launch, freedom);
     bool has_contract;
     /* An input that is already coarsened is launched by its own contract. */
     verifier.launch = launch_by_contract(arena, input, launch, &has_contract, &error);
@@ -199,20 +209,20 @@ static void verify(Arena *arena, const Module *input, const Module *output, cons
 }
 
 void verify_launch(Arena *arena, const Module *input, const Module *output, const char *path,
-                   const Reordered *reordered, Verification *result)
+                   const Freedoms *freedoms, Verification *result)
 {
-    verify(arena, input, output, path, NULL, reordered, result);
+    verify(arena, input, output, path, NULL, freedoms, result);
 }
 
 bool verify_form(Arena *arena, const Module *input, const Module *output, const char *path, unsigned number,
-                 Verification *result)
+                 const Freedoms *freedoms, Verification *result)
 {
     const char *error;
     const Launch *launch = launch_read(arena, path, &error);
     const char *form = launch ? arena_printf(arena, "%s" FORM_SUFFIX "%u", launch->kernel, number) : NULL;
     const bool is_there = form && module_find_function(output, form);
     if (is_there)
-        verify(arena, input, output, path, form, NULL, result);
+        verify(arena, input, output, path, form, freedoms, result);
     return is_there;
 }
 

@@ -3,6 +3,7 @@
 #define PTXOPT_ENGINE_VERIFY_H
 
 #include "emulator/emulator.h"
+#include "opt/opt.h"
 
 /* Sums of some thousand numbers of 32 bits in another order differ by less, unless they nearly cancel out. */
 #define REORDERED_RELATIVE 1e-4
@@ -36,23 +37,29 @@ typedef struct Verification {
     EmulatorCounters counters[2];
 } Verification;
 
-/* Kernels that add floating-point numbers in another order than the input: by name. */
-typedef struct Reordered {
-    const char **kernels;
+/* A kernel whose output may leave something else in memory than the input. */
+typedef struct Freedom {
+    const char *kernel;
+    bool reorders;                 /* it adds floating-point numbers in another order */
+    const DeadBuffersResult *dead; /* buffers that nothing reads afterwards; NULL: none */
+} Freedom;
+
+typedef struct Freedoms {
+    Freedom *of;
     size_t count;
-} Reordered;
+} Freedoms;
 
 /* Runs 'input' as the launch file says and 'output' by its launch contract and compares all buffers and variables. Both
  * are checked for races, reads of unwritten memory, undefined registers and divisions by zero, except for faults that
  * the input itself has. If the contract does not allow the launch, the original runs if the output has it. Results of
- * the kernels in 'reordered' (NULL: none) are compared with a tolerance, even if the launch file asks for exact ones:
- * that for reference programs, or else REORDERED_RELATIVE and REORDERED_ABSOLUTE, but at least one step of numbers of
- * 16 bits. Texts live in 'arena'; both modules must outlive them. */
+ * kernels that reorder ('freedoms', NULL: none) are compared with a tolerance, even if the launch file asks for exact
+ * ones: that for reference programs, or else REORDERED_RELATIVE and REORDERED_ABSOLUTE, but at least one step of
+ * numbers of 16 bits. Dead buffers are not compared. Texts live in 'arena'; both modules must outlive them. */
 void verify_launch(Arena *arena, const Module *input, const Module *output, const char *path,
-                   const Reordered *reordered, Verification *result);
+                   const Freedoms *freedoms, Verification *result);
 /* The same for the form of this number beside the kernel (-tune). False if the output has none of it. */
 bool verify_form(Arena *arena, const Module *input, const Module *output, const char *path, unsigned number,
-                 Verification *result);
+                 const Freedoms *freedoms, Verification *result);
 
 /* Prints the verification as a diagnostic of several lines; nothing if equal. */
 void verification_print(const Verification *verification, const Module *input, FILE *out);

@@ -93,6 +93,9 @@ static inline const Tuning *form_tuning(const FunctionForm *form)
  * before any write keeps its own RegId as an undefined value. */
 void body_to_ssa(Body *body);
 void body_from_ssa(Body *body);
+/* Restores SSA form after a pass has written one register at several places, without guards, the first of them in the
+ * entry: phis bring the versions to where it is read. Ids and predecessors must be current. */
+void body_split_variable(Body *body, RegId variable);
 
 /* Checks everything this header promises: links, edges, preds, phis, single definitions, dominance of uses, types of
  * refs, ties. A violation is a bug(); 'after' names the pass that ran last. */

@@ -11,6 +11,7 @@
 #include "opt/jam/unroll_jam.h"
 #include "opt/judge.h"
 #include "opt/memory/counters.h"
+#include "opt/dead/dead_buffers.h"
 #include "opt/edges/edges.h"
 #include "opt/order/block_order.h"
 #include "opt/memory/stage.h"
@@ -74,6 +75,8 @@ typedef struct PassContext {
     StageResult staged;      /* set by staging; in the module's arena */
     CountersResult counted;  /* set by private counters; in the module's arena */
     uint64_t counting_dynamic_shared; /* bytes of a block at launch */
+    DeadBuffersResult dead;           /* with the parameters when dead_buffers runs, which sets the rest */
+    uint64_t dead_dynamic_shared;     /* bytes of a block at launch */
     struct Search *search;   /* the register search in progress, which judges what passes propose; NULL: none */
 } PassContext;
 

@@ -1,7 +1,7 @@
 /* The pipeline, on one screen: pipeline_run at the end of this file.
  *
- *     statements -> body -> SSA -> exchange -> grow -> edges -> interior -> unroll and jam -> coarsen, or refine
- *     -> clean up
+ *     statements -> body -> SSA -> dead buffers -> exchange -> grow -> edges -> interior -> unroll and jam
+ *     -> coarsen, or refine -> clean up
  *     -> reuse -> stage -> count -> order of blocks -> what the assembler gets wrong -> bounds or the register search
  *     -> check -> body out of SSA
  *
@@ -91,8 +91,8 @@ bool kernel_is_changed(const KernelResult *result)
 {
     return result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE ||
            result->edges == OUTCOME_DONE || result->staging == OUTCOME_DONE || result->counting == OUTCOME_DONE ||
-           result->vectors == OUTCOME_DONE || result->ordering == OUTCOME_DONE || kernel_is_jammed(result) ||
-           kernel_is_repaired(result);
+           result->killing == OUTCOME_DONE || result->vectors == OUTCOME_DONE ||
+           result->ordering == OUTCOME_DONE || kernel_is_jammed(result) || kernel_is_repaired(result);
 }
 
 /* Runs the pass and, if it changes anything, removes what it leaves dead; true if it does. */
@@ -273,6 +273,21 @@ static void count_privately(PassContext *context, const KernelRequest *request, 
                                                               : OUTCOME_UNCHANGED;
 }
 
+/* First of all, because the filling of a buffer shows best in the code as it was written; what follows treats it as any
+ * other code with shared memory. */
+static void keep_dead_buffers(PassContext *context, const KernelRequest *request, KernelResult *result)
+{
+    const unsigned count = request->dead.count;
+    context->dead = (DeadBuffersResult){ARENA_ARRAY(context->arena, DeadBuffer, count), count};
+    context->dead_dynamic_shared = request->dynamic_shared;
+    for (unsigned i = 0; i < count; i++)
+        context->dead.buffers[i] =
+            (DeadBuffer){.parameter = request->dead.names[i], .refusal = {.reason = REFUSAL_SWITCHED_OFF}};
+    const bool done = run_and_clean(context, PASS_DEAD_BUFFERS);
+    result->dead = context->dead;
+    result->killing = done ? OUTCOME_DONE : OUTCOME_REFUSED;
+}
+
 static unsigned effort_of(const PipelineOptions *options)
 {
     return level_effort[options->level > 3 ? 3 : options->level];
@@ -341,6 +356,12 @@ static void refuse(Arena *arena, const KernelRequest *request, KernelResult *res
         result->counting = OUTCOME_REFUSED;
         result->counted.refusal = *refusal;
     }
+    if (request->dead.count) {
+        result->killing = OUTCOME_REFUSED;
+        result->dead = (DeadBuffersResult){ARENA_ARRAY(arena, DeadBuffer, request->dead.count), request->dead.count};
+        for (unsigned i = 0; i < request->dead.count; i++)
+            result->dead.buffers[i] = (DeadBuffer){.parameter = request->dead.names[i], .refusal = *refusal};
+    }
     if (request->vectors) {
         result->vectors = OUTCOME_REFUSED;
         result->vectors_refusal = *refusal;
@@ -376,8 +397,8 @@ static bool is_wanted(const Function *kernel, const KernelRequest *request, cons
 {
     bool is_declared = kernel->tuning.reqntid_count || kernel->tuning.maxntid_count;
     bool is_requested = request->coarsen || request->refining.threads || request->jam_count || request->edges ||
-                        request->staging.wanted || request->counters || request->vectors || request->reduce ||
-                        options->defects.fixes || request->order.kind != GRID_ORDER_ROWS;
+                        request->staging.wanted || request->counters || request->dead.count || request->vectors ||
+                        request->reduce || options->defects.fixes || request->order.kind != GRID_ORDER_ROWS;
     return is_requested || (block_size_total(block) && !is_declared) || options->passes.dumped[PASS_SSA];
 }
 
@@ -524,6 +545,8 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         run_and_clean(&context, PASS_MIDDLE_EXITS);  /* then rounds can be counted before the loop */
         run_and_clean(&context, PASS_POINTER_LOOPS); /* and it shows that threads go round equally often */
     }
+    if (request->dead.count)
+        keep_dead_buffers(&context, request, result);
     if (request->coarsen && shape_merges(&request->coarsening.shape))
         run_and_clean(&context, PASS_REMAINDERS); /* then replicas can compare their columns of a flattened grid */
     if (request->staging.wanted)

@@ -18,6 +18,7 @@ typedef struct KernelRequest {
     bool edges;            /* threads beyond the edge of the data go along, for merged threads and staged loops */
     StageRequest staging;  /* without what the pipeline sets */
     bool counters;         /* of blocks, for what they update atomically */
+    DeadBuffers dead;      /* parameters whose buffers nothing reads afterwards */
     bool vectors;          /* accesses of one thread, those of the rounds of a loop included */
     bool vectors_first;    /* before loops are staged, so that tiles have the elements of several rounds in a unit */
     GridOrder order;      /* of blocks in the grid */
@@ -69,6 +70,8 @@ typedef struct KernelResult {
     StageResult staged;
     Outcome counting;
     CountersResult counted;  /* also if nothing is */
+    Outcome killing;         /* of stores to dead buffers */
+    DeadBuffersResult dead;  /* one for each that was requested */
     Outcome vectors;
     VectorList vector_list;  /* the accesses and loops that this is about; also if it turned out not to pay */
     Refusal vectors_refusal; /* vectors refused */

@@ -38,6 +38,13 @@ typedef struct MemoryOption {
     unsigned buffers;   /* as in StageRequest */
 } MemoryOption;
 
+/* -dead-on-return PARAM, -dead-on-return KERNEL:N */
+typedef struct DeadOption {
+    const char *parameter; /* its name, in any kernel; NULL: */
+    const char *kernel;
+    unsigned number;       /* of its parameters, from 0 */
+} DeadOption;
+
 /* -block-order [KERNEL:]off|groups:N|diagonal */
 typedef struct OrderOption {
     const char *kernel;
@@ -129,6 +136,7 @@ typedef struct Options {
     const char *controls;            /* -apply-controls: a file for ptxas; or NULL */
     PathList python_folders; /* where an assembler may be, too; a NULL follows, unless it is empty */
     VEC(MemoryOption) memory;
+    VEC(DeadOption) dead;
     VEC(OrderOption) block_orders;
     bool spill;      /* -target-regs N may cost spills */
     bool knobs;      /* -target-regs may try options of the assembler */

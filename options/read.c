@@ -545,6 +545,22 @@ void options_read_memory(Reader *reader, const char *text)
         VEC_PUSH(reader->arena, reader->options->memory, option);
 }
 
+void options_read_dead(Reader *reader, const char *text)
+{
+    DeadOption option = {.parameter = NULL};
+    const char *at;
+    if (!split_kernel(reader, "-dead-on-return", text, &option.kernel, &at))
+        return;
+    if (!*at || (option.kernel && !whole_number(at, &option.number))) {
+        options_fail(reader, "-dead-on-return %s: expected a parameter's name, or KERNEL:N with its number, from 0",
+                     *text ? text : "''");
+        return;
+    }
+    if (!option.kernel)
+        option.parameter = at;
+    VEC_PUSH(reader->arena, reader->options->dead, option);
+}
+
 /* The word in "groups:N" or "KERNEL:groups:N", in which the last colon does not end a kernel; NULL: another value. */
 static const char *groups_word(const char *text)
 {

@@ -30,6 +30,7 @@ void options_read_split(Reader *reader, const char *text);
 void options_read_assemble_limit(Reader *reader, const char *text);
 void options_read_level(Reader *reader, const char *text);
 void options_read_memory(Reader *reader, const char *text);
+void options_read_dead(Reader *reader, const char *text);
 void options_read_block_order(Reader *reader, const char *text);
 void options_read_ptx_version(Reader *reader, const char *text);
 void options_read_xptxas(Reader *reader, const char *word);

@@ -83,6 +83,8 @@ static NamedKernels find_named(Arena *arena, const Words *flags)
         add_named(arena, &named, "-refine", options.refine.data[i].kernel);
     for (size_t i = 0; i < options.block_orders.count; i++)
         add_named(arena, &named, "-block-order", options.block_orders.data[i].kernel);
+    for (size_t i = 0; i < options.dead.count; i++)
+        add_named(arena, &named, "-dead-on-return", options.dead.data[i].kernel);
     for (size_t i = 0; i < options.blocks.count; i++)
         add_named(arena, &named, "-block", options.blocks.data[i].kernel);
     for (size_t i = 0; i < options.dynamic_shared.count; i++)

@@ -5,7 +5,10 @@
 #include "engine/choose/internal.h"
 #include "engine/progress.h"
 
-enum { MOST_SEARCHED = 3 /* of the fastest forms */ };
+enum {
+    MOST_SEARCHED = 3,  /* of the fastest forms */
+    MOST_PROMISING = 2, /* of the others */
+};
 
 /* Briefly searches for the boundary at which the form is the fastest, and compares it with the input there. False if
  * nothing is changed, or the time is unknown. */
@@ -41,27 +44,16 @@ static Candidate *next_searched(const Choice *choice)
     return next;
 }
 
-/* Searches the candidate's boundary, and takes it if the form is faster there. */
-static void candidate_search(Choice *choice, Candidate *candidate)
-{
-    CoarsenTrial *trial = candidate->trial;
-    const KernelRequest request = trial_request(choice, trial);
-    TrialVerdict verdict;
-    candidate->is_searched = true;
-    if (!search_boundary(choice, &request, &verdict) || !(verdict.cost.speedup > trial->speedup))
-        return;
-    trial->speedup = verdict.cost.speedup;
-    trial->verdict = verdict;
-}
-
-/* The speedup that the form could have if fewer registers cost it nothing. */
+/* The speedup that the form could have if fewer registers cost it nothing; by PTX instructions if it has not been
+ * compared by machine instructions. */
 static double candidate_potential(const Choice *choice, const Candidate *candidate)
 {
-    const Basis *exact = &choice->exact.of[0];
+    const bool by_machine = candidate->trial->is_confirmed;
+    const Basis *exact = by_machine ? &choice->exact.of[0] : &choice->bases.of[0];
     const MeasuredForm form = candidate_form(candidate, &candidate->figures);
     FormCost before, after;
-    if (!basis_compare(exact, choice->judge, CODE_MACHINE, &form, &before, &after))
-        return HUGE_VAL;
+    if (!basis_compare(exact, choice->judge, by_machine ? CODE_MACHINE : CODE_PTX, &form, &before, &after))
+        return by_machine ? HUGE_VAL : 0;
     const uint64_t shared =
         after.figures.shared + launch_change_shared(&after.change, exact->basis.dynamic_shared);
     const BoundaryList list = sm_boundaries(exact->basis.sm, (unsigned)after.profile->block_threads, shared);
@@ -75,6 +67,38 @@ static double candidate_potential(const Choice *choice, const Candidate *candida
             best = fmax(best, cost_speedup(&before, &after));
     }
     return best;
+}
+
+/* Searches the candidate's boundary, and takes it if the form is faster there. */
+static void candidate_search(Choice *choice, Candidate *candidate)
+{
+    CoarsenTrial *trial = candidate->trial;
+    const KernelRequest request = trial_request(choice, trial);
+    TrialVerdict verdict;
+    candidate->is_searched = true;
+    if (!search_boundary(choice, &request, &verdict) || !(verdict.cost.speedup > trial->speedup))
+        return;
+    trial->speedup = verdict.cost.speedup;
+    trial->verdict = verdict;
+}
+
+/* The form not searched yet that could be the fastest by the largest margin if fewer registers cost it nothing, and
+ * faster than this speedup; NULL if none could. */
+static Candidate *next_promising(const Choice *choice, double speedup)
+{
+    Candidate *next = NULL;
+    for (unsigned i = 0; i < choice->candidate_count && !is_over(choice); i++) {
+        Candidate *candidate = &choice->candidates[i];
+        const TrialState state = candidate->trial->verdict.state;
+        if (candidate->is_searched || !candidate->trial->is_compared || state == TRIAL_FORBIDDEN)
+            continue;
+        const double potential = candidate_potential(choice, candidate);
+        if (speedup_judge(potential / speedup, THRESHOLD_COARSEN_GAIN) != VERDICT_TAKE)
+            continue;
+        speedup = potential;
+        next = candidate;
+    }
+    return next;
 }
 
 /* True if some form may be worth taking at another boundary. */
@@ -107,6 +131,17 @@ Candidate *candidate_with_boundary(Choice *choice, Candidate *best)
         trial_show(choice, candidate->trial);
         candidate_search(choice, candidate);
         if (candidate_is_better(choice, candidate, best))
+            best = candidate;
+    }
+    for (unsigned i = 0; i < MOST_PROMISING; i++) {
+        candidate = next_promising(choice, best->trial->speedup);
+        if (!candidate)
+            break;
+        trial_show(choice, candidate->trial);
+        if (!candidate->trial->is_confirmed)
+            candidate_confirm(choice, candidate);
+        candidate_search(choice, candidate);
+        if (candidate->trial->is_confirmed && candidate_is_better(choice, candidate, best))
             best = candidate;
     }
     trial_show(choice, NULL);

@@ -397,6 +397,7 @@ static json_t *kernel_json(const Report *report, const KernelReport *kernel)
     json_object_set_new(value, "unroll_jam", jams_json(report, kernel));
     json_object_set_new(value, "memory", staging_json(report, kernel));
     json_object_set_new(value, "counters", counted_json(report, kernel));
+    json_object_set_new(value, "dead_on_return", dead_json(report, kernel));
     json_object_set_new(value, "vectors", vectors_json(report, kernel));
     json_object_set_new(value, "block_order", order_json(kernel));
     json_object_set_new(value, "defects", defects_json(report, kernel));

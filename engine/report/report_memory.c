@@ -260,3 +260,44 @@ json_t *staging_json(const Report *report, const KernelReport *kernel)
         json_object_set_new(value, "edges", edges_json(report, &kernel->result));
     return value;
 }
+
+void dead_print(const Report *report, const KernelReport *kernel, Buf *out)
+{
+    for (unsigned i = 0; i < kernel->result.dead.count; i++) {
+        const DeadBuffer *buffer = &kernel->result.dead.buffers[i];
+        buf_printf(out, "  dead on return: %s: ", buffer->parameter);
+        if (buffer->done) {
+            buf_printf(out, "from line %u on, up to %u elements of %u byte%s for a block are in shared memory; ",
+                       report_line(report, buffer->span), buffer->elements, buffer->element, plural(buffer->element));
+            buf_printf(out, "%u access%s", buffer->accesses, buffer->accesses == 1 ? "" : "es");
+        } else {
+            buf_puts(out, "stays in global memory: ");
+            refusal_print_with_line(report, &buffer->refusal, out);
+        }
+        buf_puts(out, "\n");
+    }
+}
+
+static json_t *buffer_json(const Report *report, const DeadBuffer *buffer)
+{
+    json_t *value = json_object();
+    json_object_set_new(value, "parameter", json_string(buffer->parameter));
+    json_object_set_new(value, "done", json_boolean(buffer->done));
+    if (!buffer->done) {
+        json_object_set_new(value, "reason", json_refusal(&buffer->refusal));
+        return value;
+    }
+    json_object_set_new(value, "line", json_line(report_line(report, buffer->span)));
+    json_set_number(value, "elements", buffer->elements);
+    json_set_number(value, "element_bytes", buffer->element);
+    json_set_number(value, "accesses", buffer->accesses);
+    return value;
+}
+
+json_t *dead_json(const Report *report, const KernelReport *kernel)
+{
+    json_t *buffers = json_array();
+    for (unsigned i = 0; i < kernel->result.dead.count; i++)
+        json_array_append_new(buffers, buffer_json(report, &kernel->result.dead.buffers[i]));
+    return buffers;
+}

@@ -446,6 +446,7 @@ static void print_kernel(Buf *out, const Report *report, const KernelReport *ker
     if (report->is_full)
         patterns_print_input(kernel->result.kernel, &kernel->result.block_before, 2, out);
     counted_print(report, kernel, out);
+    dead_print(report, kernel, out);
     vectors_print(report, kernel, out);
     order_print(report, kernel, out);
     defects_print(report, kernel, out);

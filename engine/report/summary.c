@@ -169,6 +169,18 @@ static void print_counters(Buf *out, const KernelReport *kernel)
         buf_puts(out, "no private counters");
 }
 
+static void print_dead(Buf *out, const KernelReport *kernel)
+{
+    const unsigned count = dead_buffers_count(&kernel->result.dead);
+    if (!kernel->result.dead.count)
+        return;
+    separate(out, kernel);
+    if (count)
+        buf_printf(out, "%u dead buffer%s in shared memory", count, plural(count));
+    else
+        buf_puts(out, "no dead buffer in shared memory");
+}
+
 static void print_vectors(Buf *out, const KernelReport *kernel)
 {
     const unsigned made = kernel->result.vectors == OUTCOME_DONE ? vectors_joined(&kernel->result.vector_list) : 0;
@@ -351,6 +363,7 @@ static void print_kernel(Buf *out, const KernelReport *kernel)
     print_edges(out, kernel);
     print_staging(out, kernel);
     print_counters(out, kernel);
+    print_dead(out, kernel);
     print_vectors(out, kernel);
     print_order(out, kernel);
     print_repairs(out, kernel);

@@ -1,5 +1,7 @@
 #include "opt/common/early.h"
 
+#include "opt/common/cleanup.h"
+
 bool inst_can_move(const Inst *inst)
 {
     Access access;
@@ -61,6 +63,21 @@ bool value_is_common(Arena *scratch, const Values *values, RegId reg)
     return comes_from(scratch, values, NULL, reg, is_common);
 }
 
+static bool reads_x(const Inst *inst)
+{
+    return inst_index_axis(inst, SREG_ROLE_TID) == 0;
+}
+
+static bool is_common_or_x(const Inst *inst)
+{
+    return is_common(inst) || reads_x(inst);
+}
+
+bool value_has_x_alone(Arena *scratch, const Values *values, RegId reg)
+{
+    return comes_from(scratch, values, NULL, reg, is_common_or_x);
+}
+
 static void clone(const EarlyPlace *place, const Inst *inst, RegId *names)
 {
     Inst *own = inst_clone_renamed(place->body, inst, names);
@@ -69,6 +86,8 @@ static void clone(const EarlyPlace *place, const Inst *inst, RegId *names)
         inst_insert_before(last, own);
     else
         inst_append(place->at, own);
+    if (place->is_first && reads_x(own))
+        inst_become_constant(place->body, own, inst_result(own), 0);
 }
 
 /* A register that the instruction reads and that is not there yet; REG_NONE: there is none. */

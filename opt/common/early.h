@@ -12,6 +12,7 @@ typedef struct EarlyPlace {
     const Values *values;
     const Dominance *dominance; /* NULL: nothing has been computed at the place */
     const Loop *loop;           /* whose preheader the place is: values of its first round are meant; NULL: none */
+    bool is_first;              /* values of the threads with %tid.x = 0 are meant */
 } EarlyPlace;
 
 /* True if the instruction gives the same anywhere: it only computes, or loads a parameter of the kernel. */
@@ -20,6 +21,8 @@ bool inst_can_move(const Inst *inst);
 bool value_is_early(const EarlyPlace *place, RegId reg);
 /* Whether the threads of a block have the value in common, and can compute it where the kernel begins. */
 bool value_is_common(Arena *scratch, const Values *values, RegId reg);
+/* The same, apart from the threads' own %tid.x. */
+bool value_has_x_alone(Arena *scratch, const Values *values, RegId reg);
 /* The value there; adds the instructions that it takes. 'values' must still be right for those that it comes from. */
 RegId value_hoist(const EarlyPlace *place, RegId reg);
 

@@ -48,23 +48,12 @@ unsigned counters_count(const CountersResult *result)
  * the end already. */
 static RefusalReason order_obstacle(const Counting *c, const Inst *inst)
 {
-    Access access;
-    const bool is_access = inst_access(inst, &access);
-    const bool is_apart = is_access && (access.space == SPACE_SHARED || access.space == SPACE_LOCAL);
     const bool is_together = !variance_block(c->variance, inst->block) &&
                              (!inst_is_guarded(inst) || !variance_reg(c->variance, inst_predicate(inst)));
-    switch (inst->sync) {
-    case SYNC_NONE:
-    case SYNC_CONVERGED: return inst->effects & EFFECT_VOLATILE && inst->effects & EFFECT_READ && !is_apart
-                                    ? REFUSAL_COUNTERS_ORDER
-                                    : REFUSAL_NONE;
-    case SYNC_BLOCK_BARRIER:
-    case SYNC_WARP: return is_together ? REFUSAL_NONE : REFUSAL_COUNTERS_APART;
-    case SYNC_STRONG: break;
-    default: return REFUSAL_COUNTERS_ORDER;
-    }
-    const bool is_relaxed = (is_apart || (is_access && access.kind == ACCESS_ATOMIC)) && !inst_is_ordered(inst);
-    return is_relaxed ? REFUSAL_NONE : REFUSAL_COUNTERS_ORDER;
+    if (inst_orders_blocks(inst))
+        return REFUSAL_COUNTERS_ORDER;
+    const bool waits = inst->sync == SYNC_BLOCK_BARRIER || inst->sync == SYNC_WARP;
+    return waits && !is_together ? REFUSAL_COUNTERS_APART : REFUSAL_NONE;
 }
 
 static Obstacle find_obstacle(Counting *c, uint64_t *shared)

@@ -7,6 +7,7 @@
  *
  * Counter i has 'copies' words, one after the other, of which threads use different ones: threads of a warp that count
  * the same would take turns otherwise. */
+#include "opt/common/beside.h"
 #include "opt/common/ends.h"
 #include "opt/common/version.h"
 #include "opt/memory/counting.h"
@@ -89,7 +90,7 @@ static Type element_type(const CounterGroup *group)
 static RegId build_base(const Making *m, const CounterGroup *group)
 {
     const Counted *like = group->like;
-    const EarlyPlace place = {m->c->scratch, m->body, m->end, m->c->values, NULL, NULL};
+    const EarlyPlace place = {m->c->scratch, m->body, m->end, m->c->values, NULL, NULL, false};
     RegId sum = REG_NONE;
     for (unsigned i = 0; i < like->part_count; i++) {
         const RegId part = value_hoist(&place, like->parts[i]);
@@ -278,28 +279,10 @@ static Inst *build_red(const Making *m, const char *space, const AtomicUpdate *u
     return red;
 }
 
-/* Adds a computation before the access, with its guard: what it reads may be undefined where the guard is false. */
-static void insert(const Making *m, Inst *access, Inst *inst)
-{
-    inst_insert_before(access, inst);
-    if (inst_is_guarded(access))
-        inst_guard(m->body, inst, inst_predicate(access), access->guard_inverted, REG_NONE);
-}
-
-/* A comparison before the access; false where the access is not executed. */
 static RegId insert_test(const Making *m, Inst *access, const char *spelling, RegId way, int64_t bytes)
 {
-    const RegId guard = inst_predicate(access), result = new_reg(m, TYPE_PRED, "%private");
-    Inst *test = inst_build(m->body, spelling, "dri", result, way, bytes);
-    RegId none = REG_NONE;
-    if (guard != REG_NONE) {
-        none = new_reg(m, TYPE_PRED, "%none");
-        inst_insert_before(access, inst_build(m->body, "xor.pred", "drr", none, guard, guard));
-    }
-    inst_insert_before(access, test);
-    if (guard != REG_NONE)
-        inst_guard(m->body, test, guard, access->guard_inverted, none);
-    return result;
+    const RegId result = new_reg(m, TYPE_PRED, "%private");
+    return access_insert_test(m->body, access, inst_build(m->body, spelling, "dri", result, way, bytes));
 }
 
 /* The counter's address, from the low half of what the array's place is counted from. */
@@ -307,38 +290,28 @@ static RegId build_counter(const Making *m, const AtomicUpdate *update, const Co
                            RegId array)
 {
     RegId low = new_reg(m, TYPE_B32, "%counting"), counter = new_reg(m, TYPE_B32, "%counting");
-    insert(m, update->inst, inst_build(m->body, "cvt.u32.u64", "dr", low, wide));
-    insert(m, update->inst,
-           group->copies == 1
-               ? inst_build(m->body, "add.u32", "drr", counter, low, array)
-               : inst_build(m->body, "mad.lo.u32", "drir", counter, low, (int64_t)group->copies, array));
+    access_insert(m->body, update->inst, inst_build(m->body, "cvt.u32.u64", "dr", low, wide));
+    access_insert(m->body, update->inst,
+                  group->copies == 1
+                      ? inst_build(m->body, "add.u32", "drr", counter, low, array)
+                      : inst_build(m->body, "mad.lo.u32", "drir", counter, low, (int64_t)group->copies, array));
     return counter;
-}
-
-/* The address of the access. */
-static RegId build_address(const Making *m, Inst *inst, const Access *access)
-{
-    const RegId base = address_base(inst, access->address);
-    if (!access->address->constant || !access->address->constant->bits)
-        return base;
-    RegId sum = new_reg(m, TYPE_B64, "%counted");
-    insert(m, inst, inst_build(m->body, "add.s64", "dri", sum, base, (int64_t)access->address->constant->bits));
-    return sum;
 }
 
 static void convert_update(const Making *m, const CounterGroup *group, const Place *place, const Counted *member)
 {
     const AtomicUpdate *update = &member->update;
     Inst *inst = update->inst;
-    const RegId address = build_address(m, inst, &update->access);
+    const RegId address = access_whole_address(m->body, inst, &update->access, "%counted");
     if (!group->is_tested) {
-        insert(m, inst, build_red(m, "shared", update, build_counter(m, update, group, address, place->array), 0));
+        const RegId counter = build_counter(m, update, group, address, place->array);
+        access_insert(m->body, inst, build_red(m, "shared", update, counter, 0));
         inst_remove(inst);
         return;
     }
     const int64_t bytes = (int64_t)group->count * element_of(group);
     RegId way = new_reg(m, TYPE_B64, "%counted");
-    insert(m, inst, inst_build(m->body, "sub.s64", "drr", way, address, place->base));
+    access_insert(m->body, inst, inst_build(m->body, "sub.s64", "drr", way, address, place->base));
     const RegId inside = insert_test(m, inst, "setp.lt.u64", way, bytes);
     const RegId outside = insert_test(m, inst, "setp.ge.u64", way, bytes);
     Inst *own = build_red(m, "shared", update, build_counter(m, update, group, way, place->array), 0);
@@ -402,9 +375,9 @@ static void watch_access(Making *m, const Watched *watched, const CounterGroup *
     const int64_t bytes = (int64_t)watched->access.bytes, all = (int64_t)group->count * element_of(group);
     Inst *inst = watched->inst;
     RegId first = new_reg(m, TYPE_B64, "%counted"), last = new_reg(m, TYPE_B64, "%counted");
-    const RegId address = build_address(m, inst, &watched->access);
-    insert(m, inst, inst_build(m->body, "sub.s64", "drr", first, address, place->base));
-    insert(m, inst, inst_build(m->body, "add.s64", "dri", last, first, bytes - 1));
+    const RegId address = access_whole_address(m->body, inst, &watched->access, "%counted");
+    access_insert(m->body, inst, inst_build(m->body, "sub.s64", "drr", first, address, place->base));
+    access_insert(m->body, inst, inst_build(m->body, "add.s64", "dri", last, first, bytes - 1));
     const RegId touches = insert_test(m, inst, "setp.lt.u64", last, all + bytes - 1);
     Block *before = inst->block, *after = body_split(m->body, inst), *taking = body_add_block(m->body, before);
     taking->is_cold = true;

@@ -7,7 +7,7 @@ enum { ROUNDS_LIMIT = 1 << 30 };
 static RegId build_vote(Rewrite *w)
 {
     Staging *s = w->s;
-    const EarlyPlace place = {s->scratch, s->body, s->vote, s->values, s->dominance, NULL};
+    const EarlyPlace place = {s->scratch, s->body, s->vote, s->values, s->dominance, NULL, false};
     RegId all = REG_NONE;
     for (unsigned g = 0; g < s->guard_count; g++) {
         const bool passes_if = s->guards[g].passes_if;

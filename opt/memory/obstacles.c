@@ -1,6 +1,7 @@
 #include "opt/memory/obstacles.h"
 
 #include "opt/demands.h"
+#include "opt/memory/atomics.h"
 
 /* bar.sync 0, for all threads of the block. */
 static bool is_plain_barrier(const Inst *inst)
@@ -61,4 +62,19 @@ Obstacle kernel_obstacle(Arena *scratch, const Body *body, uint64_t *shared)
                 return (Obstacle){inst, reason};
         }
     return (Obstacle){NULL, REFUSAL_NONE};
+}
+
+bool inst_orders_blocks(const Inst *inst)
+{
+    Access access;
+    const bool is_access = inst_access(inst, &access);
+    const bool is_apart = is_access && (access.space == SPACE_SHARED || access.space == SPACE_LOCAL);
+    switch (inst->sync) {
+    case SYNC_NONE:
+    case SYNC_CONVERGED: return inst->effects & EFFECT_VOLATILE && inst->effects & EFFECT_READ && !is_apart;
+    case SYNC_BLOCK_BARRIER:
+    case SYNC_WARP: return false;
+    case SYNC_STRONG: return !(is_apart || (is_access && access.kind == ACCESS_ATOMIC)) || inst_is_ordered(inst);
+    default: return true;
+    }
 }

@@ -14,5 +14,8 @@ typedef struct Obstacle {
 
 /* Finds the first obstacle of the kernel; sums up the bytes of shared memory that it has. */
 Obstacle kernel_obstacle(Arena *scratch, const Body *body, uint64_t *shared);
+/* Whether threads of other blocks could learn by the instruction what has been written before it, or it waits for
+ * them. Barriers of the block and instructions of warps do not count. */
+bool inst_orders_blocks(const Inst *inst);
 
 #endif

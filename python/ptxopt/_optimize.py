@@ -48,6 +48,7 @@ def optimize(
     reassociate: bool = False,
     uj: Union[str, Mapping[str, int], Sequence[str], None] = None,
     memory: Optional[str] = None,
+    dead_on_return: Union[str, Sequence[str], None] = None,
     block_order: Optional[_ByKernel[str]] = None,
     fix_defects: bool = False,
     keep_original: bool = False,
@@ -114,6 +115,8 @@ def optimize(
                     atomically is counted there; "vectors": a thread's neighbouring accesses become one; "edges":
                     threads beyond the edge of the data go along with the others; several, with commas
                     ("vectors,stage": vectors first); "auto": where that is predicted to pay ("off")
+    dead_on_return  parameters, by their names in the PTX or as "KERNEL:N", to whose buffers nothing else leads, and which
+                    nothing reads afterwards: what a block writes there may stay in shared memory
     block_order     blocks do each other's work, so that those that run together share more in L2: "groups:N" goes down N
                     rows of the grid before the next column, "diagonal" along its diagonals ("off"); by kernel
     fix_defects     True: code that the assembler is known to get wrong is written in another way
@@ -165,7 +168,8 @@ def optimize(
         ("coarsen-grid", _one(coarsen_grid)), ("coarsen-guards", _one(coarsen_guards)),
         ("coarsen-growth", _one(coarsen_growth)), ("stride", _one(stride)), ("refine", _by_kernel("refine", refine)),
         ("reassociate", reassociate), ("uj", _by_kernel("uj", uj, several=True)),
-        ("memory", _one(memory)), ("block-order", _by_kernel("block_order", block_order)), ("fix-defects", fix_defects),
+        ("memory", _one(memory)), ("dead-on-return", _several(dead_on_return)),
+        ("block-order", _by_kernel("block_order", block_order)), ("fix-defects", fix_defects),
         ("keep-original", keep_original), ("tune", tune if isinstance(tune, bool) else _one(tune)),
         ("tune-from", _several(tune_from)),
         ("target-regs", _by_kernel("target_regs", target_regs, several=True)),

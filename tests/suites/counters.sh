@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Private counters. Random kernels, some of them coarsened besides, and a naive histogram, compared in the emulator with
-# the originals.
+# Private counters and dead buffers. Random kernels, some of them coarsened besides, a naive histogram, and a tree of
+# sums in global memory, compared in the emulator with the originals.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 . tests/suites/result.bash
@@ -16,6 +16,9 @@ esac
 
 random_check "random" count-check "1,$seeds"
 result "every rule at work" "$(grep -oE '(tested|copies|watched|coarse) [0-9]\b' <<<"$said")"
+
+random_check "dead buffers equal to the originals" dead-check "1,$seeds"
+result "dead buffers at work" "$(grep -oE '\b[0-9]{1,2} with fewer' <<<"$said")"
 
 cat >"$folder/histogram.json" <<'END'
 {"kernel": "histogram", "grid": [64, 1, 1], "block": [256, 1, 1], "dynamic_shared": 0, "args": [
@@ -37,5 +40,16 @@ for form in off x4 bx4 x4,bx2; do
     for memory in counters counters,vectors; do
         result "histogram, coarsened $form, $memory" "$(check "$form" "$memory")"
     done
+done
+
+# The tree leaves its sums in shared memory, also where threads and blocks are merged, and the search makes it faster.
+sed 's/"grid": \[[^]]*\]/"grid": [16, 1, 1]/' corpus/rd/rd.large.launch.json >"$folder/rd.json"
+for form in off x4 bx4 x4,bx2; do
+    options=(-coarsen "$form" -coarsen-grid shrink)
+    [ "$form" != off ] || options=()
+    wrong="$("$program" -q -assembler none -entry rd -block 1024 "${options[@]}" -dead-on-return rd_param_0 \
+        -verify "$folder/rd.json" -o "$folder/out.ptx" corpus/rd/rd.sm_90.ptx 2>&1 || printf 'status %s\n' $?)"
+    grep -q st.shared "$folder/out.ptx" || wrong+="nothing is kept"
+    result "tree of sums, coarsened $form" "$wrong"
 done
 exit "$failed"

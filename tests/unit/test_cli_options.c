@@ -377,7 +377,7 @@ static void test_passes(void **state)
     assert_int_equal(line.options.level, 3);
     line_free(&line);
     check_wrong("-p schedul in.ptx", "did you mean 'schedule'?");
-    check_wrong("-p zzzzzz in.ptx", "the passes are inline, ssa, middle_exits, pointer_loops, remainders, exchange,");
+    check_wrong("-p zzzzzz in.ptx", "the passes are inline, ssa, middle_exits, pointer_loops, dead_buffers,");
     check_wrong("-p ,sink in.ptx", "no pass is called ''");
     line = line_read("-d all in.ptx");
     for (unsigned i = 0; i < PASS_COUNT; i++)

@@ -56,6 +56,34 @@ static void test_diamond(void **state)
     release(module);
 }
 
+/* A register that a pass writes in the entry and in one branch within a loop. */
+static void test_split_variable(void **state)
+{
+    (void)state;
+    Module *module = module_from(HEADER ".visible .entry k(.param .u32 n, .param .u64 out) {\n.reg .pred %p<4>;\n"
+                                        ".reg .u32 %r<5>; .reg .u64 %d1;\nld.param.u32 %r1, [n];\n"
+                                        "ld.param.u64 %d1, [out];\nL:\nsetp.gt.u32 %p1, %r1, 9;\n@%p1 bra J;\n"
+                                        "W:\nadd.u32 %r3, %r1, 1;\nJ:\nsub.u32 %r1, %r1, 1;\n"
+                                        "setp.ne.u32 %p2, %r1, 0;\n@%p2 bra L;\nE:\nsetp.gt.u32 %p3, %r1, 5;\n"
+                                        "@%p3 bra D;\nmov.u32 %r4, 1;\nD:\nret;\n}\n");
+    Body *body = body_from(module);
+    to_ssa(body);
+    const size_t before = phi_count(body);
+    const RegId variable = body_add_reg(body, TYPE_U32, intern(module->names, "%v"));
+    Block *entry = body->blocks.data[0], *join = block_labelled(body, "D");
+    inst_insert_first(entry, inst_build(body, "mov.u32", "di", variable, (int64_t)1));
+    inst_insert_first(block_labelled(body, "W"), inst_build(body, "mov.u32", "di", variable, (int64_t)2));
+    inst_insert_first(join, inst_build(body, "st.global.u32", "ar", reg_named(body, "%d1"), (int64_t)0, variable));
+    body_split_variable(body, variable);
+    body_verify(body, "body_split_variable");
+    /* The loop and the end of the if within it have phis; the join after the loop has none. */
+    assert_int_equal(phi_count(body), before + 2);
+    assert_int_equal(join->phis.count, 0);
+    assert_int_equal(join->first->refs[1].reg, VEC_LAST(block_labelled(body, "J")->phis).dst);
+    from_ssa(body);
+    release(module);
+}
+
 static void test_guarded_definition(void **state)
 {
     (void)state;
@@ -497,6 +525,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_diamond),
+        cmocka_unit_test(test_split_variable),
         cmocka_unit_test(test_guarded_definition),
         cmocka_unit_test(test_updated_operand),
         cmocka_unit_test(test_loop_and_undefined),
