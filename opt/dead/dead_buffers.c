@@ -325,32 +325,35 @@ static ElementWay find_way(const Dead *d, const DeadAccess *access, const Affine
     return affine_bounds(distance, &low, &high) && low >= 0 && high <= UINT32_MAX ? ELEMENT_NEAR : ELEMENT_ANYWHERE;
 }
 
-/* The filling's address without the thread's index: that of the first element. */
-static AffineForm first_element(const Dead *d)
+/* The sum without the thread's index: if it is the filling's address, that of the first element. */
+static AffineForm without_thread(const Dead *d, const AffineForm *form)
 {
-    Access access;
-    AffineAddress address;
-    require(inst_access(d->filling.store, &access));
-    affine_of_address(analyses_affine(d->analyses), d->filling.store, access.address, &address);
-    AffineTerm *terms = ARENA_ARRAY(d->scratch, AffineTerm, address.form.term_count + 1);
-    AffineForm first = address.form;
+    AffineTerm *terms = ARENA_ARRAY(d->scratch, AffineTerm, form->term_count + 1);
+    AffineForm first = *form;
     first.terms = terms;
     first.term_count = 0;
-    for (unsigned t = 0; t < address.form.term_count; t++)
-        if (address.form.terms[t].base != AFFINE_SREG || sreg_is_common(address.form.terms[t].sreg))
-            terms[first.term_count++] = address.form.terms[t];
+    for (unsigned t = 0; t < form->term_count; t++)
+        if (form->terms[t].base != AFFINE_SREG || sreg_is_common(form->terms[t].sreg))
+            terms[first.term_count++] = form->terms[t];
     return first;
 }
 
 static void find_ways(Dead *d)
 {
-    const AffineForm first = first_element(d);
-    for (size_t i = 0; i < d->accesses.count && !d->filling.has_index; i++) {
+    const Affine *affine = analyses_affine(d->analyses);
+    Access filling;
+    AffineAddress own, address;
+    require(inst_access(d->filling.store, &filling));
+    affine_of_address(affine, d->filling.store, filling.address, &own);
+    const AffineForm first = without_thread(d, &own.form);
+    for (size_t i = 0; i < d->accesses.count; i++) {
         DeadAccess *access = &d->accesses.data[i];
-        AffineAddress address;
         AffineForm distance;
-        affine_of_address(analyses_affine(d->analyses), access->inst, access->access.address, &address);
-        if (address.form.bits == 64 && affine_add(d->scratch, &address.form, &first, -1, &distance))
+        affine_of_address(affine, access->inst, access->access.address, &address);
+        if (affine_compare(&address.form, filling.bytes, &own.form, filling.bytes) == ALIAS_SAME)
+            access->way = ELEMENT_THREAD;
+        else if (!d->filling.has_index && address.form.bits == 64 &&
+                 affine_add(d->scratch, &address.form, &first, -1, &distance))
             access->way = find_way(d, access, &distance, &access->index);
     }
 }
