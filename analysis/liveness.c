@@ -32,7 +32,7 @@ typedef struct Walk {
     Arena *scratch;
     Chains exposed; /* blocks that read the register before they kill it */
     Chains leaving; /* blocks at whose end a phi reads it */
-    Chains killing; /* blocks that kill it */
+    Chains keeping; /* blocks that kill it */
     RegIdVec *in, *out; /* by block */
     uint32_t *killed;   /* by block: the last register + 1 whose kills were marked there */
     uint32_t *stack;
@@ -49,7 +49,7 @@ static void block_scan(Walk *walk, const Block *block, uint32_t *killed_here)
     for (size_t p = 0; p < block->phis.count; p++) {
         const Phi *phi = &block->phis.data[p];
         killed_here[phi->dst] = mark;
-        chain_add(walk->scratch, &walk->killing, phi->dst, block->id);
+        chain_add(walk->scratch, &walk->keeping, phi->dst, block->id);
         for (size_t a = 0; a < phi->args.count; a++)
             chain_add(walk->scratch, &walk->leaving, phi->args.data[a].reg, phi->args.data[a].pred->id);
     }
@@ -60,7 +60,7 @@ static void block_scan(Walk *walk, const Block *block, uint32_t *killed_here)
         for (unsigned r = 0; r < inst->ref_count; r++)
             if (ref_writes(&inst->refs[r]) && def_kills(walk->body, inst)) {
                 killed_here[inst->refs[r].reg] = mark;
-                chain_add(walk->scratch, &walk->killing, inst->refs[r].reg, block->id);
+                chain_add(walk->scratch, &walk->keeping, inst->refs[r].reg, block->id);
             }
     }
 }
@@ -77,8 +77,8 @@ static bool set_push(Walk *walk, RegIdVec *set, RegId reg)
 static void reg_walk(Walk *walk, RegId reg)
 {
     uint32_t pending = 0;
-    for (uint32_t i = walk->killing.head[reg]; i; i = walk->killing.links.data[i - 1].next)
-        walk->killed[walk->killing.links.data[i - 1].block] = reg + 1;
+    for (uint32_t i = walk->keeping.head[reg]; i; i = walk->keeping.links.data[i - 1].next)
+        walk->killed[walk->keeping.links.data[i - 1].block] = reg + 1;
     for (uint32_t i = walk->exposed.head[reg]; i; i = walk->exposed.links.data[i - 1].next)
         if (set_push(walk, &walk->in[walk->exposed.links.data[i - 1].block], reg))
             walk->stack[pending++] = walk->exposed.links.data[i - 1].block;
@@ -122,7 +122,7 @@ Liveness *liveness_compute(Arena *arena, const Body *body)
         .scratch = scratch,
         .exposed.head = ARENA_ARRAY(scratch, uint32_t, regs),
         .leaving.head = ARENA_ARRAY(scratch, uint32_t, regs),
-        .killing.head = ARENA_ARRAY(scratch, uint32_t, regs),
+        .keeping.head = ARENA_ARRAY(scratch, uint32_t, regs),
         .in = ARENA_ARRAY(scratch, RegIdVec, blocks),
         .out = ARENA_ARRAY(scratch, RegIdVec, blocks),
         .killed = ARENA_ARRAY(scratch, uint32_t, blocks),
@@ -132,7 +132,7 @@ Liveness *liveness_compute(Arena *arena, const Body *body)
     for (size_t i = 0; i < blocks; i++)
         block_scan(&walk, body->blocks.data[i], killed_here);
     for (RegId reg = 0; reg < regs; reg++)
-        if (!body->ssa || walk.killing.head[reg])
+        if (!body->ssa || walk.keeping.head[reg])
             reg_walk(&walk, reg);
     Liveness *liveness = ARENA_NEW(arena, Liveness);
     liveness->body = body;
@@ -141,7 +141,7 @@ Liveness *liveness_compute(Arena *arena, const Body *body)
     liveness->out = sets_store(arena, walk.out, blocks);
     liveness->undefined = bitset_new(arena, regs);
     for (RegId reg = 0; reg < regs; reg++)
-        if (body->ssa && !walk.killing.head[reg])
+        if (body->ssa && !walk.keeping.head[reg])
             bitset_add(&liveness->undefined, reg);
     arena_free(scratch);
     return liveness;

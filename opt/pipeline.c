@@ -91,7 +91,7 @@ bool kernel_is_changed(const KernelResult *result)
 {
     return result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE ||
            result->edges == OUTCOME_DONE || result->staging == OUTCOME_DONE || result->counting == OUTCOME_DONE ||
-           result->killing == OUTCOME_DONE || result->vectors == OUTCOME_DONE ||
+           result->keeping == OUTCOME_DONE || result->vectors == OUTCOME_DONE ||
            result->ordering == OUTCOME_DONE || kernel_is_jammed(result) || kernel_is_repaired(result);
 }
 
@@ -285,7 +285,7 @@ static void keep_dead_buffers(PassContext *context, const KernelRequest *request
             (DeadBuffer){.parameter = request->dead.names[i], .refusal = {.reason = REFUSAL_SWITCHED_OFF}};
     const bool done = run_and_clean(context, PASS_DEAD_BUFFERS);
     result->dead = context->dead;
-    result->killing = done ? OUTCOME_DONE : OUTCOME_REFUSED;
+    result->keeping = done ? OUTCOME_DONE : OUTCOME_REFUSED;
 }
 
 static unsigned effort_of(const PipelineOptions *options)
@@ -357,7 +357,7 @@ static void refuse(Arena *arena, const KernelRequest *request, KernelResult *res
         result->counted.refusal = *refusal;
     }
     if (request->dead.count) {
-        result->killing = OUTCOME_REFUSED;
+        result->keeping = OUTCOME_REFUSED;
         result->dead = (DeadBuffersResult){ARENA_ARRAY(arena, DeadBuffer, request->dead.count), request->dead.count};
         for (unsigned i = 0; i < request->dead.count; i++)
             result->dead.buffers[i] = (DeadBuffer){.parameter = request->dead.names[i], .refusal = *refusal};

@@ -95,6 +95,12 @@ static bool is_single(const Access *access, const Inst *inst)
            operand_plain_reg(inst, data) != REG_NONE && access->bytes && access->bytes <= 8;
 }
 
+/* Whether the elements of two accesses have one size, and addresses that can be subtracted. */
+static bool is_like(const Access *a, const Access *b)
+{
+    return a->bytes == b->bytes && a->space == b->space;
+}
+
 /* Adds an access whose address comes from the parameter, by this reference. */
 static bool add_access(Dead *d, Inst *inst, const Access *access, uint32_t ref)
 {
@@ -102,7 +108,7 @@ static bool add_access(Dead *d, Inst *inst, const Access *access, uint32_t ref)
                             access->address->items[0].ref == ref;
     if (!is_address)
         return refuse(d, inst, REFUSAL_DEAD_ESCAPES);
-    if (!is_single(access, inst) || (d->accesses.count && d->accesses.data[0].access.bytes != access->bytes))
+    if (!is_single(access, inst) || (d->accesses.count && !is_like(access, &d->accesses.data[0].access)))
         return refuse(d, inst, REFUSAL_DEAD_ACCESS);
     VEC_PUSH(d->scratch, d->accesses, ((DeadAccess){.inst = inst, .access = *access}));
     return true;
@@ -315,8 +321,6 @@ static ElementWay find_way(const Dead *d, const DeadAccess *access, const Affine
     const bool is_number =
         distance->term_count == 1 && !distance->constant && term->coefficient == access->access.bytes;
     const bool is_value = is_number && (term->base == AFFINE_VALUE || term->base == AFFINE_SIGNED);
-    if (is_number && term->base == AFFINE_SREG && term->sreg->role == SREG_ROLE_TID && term->sreg->axis == SREG_AXIS_X)
-        return ELEMENT_THREAD;
     if (is_value && type_bits(d->body->regs.data[term->reg].type) == 32 &&
         value_is_available(d->values, d->dominance, term->reg, access->inst)) {
         *index = term->reg;
@@ -338,6 +342,14 @@ static AffineForm without_thread(const Dead *d, const AffineForm *form)
     return first;
 }
 
+/* Whether the sum is a constant multiple of the element's size, small enough to be added to an index. */
+static bool is_offset(const DeadAccess *access, const AffineForm *distance)
+{
+    const int64_t most = INT64_C(1) << 30;
+    return !distance->term_count && distance->constant % access->access.bytes == 0 && distance->constant > -most &&
+           distance->constant < most;
+}
+
 static void find_ways(Dead *d)
 {
     const Affine *affine = analyses_affine(d->analyses);
@@ -350,11 +362,14 @@ static void find_ways(Dead *d)
         DeadAccess *access = &d->accesses.data[i];
         AffineForm distance;
         affine_of_address(affine, access->inst, access->access.address, &address);
-        if (affine_compare(&address.form, filling.bytes, &own.form, filling.bytes) == ALIAS_SAME)
+        if (address.form.bits != 64)
+            continue;
+        if (affine_add(d->scratch, &address.form, &own.form, -1, &distance) && is_offset(access, &distance)) {
             access->way = ELEMENT_THREAD;
-        else if (!d->filling.has_index && address.form.bits == 64 &&
-                 affine_add(d->scratch, &address.form, &first, -1, &distance))
+            access->offset = distance.constant / (int64_t)access->access.bytes;
+        } else if (!d->filling.has_index && affine_add(d->scratch, &address.form, &first, -1, &distance)) {
             access->way = find_way(d, access, &distance, &access->index);
+        }
     }
 }
 

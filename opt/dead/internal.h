@@ -9,15 +9,16 @@
 typedef enum ElementWay {
     ELEMENT_ANYWHERE, /* by its address */
     ELEMENT_NEAR,     /* by the low half of its address: it is less than 4 GiB behind the first one */
-    ELEMENT_THREAD,   /* it is %tid.x */
-    ELEMENT_INDEX,    /* it is a 32-bit register, of either kind: a negative number is as good as a large one */
+    ELEMENT_THREAD,   /* it is %tid.x and a constant; a negative one is as good as a large one */
+    ELEMENT_INDEX,    /* it is a 32-bit register, of either kind */
 } ElementWay;
 
 typedef struct DeadAccess {
     Inst *inst;
     Access access;
     ElementWay way;
-    RegId index; /* ELEMENT_INDEX */
+    RegId index;    /* ELEMENT_INDEX */
+    int64_t offset; /* ELEMENT_THREAD: the constant */
 } DeadAccess;
 
 /* Threads with an index below the bound: the index is a 32-bit register, of this kind, with the sum of %tid.x and terms

@@ -180,6 +180,11 @@ static Element element_by_number(const Keeping *k, const DeadAccess *access, Reg
         number = new_reg(k, TYPE_B32, "%kept_number");
         access_insert(k->body, access->inst, inst_build(k->body, "mov.u32", "ds", number, "%tid.x"));
     }
+    if (access->offset) {
+        const RegId thread = number;
+        number = new_reg(k, TYPE_B32, "%kept_number");
+        access_insert(k->body, access->inst, inst_build(k->body, "add.s32", "dri", number, thread, access->offset));
+    }
     access_insert(k->body, access->inst,
                   inst_build(k->body, "mad.lo.u32", "drir", element.place, number, INT64_C(1) << k->shift, k->shared));
     decide(k, access->inst, false, number, kept, &element);

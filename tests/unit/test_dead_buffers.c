@@ -88,6 +88,7 @@ static void test_refusals(void **state)
     check(EXCHANGE "\tld.volatile.global.u32 %r2, [%d2];\n", "other blocks may learn by 'ld.volatile.global.u32'");
     check(EXCHANGE "\tld.global.v2.u32 {%r2, %r3}, [%d1];\n", access);
     check(EXCHANGE "\tld.global.u8 %r2, [%d2];\n", access);
+    check(EXCHANGE "\tld.u32 %r2, [%d2];\n", access);
     check(EXCHANGE "\tld.global.nc.u32 %r2, [%d2];\n", access);
     check(EXCHANGE "\tprefetch.global.L1 [%d2];\n", "prefetch");
     /* the address goes elsewhere */
