@@ -41,9 +41,12 @@ static bool obstacle_set(Vectorizer *vectorizer, const Inst *inst, RefusalReason
     return false;
 }
 
-/* True if the two accesses, one of which writes, may change places: proven, or to be tested. */
+/* True if the two accesses, one of which writes, may change places: proven, or to be tested. Strong accesses order
+ * others. */
 static bool may_cross(Vectorizer *vectorizer, const Inst *moved, const Inst *crossed)
 {
+    if (crossed->sync != SYNC_NONE || crossed->effects & EFFECT_VOLATILE)
+        return false;
     return accesses_apart(analyses_memory(vectorizer->analyses), moved, crossed) ||
            (vectorizer->everywhere && !vectorizer->proven_only && vector_distance_add(vectorizer, moved, crossed));
 }
