@@ -201,6 +201,8 @@ static Bounds source_bounds(const Evaluator *evaluator, const Inst *inst, const 
     unsigned bits = source->reg_bits;
     if (source->is_constant)
         return bounds_point(bits, source->constant);
+    if (bits == 16 && source->reg != REG_NONE && evaluator->narrow[source->reg].bits == bits)
+        return evaluator->narrow[source->reg];
     if ((bits != 32 && bits != 64) || !operand_sum(evaluator, inst, source->operand, bits, &sum))
         return bounds_any(bits);
     if (!sum.term_count)
@@ -299,6 +301,18 @@ static bool eval_leaf(const Evaluator *evaluator, const Inst *inst, unsigned bit
     }
 }
 
+/* Bounds of the result of an instruction that may be a computation or a load. */
+static Bounds result_bounds(const Evaluator *evaluator, const Inst *inst, RegId result)
+{
+    Computation c;
+    Bounds sources[COMPUTE_SOURCES];
+    if (!computation_of(evaluator->body, inst, &c))
+        return bounds_of_load(evaluator->body, inst, result);
+    for (unsigned i = 0; i < c.source_count; i++)
+        sources[i] = source_bounds(evaluator, inst, &c.sources[i]);
+    return computation_bounds_of(&c, sources);
+}
+
 /* False if the result is not a sum; *high is then a bound on it, or 0. */
 static bool eval_inst(Evaluator *evaluator, const Inst *inst, RegId result, unsigned bits, Sum *sum, uint64_t *high)
 {
@@ -344,6 +358,11 @@ static void reg_store_base(const Evaluator *evaluator, RegId reg, uint64_t high)
     form_store(evaluator, reg, &sum);
 }
 
+static bool holds_narrow(const Reg *reg)
+{
+    return reg->vector <= 1 && type_bits(reg->type) == 16 && type_class(reg->type) != CLASS_FLOAT;
+}
+
 static void inst_eval(Evaluator *evaluator, const Inst *inst)
 {
     RegId result = inst_is_plain(inst) ? inst_destination(inst) : REG_NONE;
@@ -352,6 +371,8 @@ static void inst_eval(Evaluator *evaluator, const Inst *inst)
     Sum sum;
     if (result != REG_NONE)
         evaluator->makers[result] = inst;
+    if (result != REG_NONE && holds_narrow(&evaluator->body->regs.data[result]))
+        evaluator->narrow[result] = result_bounds(evaluator, inst, result);
     if (!bits)
         return;
     if (eval_inst(evaluator, inst, result, bits, &sum, &high))
@@ -397,6 +418,7 @@ Affine *affine_compute(Arena *arena, const Body *body, const Dominance *dominanc
         .affine = affine,
         .block_threads = threads_bound(&body->tuning),
         .makers = ARENA_ARRAY(scratch, const Inst *, body->regs.count),
+        .narrow = ARENA_ARRAY(scratch, Bounds, body->regs.count),
         .facts = ARENA_ARRAY(scratch, const AffineFact *, body->blocks.count),
     };
     affine_classes_start(&evaluator);

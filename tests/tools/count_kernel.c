@@ -123,7 +123,10 @@ static unsigned make_address(Maker *m, unsigned a, bool second)
     unsigned constant = array->shift * array->bytes;
     switch (array->kind) {
     case INDEX_BYTE:
-        line(&m->to, "ld.global%s.u8 %%h, [%%key]; mul.wide.u16 %%g0, %%h, 1;", m->cached);
+        line(&m->to, "ld.global%s.u8 %%h, [%%key];", m->cached);
+        if (chance(&m->to, 50))
+            line(&m->to, "shr.u16 %%h, %%h, %u;", below(&m->to, 6));
+        line(&m->to, "mul.wide.u16 %%g0, %%h, 1;");
         line(&m->to, "mul.wide.u32 %%way, %%g0, %u;", array->bytes);
         break;
     case INDEX_MASKED:

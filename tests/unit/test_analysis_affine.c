@@ -152,7 +152,7 @@ static uint64_t extend(uint64_t value, bool is_signed)
 
 static int64_t as_signed(uint64_t value, unsigned bits)
 {
-    return bits == 32 ? (int32_t)value : (int64_t)value;
+    return bits == 16 ? (int16_t)value : bits == 32 ? (int32_t)value : (int64_t)value;
 }
 
 static bool compares(unsigned relation, int64_t a, int64_t b)
@@ -328,6 +328,20 @@ static void instruction_add(Program *program)
         EACH(z->value[t] + (uint64_t)(int64_t)by);
         break;
     }
+    case 30: {
+        /* through registers of 16 bits, whose bounds are known */
+        const unsigned by = random_below(random, 18), least = by < 16 ? by : is_signed ? 15 : 16;
+        const uint64_t factor = random_below(random, 2) ? 1 : random_below(random, 300);
+        bits = 32;
+        buf_printf(text, "cvt.%c16.u32 %%h%u, %%r%u; shr.%c16 %%h%u, %%h%u, %u;\n", sign, n, narrow, sign, n + 60, n,
+                   by);
+        if (factor == 1)
+            buf_printf(text, "cvt.%c32.%c16 %%r%u, %%h%u;\n", sign, sign, n, n + 60);
+        else
+            buf_printf(text, "mul.wide.%c16 %%r%u, %%h%u, %u;\n", sign, n, n + 60, (unsigned)factor);
+        EACH((is_signed ? (uint64_t)(as_signed(z->value[t], 16) >> least) : (z->value[t] & 0xffff) >> least) * factor);
+        break;
+    }
     case 22:
         bits = 32;
         buf_printf(text, "ld.global.u16 %%r%u, [%%d%u];\n", n, wide);
@@ -368,7 +382,7 @@ static void program_make(Program *program)
     cells[0].bits = cells[2].bits = cells[4].bits = 32;
     cells[1].bits = cells[3].bits = 64;
     buf_puts(&program->text, ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n"
-                             ".reg .u32 %r<60>; .reg .u64 %d<60>; .reg .pred %q<60>;\n"
+                             ".reg .u32 %r<60>; .reg .u64 %d<60>; .reg .pred %q<60>; .reg .u16 %h<120>;\n"
                              "ld.param.u32 %r0, [n]; ld.param.u64 %d1, [p];\n"
                              "ld.global.u32 %r2, [%d1]; ld.global.u64 %d3, [%d1]; mov.u32 %r4, %tid.x;\n");
     for (program->count = 5; program->count < LENGTH;) {
@@ -438,7 +452,7 @@ static void test_random_code(void **state)
         for (RegId reg = 0; reg < body->regs.count; reg++) {
             AffineForm form = affine_of_reg(affine, reg);
             const Cell *cell = reg_cell(&program, body, reg);
-            if (body->regs.data[reg].type == TYPE_PRED)
+            if (type_bits(body->regs.data[reg].type) < 32)
                 continue;
             assert_int_equal(form.bits, cell->bits);
             for (unsigned t = 0; t < TRIALS; t++)
