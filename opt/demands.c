@@ -2,12 +2,40 @@
 
 #include "analysis/analysis.h"
 
+/* The registers that any of the kernel's instructions reads; of other functions, whose results may be in registers,
+ * all. */
+static BitSet find_read_registers(Arena *scratch, const Function *function)
+{
+    BitSet read = bitset_new(scratch, function->regs.count);
+    for (RegId reg = 0; !function->is_entry && reg < function->regs.count; reg++)
+        bitset_add(&read, reg);
+    for (size_t i = 0; i < function->stmts.count; i++) {
+        const Inst *inst = function->stmts.data[i].kind == STMT_INST ? function->stmts.data[i].inst : NULL;
+        for (unsigned r = 0; inst && r < inst->ref_count; r++)
+            if (ref_reads(&inst->refs[r]) && inst->refs[r].reg != REG_NONE)
+                bitset_add(&read, inst->refs[r].reg);
+    }
+    return read;
+}
+
+/* True if it is an atomic operation whose result nothing reads, so that nothing can wait for what it finds. */
+static bool is_update(const BitSet *read, const Inst *inst)
+{
+    Access access;
+    if (!inst_access(inst, &access) || access.kind != ACCESS_ATOMIC)
+        return false;
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_writes(&inst->refs[r]) && inst->refs[r].reg != REG_NONE && bitset_has(read, inst->refs[r].reg))
+            return false;
+    return true;
+}
+
 /* True if it reads memory that another block may write at the same time, and orders that. */
-static bool observes_blocks(const Inst *inst)
+static bool observes_blocks(const BitSet *read, const Inst *inst)
 {
     Access access;
     bool strong = inst->sync == SYNC_STRONG || inst->sync == SYNC_MBARRIER || inst->effects & EFFECT_VOLATILE;
-    if (!strong || !(inst->effects & EFFECT_READ) || inst->sync == SYNC_GRID)
+    if (!strong || !(inst->effects & EFFECT_READ) || inst->sync == SYNC_GRID || is_update(read, inst))
         return false;
     return !inst_access(inst, &access) || access.space != SPACE_SHARED; /* no strong one accesses local memory */
 }
@@ -24,7 +52,7 @@ bool setmaxnreg_increases(const Inst *inst)
 
 /* Indirect calls may call functions of other modules, too: in those, assemblers ignore setmaxnreg ("to maintain
  * compatibility across compilation units"). */
-static void visit_inst(Demands *demands, const Inst *inst)
+static void visit_inst(Demands *demands, const BitSet *read, const Inst *inst)
 {
     if (inst_is_opaque(inst))
         return; /* assemblers know no such instruction, so there is no form that could be measured */
@@ -37,7 +65,7 @@ static void visit_inst(Demands *demands, const Inst *inst)
     }
     if (!demands->tensor && inst_op(inst) == OP_TCGEN05 && inst_has(inst, MOD_ALLOC))
         demands->tensor = inst;
-    if (!demands->waits && observes_blocks(inst))
+    if (!demands->waits && observes_blocks(read, inst))
         demands->waits = inst;
     demands->has_clusters |= is_about_clusters(inst);
 }
@@ -59,10 +87,12 @@ Demands demands_find(const Function *kernel)
         .has_clusters = tuning->reqnctapercluster_count || tuning->maxclusterrank || tuning->explicitcluster ||
                         tuning->blocksareclusters,
     };
-    for (size_t f = 0; f < functions.count; f++)
+    for (size_t f = 0; f < functions.count; f++) {
+        const BitSet read = find_read_registers(scratch, functions.data[f]);
         for (size_t i = 0; i < functions.data[f]->stmts.count; i++)
             if (functions.data[f]->stmts.data[i].kind == STMT_INST)
-                visit_inst(&demands, functions.data[f]->stmts.data[i].inst);
+                visit_inst(&demands, &read, functions.data[f]->stmts.data[i].inst);
+    }
     arena_free(scratch);
     return demands;
 }
