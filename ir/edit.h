@@ -29,8 +29,9 @@ Inst *inst_clone(Body *body, const Inst *inst);
 Inst *inst_clone_renamed(Body *body, const Inst *inst, RegId *names);
 /* A new instruction, bound; not in any block. 'operands' has one letter for each: d REG written, r REG read, !
  * predicate REG read inverted, i constant (int64_t), s special register (const char *), v variable's address
- * (Variable *), a address [REG+offset] (RegId, int64_t), f the bits of a 0f literal (uint32_t), e those of a 0d literal
- * (uint64_t). inst_build(body, "mad.lo.s32", "drri", d, a, b, (int64_t)4). */
+ * (Variable *), a address [REG+offset] (RegId, int64_t), p address [variable+offset] (Variable *, int64_t), f the bits
+ * of a 0f literal (uint32_t), e those of a 0d literal (uint64_t). inst_build(body, "mad.lo.s32", "drri", d, a, b,
+ * (int64_t)4). */
 Inst *inst_build(Body *body, const char *spelling, const char *operands, ...);
 /* A load or store of a vector, bound; not in any block: inst_build_vector(body, "ld.global.v2.f32", false, regs, 2,
  * base, 8) is "ld.global.v2.f32 {regs[0], regs[1]}, [base+8]". */

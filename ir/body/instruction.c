@@ -27,15 +27,22 @@ static Constant *constant_make(Arena *arena, ConstantKind kind, uint64_t bits)
     return constant;
 }
 
-static void address_put(Parts *parts, RegId base, int64_t offset)
+/* An address whose first item the caller sets. */
+static Operand *address_put(const Parts *parts, int64_t offset)
 {
     Operand *operand = parts->operand;
     operand->kind = OPERAND_ADDRESS;
     operand->item_count = 1;
     operand->items = ARENA_ARRAY(parts->trees, Operand, 1);
-    register_put(parts, operand->items, base);
     if (offset)
         operand->constant = constant_make(parts->trees, CONSTANT_INT, (uint64_t)offset);
+    return operand->items;
+}
+
+static void variable_put(Operand *operand, Variable *variable)
+{
+    operand->kind = OPERAND_SYMBOL;
+    operand->symbol = (Symbol){.kind = SYMBOL_VARIABLE, .variable = variable};
 }
 
 static void special_put(Parts *parts, const char *name)
@@ -93,13 +100,15 @@ Inst *inst_build(Body *body, const char *spelling, const char *operands, ...)
         case 'f': constant_put(&parts, CONSTANT_F32, va_arg(arguments, uint32_t)); break;
         case 'e': constant_put(&parts, CONSTANT_F64, va_arg(arguments, uint64_t)); break;
         case 's': special_put(&parts, va_arg(arguments, const char *)); break;
-        case 'v':
-            parts.operand->kind = OPERAND_SYMBOL;
-            parts.operand->symbol = (Symbol){.kind = SYMBOL_VARIABLE, .variable = va_arg(arguments, Variable *)};
-            break;
+        case 'v': variable_put(parts.operand, va_arg(arguments, Variable *)); break;
         case 'a': {
             RegId base = va_arg(arguments, RegId);
-            address_put(&parts, base, va_arg(arguments, int64_t));
+            register_put(&parts, address_put(&parts, va_arg(arguments, int64_t)), base);
+            break;
+        }
+        case 'p': {
+            Variable *variable = va_arg(arguments, Variable *);
+            variable_put(address_put(&parts, va_arg(arguments, int64_t)), variable);
             break;
         }
         default: bug("no operand letter %c", operands[i]);
@@ -156,7 +165,7 @@ Inst *inst_build_vector(Body *body, const char *spelling, bool is_store, const R
     for (unsigned i = 0; i < 2; i++) {
         parts.operand = &inst->operands[i];
         if (is_store == (i == 0)) {
-            address_put(&parts, base, offset);
+            register_put(&parts, address_put(&parts, offset), base);
             continue;
         }
         parts.operand->kind = OPERAND_VECTOR;
