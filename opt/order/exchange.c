@@ -22,41 +22,13 @@
 #include "opt/common/early.h"
 #include "opt/common/ends.h"
 #include "opt/demands.h"
+#include "opt/order/exchanging.h"
 #include "opt/passes.h"
 
 enum {
     SECTOR = 32,
-    MOST_DIVISORS = 4,
     MOST_DEPTH = 6, /* of computations that are followed */
-    LEAST_SIGN_SHIFT = 16, /* a shift by this is of a sign, which divisions by constants add */
 };
-
-/* The divisors of the thread's index. */
-typedef struct Divisor {
-    double constant;
-    RegId regs[MOST_DIVISORS];
-    unsigned count;
-} Divisor;
-
-typedef struct Exchanger {
-    Arena *scratch;
-    Body *body;
-    Analyses *analyses;
-    const Values *values;
-    const Affine *affine;
-    Inst *index;    /* computes %ctaid.x * %ntid.x + %tid.x */
-    RegId reg;      /* its result */
-    unsigned bytes; /* of the elements that are rows apart */
-    Divisor divisor;
-    Span span;      /* of the access to them */
-} Exchanger;
-
-static const Computation *computed(const Exchanger *e, RegId reg, Computation *c)
-{
-    const Inst *inst = reg == REG_NONE ? NULL : value_inst(e->values, reg);
-    return inst && inst_is_plain(inst) && computation_of(e->body, inst, c) && c->bits == 32 && c->reg_bits == 32 ? c
-                                                                                                                 : NULL;
-}
 
 /* Whether the register holds this component of a special register. */
 static bool reads_x(const Exchanger *e, RegId reg, unsigned role)
@@ -149,101 +121,6 @@ static bool find_index(Exchanger *e)
                 e->reg = inst_result(inst);
                 return true;
             }
-    return false;
-}
-
-static bool divisor_add(const Exchanger *e, Divisor *divisor, const ComputeSource *by)
-{
-    if (by->is_constant) {
-        divisor->constant *= (double)(uint32_t)by->constant;
-        return true;
-    }
-    if (by->reg == REG_NONE || divisor->count == MOST_DIVISORS || !value_is_common(e->scratch, e->values, by->reg))
-        return false;
-    divisor->regs[divisor->count++] = by->reg;
-    return true;
-}
-
-/* Whether the register is the index after divisions, of which it may be a remainder; by what they divide in all. A
- * division by a constant is a product's high half, or a shift, perhaps with a sign added. */
-static bool find_quotient(const Exchanger *e, RegId reg, unsigned depth, Divisor *divisor)
-{
-    Computation c, shift;
-    const Divisor before = *divisor;
-    if (reg != REG_NONE && value_copied_from(e->values, reg) == e->reg)
-        return true;
-    if (depth == MOST_DEPTH || !computed(e, reg, &c))
-        return false;
-    const RegId from = c.sources[0].reg;
-    const bool by_constant = c.source_count > 1 && c.sources[1].is_constant;
-    switch (c.op) {
-    case COMPUTE_COPY:
-    case COMPUTE_REM: return find_quotient(e, from, depth + 1, divisor);
-    case COMPUTE_AND: return by_constant && find_quotient(e, from, depth + 1, divisor);
-    case COMPUTE_DIV: return divisor_add(e, divisor, &c.sources[1]) && find_quotient(e, from, depth + 1, divisor);
-    case COMPUTE_MUL_HIGH:
-        divisor->constant *= by_constant ? 0x1p32 / (double)(uint32_t)c.sources[1].constant : 0;
-        return by_constant && find_quotient(e, from, depth + 1, divisor);
-    case COMPUTE_SHIFT_RIGHT:
-        divisor->constant *= by_constant && c.sources[1].constant < 32 ? (double)(1u << c.sources[1].constant) : 0;
-        return divisor->constant > 0 && find_quotient(e, from, depth + 1, divisor);
-    case COMPUTE_ADD:
-        for (unsigned i = 0; i < 2; i++) {
-            *divisor = before;
-            if (computed(e, c.sources[1 - i].reg, &shift) && shift.op == COMPUTE_SHIFT_RIGHT &&
-                shift.sources[1].is_constant && shift.sources[1].constant >= LEAST_SIGN_SHIFT &&
-                find_quotient(e, c.sources[i].reg, depth + 1, divisor))
-                return true;
-        }
-        return false;
-    default: return false;
-    }
-}
-
-/* Whether a term of the address is 'bytes' times such a quotient, and by what it divides. Indices of 32 bits are taken
- * apart as if they did not wrap. */
-static bool find_rows(const Exchanger *e, const AffineForm *form, int64_t bytes, unsigned depth, Divisor *divisor)
-{
-    for (unsigned t = 0; t < form->term_count && depth < MOST_DEPTH; t++) {
-        const AffineTerm *term = &form->terms[t];
-        if ((term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED) || bytes % term->coefficient)
-            continue;
-        *divisor = (Divisor){.constant = 1};
-        if (term->coefficient == bytes && find_quotient(e, term->reg, 0, divisor) &&
-            (divisor->count || divisor->constant > 1))
-            return true;
-        const AffineForm *narrow = &e->affine->forms[term->reg];
-        const AffineFactors *factors = e->affine->factors[term->reg];
-        const bool is_itself = narrow->term_count == 1 && narrow->terms[0].base == AFFINE_VALUE &&
-                               narrow->terms[0].reg == term->reg;
-        if (is_itself && factors)
-            narrow = &factors->forms[2]; /* what is added to a product of values */
-        if (narrow->bits == 32 && (!is_itself || factors) &&
-            find_rows(e, narrow, bytes / term->coefficient, depth + 1, divisor))
-            return true;
-    }
-    return false;
-}
-
-/* An access outside of loops that is contiguous from row to row: there, threads s apart are neighbours. */
-static bool find_access(Exchanger *e)
-{
-    const LoopForest *loops = analyses_loops(e->analyses);
-    for (size_t b = 0; b < e->body->blocks.count; b++) {
-        const Block *block = e->body->blocks.data[b];
-        for (const Inst *inst = loop_of(loops, block) ? NULL : block->first; inst; inst = inst->next) {
-            Access access;
-            AffineAddress address;
-            if (!inst_access(inst, &access) || !access.address || !access_is_global(e->affine, inst, &access) ||
-                !access.bytes || access.bytes >= SECTOR || SECTOR % access.bytes)
-                continue;
-            affine_of_address(e->affine, inst, access.address, &address);
-            e->bytes = access.bytes;
-            e->span = inst->span;
-            if (address.form.bits && find_rows(e, &address.form, (int64_t)access.bytes, 0, &e->divisor))
-                return true;
-        }
-    }
     return false;
 }
 
@@ -367,8 +244,9 @@ static void exchange(Exchanger *e)
 bool pass_exchange(PassContext *context)
 {
     Exchanger e = {.scratch = arena_new(), .body = context->body, .analyses = context->analyses,
-                   .values = analyses_values(context->analyses), .affine = analyses_affine(context->analyses)};
-    const bool found = find_index(&e) && find_access(&e) && !demands_find(context->kernel).has_clusters &&
+                   .values = analyses_values(context->analyses), .affine = analyses_affine(context->analyses),
+                   .known = context->known};
+    const bool found = find_index(&e) && exchange_guess(&e) && !demands_find(context->kernel).has_clusters &&
                        may_exchange(&e);
     if (found) {
         context->exchange = (Exchange){.done = true, .side = SECTOR / e.bytes, .span = e.span};
