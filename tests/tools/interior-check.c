@@ -132,10 +132,13 @@ static unsigned make_condition(Maker *m)
     return t;
 }
 
-/* Adds an index that is kept within the data to the register. */
+/* Adds an index that is kept within the data to the register. Some wrap before that. */
 static void make_clamped(Maker *m, unsigned v)
 {
     const unsigned index = make_sum(m), low = temporary(&m->to), last = temporary(&m->to);
+    if (chance(&m->to, 20))
+        line(&m->to, "add.s32 %%v%u, %%v%u, %d;", index, index,
+             chance(&m->to, 50) ? INT32_MIN + (int)below(&m->to, 8) : INT32_MAX - (int)below(&m->to, 8));
     if (chance(&m->to, 30)) {
         line(&m->to, "%s.s32 %%v%u, %%v%u, %%w;", chance(&m->to, 50) ? "min" : "max", last, index);
     } else if (chance(&m->to, 50)) {
