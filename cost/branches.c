@@ -13,7 +13,8 @@
 
 #include <math.h>
 
-enum { DEEPEST = 12, WIDEST_HALO = 32 };
+/* Transformations test dozens of conditions together, so conjunctions are followed that far. */
+enum { DEEPEST = 48, WIDEST_HALO = 32, MOST_RESTS = 16, MANY_ROUNDS = 1 << 24 /* more than loops make */ };
 static const double inside = 0.97, at_edge = 0.5, both_sides = 0.9, either_side = 0.5;
 static const double extreme = 0.001; /* of the threads, whose numbers are huge or tiny */
 static const double rare = 0.002;    /* the most threads whose warps need not go to both sides */
@@ -126,6 +127,18 @@ static bool asks_for_null(const Estimate *estimate, const Computation *c)
            fmax(possible_values(estimate, &c->sources[0]), possible_values(estimate, &c->sources[1])) > UINT32_MAX;
 }
 
+/* True if the comparison, which is the same for all threads, asks whether a division by a small power of two leaves
+ * this rest. */
+static bool asks_for_rest(const Estimate *estimate, const Computation *c, unsigned sources)
+{
+    const unsigned constant = c->sources[0].is_constant ? 0 : 1;
+    const RegId reg = c->sources[!constant].reg;
+    if (sources & (SOURCE_MEMORY | SOURCE_LOOP | SOURCE_THREAD) || !c->sources[constant].is_constant || reg == REG_NONE)
+        return false;
+    const double values = possible_values(estimate, &c->sources[!constant]);
+    return values > 1 && values <= MOST_RESTS;
+}
+
 /* True if the bound is known, and as near to the edge of the data as the radius of a filter. */
 static bool is_in_halo(const Estimate *estimate, const ComputeSource *bound)
 {
@@ -135,11 +148,28 @@ static bool is_in_halo(const Estimate *estimate, const ComputeSource *bound)
     return bounds_is_point(&known) && known.low <= WIDEST_HALO;
 }
 
+/* True if the comparison, which is the same for all threads, says that a number, as of a loop's rounds, is less than a
+ * constant that is larger than any. */
+static bool is_below_many(const Computation *c)
+{
+    const ComputeSource *bound = &c->sources[1];
+    return c->relation == RELATION_LESS && c->sources[0].bits == 32 && bound->is_constant &&
+           bound->constant >= MANY_ROUNDS && bound->constant <= INT32_MAX;
+}
+
 /* The share of the threads for which a comparison without a known form holds. */
 static Share share_of_comparison(const Estimate *estimate, const Computation *c, unsigned sources)
 {
     if (is_equality(c->relation) && compares_addresses(c, sources))
         return of_threads((c->relation == RELATION_EQUAL) != asks_for_null(estimate, c) ? inside : 1 - inside);
+    if (is_equality(c->relation) && estimate_leaves_no_rest(estimate, c))
+        return certain(c->relation == RELATION_EQUAL);
+    if (is_equality(c->relation) && asks_for_rest(estimate, c, sources)) {
+        const double one = 1 / possible_values(estimate, &c->sources[c->sources[0].is_constant]);
+        return of_threads(c->relation == RELATION_EQUAL ? one : 1 - one);
+    }
+    if (!(sources & (SOURCE_MEMORY | SOURCE_LOOP | SOURCE_THREAD)) && is_below_many(c))
+        return of_threads(1 - extreme);
     if (is_equality(c->relation) && !(sources & SOURCE_MEMORY) && sources & SOURCE_THREAD) {
         const Share one = share_of_equal(estimate, c);
         return c->relation == RELATION_EQUAL ? one : of_threads(1 - one.threads);
@@ -191,7 +221,8 @@ static Share share_of_leaf(Estimate *estimate, RegId predicate)
         return of_threads(holds ? 1 - extreme : extreme);
     if (compares && asks_for_grid(estimate, &c) && !is_equality(c.relation))
         return certain(c.relation == RELATION_LESS || c.relation == RELATION_LESS_EQUAL);
-    if (compares && is_equality(c.relation) && sources & SOURCE_THREAD && !(sources & SOURCE_MEMORY))
+    if (compares && is_equality(c.relation) && !(sources & SOURCE_MEMORY) &&
+        (sources & SOURCE_THREAD || compares_addresses(&c, sources) || asks_for_rest(estimate, &c, sources)))
         return share_of_comparison(estimate, &c, sources);
     const double learned = learned_share(estimate, predicate);
     if (learned >= 0)

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { MOST_COMBINED = 4, MOST_CHAINED = 4, MOST_REPLICAS = 16, MOST_COMPUTED = 4, MOST_DEAD = 8 };
+enum { MOST_COMBINED = 4, MOST_CHAINED = 4, MOST_REPLICAS = 16, MOST_COMPUTED = 4, MOST_DEAD = 8, MOST_REST = 15 };
 
 /* The constant that a register holds. */
 static bool constant_of(const Estimate *estimate, RegId reg, int64_t *value)
@@ -59,6 +59,17 @@ static bool constant_of_paths(const Estimate *estimate, RegId reg, int64_t *valu
     return is_any;
 }
 
+/* The number with which a loop starts that makes what remains of a division by a power of two, in the mean of those
+ * that enter it: n & 3 is 1, 2 or 3 there. */
+static bool remainder_start(const Estimate *estimate, RegId reg, int64_t *value)
+{
+    const Bounds bounds = affine_reg_bounds(estimate->values, reg);
+    if (bounds.low != 0 || bounds.high < 1 || bounds.high > MOST_REST || (bounds.high & (bounds.high + 1)))
+        return false;
+    *value = (bounds.high + 1) / 2;
+    return true;
+}
+
 /* The constant with which a phi of the loop's header starts, or started in the loop that this one continues. */
 static bool constant_start(const Estimate *estimate, const Loop *loop, RegId reg, int64_t *start)
 {
@@ -69,7 +80,9 @@ static bool constant_start(const Estimate *estimate, const Loop *loop, RegId reg
             if (!loop_contains(analyses_loops(estimate->analyses), loop, phi->args.data[k].pred) &&
                 (constant_of(estimate, phi->args.data[k].reg, start) ||
                  constant_of_group(estimate, phi->args.data[k].reg, start) ||
-                 constant_of_paths(estimate, phi->args.data[k].reg, start)))
+                 constant_of_paths(estimate, phi->args.data[k].reg, start) ||
+                 (!estimate->continuations[loop->index].first &&
+                  remainder_start(estimate, phi->args.data[k].reg, start))))
                 return true;
         const Continuation *continuation = &estimate->continuations[loop->index];
         reg = continuation->phi == reg ? continuation->first_phi : REG_NONE;

@@ -13,6 +13,9 @@ static const unsigned usual_blocks[DIMENSIONS][USUAL_SIZES][3] = {
     {{8, 8, 4}, {32, 4, 2}, {8, 8, 8}},
 };
 
+/* Small blocks, of four warps: if threads of one are merged, schedulers of an SM that has no other are idle. */
+static const unsigned small_blocks[DIMENSIONS][3] = {{128, 1, 1}, {16, 8, 1}, {8, 4, 4}};
+
 typedef enum GridSize {
     GRID_LARGE,
     GRID_AT_ONCE,
@@ -105,6 +108,11 @@ Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Fu
         add_scenario(&bases, &usual, &others[i]);
     if (!launch && decides == DECIDES_NOTHING)
         add_remainders(arena, &bases, &usual, kernel);
+    if (!is_known && decides == DECIDES_NOTHING) {
+        const unsigned *small = small_blocks[dimensions_of(kernel) - 1];
+        const CostBasis few = cost_basis(arena, sm, device, NULL, small, dynamic_shared);
+        add_scenario(&bases, &few, &(Scenario){ELSEWHERE_SMALL_GRID, GRID_FEW, 0});
+    }
     return bases;
 }
 

@@ -7,7 +7,7 @@
 #include "engine/judge/judge.h"
 
 /* Three usual block sizes, and launches that are less favourable to coarsening. */
-enum { MOST_BASES = 3 + 5 };
+enum { MOST_BASES = 3 + 6 };
 
 typedef struct Basis {
     CostBasis basis;

@@ -93,6 +93,20 @@ static void indices_are_evaluated(void **state)
           0.25);
 }
 
+/* True if conditions that are combined one by one are followed, however many there are. */
+static void combinations_are_followed(void **state)
+{
+    (void)state;
+    enum { CONDITIONS = 30 };
+    char text[4096] = "mad.wide.s32 %e, %n, 4, %d;\nsetp.eq.s64 %p1, %d, %e;\n";
+    for (unsigned i = 1; i <= CONDITIONS; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "add.s64 %%e, %%e, %u;\nsetp.eq.s64 %%p2, %%d, %%e;\nand.pred %%p1, %%p1, %%p2;\n", i);
+    snprintf(text + strlen(text), sizeof text - strlen(text), "@!%%p1 bra SLOW;\n%sbra L;\n"
+             "SLOW: ld.global.u32 %%r1, [%%d];\nL:", MARK);
+    check(text, 0.97, 0.97);
+}
+
 /* The share that goes to the first of two sides, where %p2 holds; %e is another address. */
 static void check_sides(const char *condition, double share)
 {
@@ -131,6 +145,15 @@ static void guards_are_passed(void **state)
     check_sides("setp.le.u64 %p1, %d, %e;\nsetp.le.or.u64 %p2, %e, %d, %p1;\n", 0.97);
     check_sides("setp.le.u64 %p2, %d, %e;\n", 0.5);
     check_sides("setp.le.u64 %p1, %d, %e;\nsetp.eq.and.s64 %p2, %d, %e, %p1;\n", 0.5);
+    /* Others ask whether a counter that was rounded down to a multiple is one, and how many rounds a loop makes. */
+    static const char rounded[] = "and.b32 %%i, %%n, 3;\nsub.s32 %%j, %%n, %%i;\nadd.s32 %%j, %%j, -4;\n"
+                                  "and.b32 %%r1, %%j, %u;\nsetp.eq.u32 %%p2, %%r1, 0;\n";
+    for (unsigned mask = 1; mask <= 7; mask = 2 * mask + 1) {
+        snprintf(text, sizeof text, rounded, mask);
+        check_sides(text, mask > 3 ? 0.125 : 1);
+    }
+    check_sides("setp.lt.u32 %p2, %n, 16777216;\n", 0.999);
+    check_sides("setp.lt.u32 %p2, %n, 65536;\n", 0.5);
 }
 
 /* True if copies for several replicas execute together what one condition for each would: two replicas are two. */
@@ -192,6 +215,10 @@ static void chains_conserve(void **state)
           "setp.lt.u32 %p2, %i, %n;\n@%p2 bra H;\nbra L;\nONE: " MARK "add.u32 %i, %i, 1;\nsetp.lt.u32 %p2, %i, %n;\n"
           "@%p2 bra H;\nL:", 16, 16);
     check("mov.u32 %i, 0;\nH: " MARK "setp.ge.u32 %p1, %i, 10;\n@%p1 bra L;\nadd.u32 %i, %i, 1;\nbra H;\nL:", 11, 11);
+    /* The rest of a division by four: none for a quarter of all numbers, and else 1, 2 or 3 rounds. */
+    check("and.b32 %i, %n, 3;\nsetp.eq.u32 %p1, %i, 0;\n@%p1 bra L;\n" MARK "L:", 0.75, 0.75);
+    check("and.b32 %i, %n, 3;\nsetp.eq.u32 %p1, %i, 0;\n@%p1 bra L;\nH: " MARK "add.u32 %i, %i, -1;\n"
+          "setp.ne.u32 %p2, %i, 0;\n@%p2 bra H;\nL:", 1.5, 1.5);
 }
 
 /* True if what is known of the launch's arguments decides how long loops are, and which branches are taken. */
@@ -253,6 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(indices_are_evaluated),
         cmocka_unit_test(guards_are_passed),
+        cmocka_unit_test(combinations_are_followed),
         cmocka_unit_test(replicas_agree),
         cmocka_unit_test(chains_conserve),
         cmocka_unit_test(arguments_decide),
