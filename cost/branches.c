@@ -13,8 +13,13 @@
 
 #include <math.h>
 
-/* Transformations test dozens of conditions together, so conjunctions are followed that far. */
-enum { DEEPEST = 48, WIDEST_HALO = 32, MOST_RESTS = 16, MANY_ROUNDS = 1 << 24 /* more than loops make */ };
+enum {
+    DEEPEST = 12,
+    DEEPEST_COMBINED = 48, /* transformations test dozens of conditions together; each is looked at once */
+    WIDEST_HALO = 32,
+    MOST_RESTS = 16,
+    MANY_ROUNDS = 1 << 24, /* more than loops make */
+};
 static const double inside = 0.97, at_edge = 0.5, both_sides = 0.9, either_side = 0.5;
 static const double extreme = 0.001; /* of the threads, whose numbers are huge or tiny */
 static const double rare = 0.002;    /* the most threads whose warps need not go to both sides */
@@ -358,7 +363,7 @@ static double share_computed(Estimate *estimate, RegId predicate, unsigned depth
 static double share_anywhere(Estimate *estimate, RegId predicate, unsigned depth)
 {
     double *known = &estimate->holding[predicate];
-    if (*known < 0 && (depth >= DEEPEST || value_is_undefined(analyses_values(estimate->analyses), predicate)))
+    if (*known < 0 && (depth >= DEEPEST_COMBINED || value_is_undefined(analyses_values(estimate->analyses), predicate)))
         return either_side;
     if (*known < 0)
         *known = share_computed(estimate, predicate, depth);
