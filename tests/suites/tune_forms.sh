@@ -25,7 +25,8 @@ returns "tiles of another depth" "async[234] depth=64 block=16,16,1" $matmul.sm_
     -memory auto -launch $matmul.launch.json
 returns "divided threads" "refine=[0-9]+ reassociate block=128,1,1" corpus/mv/mv.sm_90.ptx mv -tune=4 -refine auto \
     -reassociate -launch corpus/mv/mv.large.launch.json
-returns "interleaved loops" ".*uj=.L__BB0_[0-9]:[248]" corpus/mv/mv.sm_90.ptx mv -tune=3 -uj auto -block 128
+returns "interleaved loops" ".*uj=.L__BB0_[0-9]:[248]" corpus/mv/mv.sm_90.ptx mv -tune=3 -uj auto \
+    -launch corpus/mv/mv.large.launch.json
 returns "the block of an option" "b?[xy][0-9]" $matmul.sm_90.ptx matmul_naive -tune=4 -block 16,16
 returns "any block" "b?[xy][0-9]" tests/launching/step.ptx step -tune=6
 
