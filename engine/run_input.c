@@ -23,8 +23,7 @@ static bool wants_bodies(const Options *options)
 {
     bool wanted = options->coarsen.count || options->refine.count || options->jams.count ||
                   options->block_orders.count || options->registers.count || options->blocks.count ||
-                  options->dead.count ||
-                  options->canonical || changes_memory(options) ||
+                  options->dead.count || options->canonical || changes_memory(options) ||
                   options->fixes_defects || options->tune_from || options->report;
     for (unsigned i = 0; i < pass_count; i++)
         wanted |= options->passes.dumped[i];
