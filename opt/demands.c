@@ -12,7 +12,7 @@ static BitSet find_read_registers(Arena *scratch, const Function *function)
     for (size_t i = 0; i < function->stmts.count; i++) {
         const Inst *inst = function->stmts.data[i].kind == STMT_INST ? function->stmts.data[i].inst : NULL;
         for (unsigned r = 0; inst && r < inst->ref_count; r++)
-            if (ref_reads(&inst->refs[r]) && inst->refs[r].reg != REG_NONE)
+            if (ref_reads(&inst->refs[r]))
                 bitset_add(&read, inst->refs[r].reg);
     }
     return read;
@@ -25,7 +25,7 @@ static bool is_update(const BitSet *read, const Inst *inst)
     if (!inst_access(inst, &access) || access.kind != ACCESS_ATOMIC)
         return false;
     for (unsigned r = 0; r < inst->ref_count; r++)
-        if (ref_writes(&inst->refs[r]) && inst->refs[r].reg != REG_NONE && bitset_has(read, inst->refs[r].reg))
+        if (ref_writes(&inst->refs[r]) && bitset_has(read, inst->refs[r].reg))
             return false;
     return true;
 }

@@ -91,7 +91,7 @@ bool kernel_is_changed(const KernelResult *result)
 {
     return result->coarsening == OUTCOME_DONE || result->registers == OUTCOME_DONE ||
            result->edges == OUTCOME_DONE || result->staging == OUTCOME_DONE || result->counting == OUTCOME_DONE ||
-           result->keeping == OUTCOME_DONE || result->vectors == OUTCOME_DONE ||
+           dead_buffers_count(&result->dead) || result->vectors == OUTCOME_DONE ||
            result->ordering == OUTCOME_DONE || kernel_is_jammed(result) || kernel_is_repaired(result);
 }
 
@@ -283,9 +283,8 @@ static void keep_dead_buffers(PassContext *context, const KernelRequest *request
     for (unsigned i = 0; i < count; i++)
         context->dead.buffers[i] =
             (DeadBuffer){.parameter = request->dead.names[i], .refusal = {.reason = REFUSAL_SWITCHED_OFF}};
-    const bool done = run_and_clean(context, PASS_DEAD_BUFFERS);
+    run_and_clean(context, PASS_DEAD_BUFFERS);
     result->dead = context->dead;
-    result->keeping = done ? OUTCOME_DONE : OUTCOME_REFUSED;
 }
 
 static unsigned effort_of(const PipelineOptions *options)
@@ -357,7 +356,6 @@ static void refuse(Arena *arena, const KernelRequest *request, KernelResult *res
         result->counted.refusal = *refusal;
     }
     if (request->dead.count) {
-        result->keeping = OUTCOME_REFUSED;
         result->dead = (DeadBuffersResult){ARENA_ARRAY(arena, DeadBuffer, request->dead.count), request->dead.count};
         for (unsigned i = 0; i < request->dead.count; i++)
             result->dead.buffers[i] = (DeadBuffer){.parameter = request->dead.names[i], .refusal = *refusal};

@@ -70,7 +70,6 @@ typedef struct KernelResult {
     StageResult staged;
     Outcome counting;
     CountersResult counted;  /* also if nothing is */
-    Outcome keeping;         /* of dead buffers in shared memory */
     DeadBuffersResult dead;  /* one for each that was requested */
     Outcome vectors;
     VectorList vector_list;  /* the accesses and loops that this is about; also if it turned out not to pay */

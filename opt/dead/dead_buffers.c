@@ -234,12 +234,9 @@ static bool find_bound(const Dead *d, RegId predicate, bool passes_if, FillBound
         return false;
     if (!bound->is_constant && (bound->reg_bits != 32 || variance_reg(d->variance, bound->reg)))
         return false;
-    *out = (FillBound){.index = index->reg, .is_signed = c.is_signed, .bound = bound->reg,
-                       .constant = (int64_t)(uint32_t)bound->constant};
-    if (c.is_signed)
-        out->constant = (int32_t)bound->constant;
-    if (bound->is_constant)
-        out->bound = REG_NONE;
+    *out = (FillBound){.index = index->reg, .is_signed = c.is_signed,
+                       .bound = bound->is_constant ? REG_NONE : bound->reg,
+                       .constant = c.is_signed ? (int32_t)bound->constant : (int64_t)(uint32_t)bound->constant};
     const AffineForm *form = &analyses_affine(d->analyses)->forms[index->reg];
     out->is_thread = form->term_count == 1 && !form->constant && form->terms->base == AFFINE_SREG;
     return true;
@@ -268,11 +265,9 @@ static bool find_threads(const Dead *d, Filling *f, Inst *store)
         return find_bound(d, inst_predicate(branch), branches_here != branch->guard_inverted,
                           &f->bounds[f->bound_count++]);
     }
-    if (!inst_is_guarded(store))
-        return true;
-    return !variance_reg(d->variance, inst_predicate(store))
-               ? false
-               : find_bound(d, inst_predicate(store), !store->guard_inverted, &f->bounds[f->bound_count++]);
+    return !inst_is_guarded(store) ||
+           (variance_reg(d->variance, inst_predicate(store)) &&
+            find_bound(d, inst_predicate(store), !store->guard_inverted, &f->bounds[f->bound_count++]));
 }
 
 /* Adds that the 32-bit index, of which the address is made, does not wrap. */

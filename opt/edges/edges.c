@@ -131,7 +131,8 @@ static bool find_region(Edges *e)
 /* The guards from the block on, all of which lead to 'outside' or on. */
 static bool find_guards(Edges *e, Block *first, Block *outside)
 {
-    const EarlyPlace place = {e->scratch, e->body, first, e->values, e->dominance, NULL, false};
+    const EarlyPlace place = {
+        .scratch = e->scratch, .body = e->body, .at = first, .values = e->values, .dominance = e->dominance};
     uint8_t axes = 0;
     e->guard_count = e->term_count = 0;
     e->outside = outside;

@@ -124,7 +124,8 @@ static RegId known_value(Remake *m, RegId reg)
         return bounded_axes(m->e, reg) ? choose(m, reg) : reg;
     if (m->e->axes[reg])
         return REG_NONE;
-    const EarlyPlace place = {m->e->scratch, m->e->body, m->at, m->e->values, m->e->dominance, NULL, false};
+    const EarlyPlace place = {.scratch = m->e->scratch, .body = m->e->body, .at = m->at, .values = m->e->values,
+                              .dominance = m->e->dominance};
     return value_hoist(&place, reg);
 }
 
@@ -182,7 +183,8 @@ static RegId condition_there(Remake *m, RegId condition, unsigned group)
 static RegId build_within(Edges *e, Block *first, RegId within[3])
 {
     Remake own = remake_new(e, PLACE_ORIGIN, first);
-    const EarlyPlace place = {e->scratch, e->body, first, e->values, e->dominance, NULL, false};
+    const EarlyPlace place = {
+        .scratch = e->scratch, .body = e->body, .at = first, .values = e->values, .dominance = e->dominance};
     RegId all = REG_NONE;
     unsigned done = 0;
     for (unsigned t = 0; t < e->term_count; t++) {

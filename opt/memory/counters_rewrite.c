@@ -90,7 +90,7 @@ static Type element_type(const CounterGroup *group)
 static RegId build_base(const Making *m, const CounterGroup *group)
 {
     const Counted *like = group->like;
-    const EarlyPlace place = {m->c->scratch, m->body, m->end, m->c->values, NULL, NULL, false};
+    const EarlyPlace place = {.scratch = m->c->scratch, .body = m->body, .at = m->end, .values = m->c->values};
     RegId sum = REG_NONE;
     for (unsigned i = 0; i < like->part_count; i++) {
         const RegId part = value_hoist(&place, like->parts[i]);

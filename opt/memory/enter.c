@@ -7,7 +7,8 @@ enum { ROUNDS_LIMIT = 1 << 30 };
 static RegId build_vote(Rewrite *w)
 {
     Staging *s = w->s;
-    const EarlyPlace place = {s->scratch, s->body, s->vote, s->values, s->dominance, NULL, false};
+    const EarlyPlace place = {
+        .scratch = s->scratch, .body = s->body, .at = s->vote, .values = s->values, .dominance = s->dominance};
     RegId all = REG_NONE;
     for (unsigned g = 0; g < s->guard_count; g++) {
         const bool passes_if = s->guards[g].passes_if;

@@ -61,7 +61,8 @@ static Block *first_guard(const Staging *s)
 
 static bool guards_are_early(Staging *s)
 {
-    const EarlyPlace place = {s->scratch, s->body, s->vote, s->values, s->dominance, NULL, false};
+    const EarlyPlace place = {
+        .scratch = s->scratch, .body = s->body, .at = s->vote, .values = s->values, .dominance = s->dominance};
     for (unsigned g = 0; g < s->guard_count; g++)
         if (!value_is_early(&place, s->guards[g].predicate))
             return stage_refuse(s, s->guards[g].block->last, REFUSAL_STAGE_GUARD_LATE);

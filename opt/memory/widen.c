@@ -133,8 +133,8 @@ static bool step_alike(const WideIndex *a, const WideIndex *b)
 /* The place before the loop, where values of its first round are computed. */
 static EarlyPlace first_round(Widening *w)
 {
-    return (EarlyPlace){w->scratch, w->body, w->loop->preheader, w->values, analyses_dominance(w->analyses), w->loop,
-                        false};
+    return (EarlyPlace){.scratch = w->scratch, .body = w->body, .at = w->loop->preheader, .values = w->values,
+                        .dominance = analyses_dominance(w->analyses), .loop = w->loop};
 }
 
 /* The index that this one is, plus a constant; a new one if there is none. False if there are too many. */

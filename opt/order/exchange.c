@@ -25,11 +25,6 @@
 #include "opt/order/exchanging.h"
 #include "opt/passes.h"
 
-enum {
-    SECTOR = 32,
-    MOST_DEPTH = 6, /* of computations that are followed */
-};
-
 /* Whether the register holds this component of a special register. */
 static bool reads_x(const Exchanger *e, RegId reg, unsigned role)
 {

@@ -8,8 +8,6 @@
 #include "opt/order/exchanging.h"
 
 enum {
-    SECTOR = 32,
-    MOST_DEPTH = 6, /* of computations that are followed */
     LEAST_SIGN_SHIFT = 16, /* a shift by this is of a sign, which divisions by constants add */
     MOST_QUOTIENTS = 8,    /* that are tried */
 };

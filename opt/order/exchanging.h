@@ -4,7 +4,11 @@
 
 #include "opt/pass.h"
 
-enum { MOST_DIVISORS = 4 };
+enum {
+    SECTOR = 32,
+    MOST_DIVISORS = 4,
+    MOST_DEPTH = 6, /* of computations that are followed */
+};
 
 /* The divisors of the thread's index. */
 typedef struct Divisor {

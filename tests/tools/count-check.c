@@ -95,7 +95,6 @@ static void check_seed(void *context, uint64_t seed)
     EmulatorResult *expected = emulator_run(arena, module, &launch, &options);
     Function *kernel = module_find_function(module, "k");
     KernelResult result = {0};
-    uint64_t barriers = 0;
     if (expected->fault.kind != FAULT_NONE) {
         sums->wrong++;
         report_wrong(arena, check->folder, "count", seed,
@@ -109,7 +108,7 @@ static void check_seed(void *context, uint64_t seed)
         emit_module(module, &after);
         const EmulatorOptions strict = {.check_races = true, .check_registers = true};
         const LaunchChange change = kernel_launch_change(&result);
-        const char *message = form_difference(arena, &after, &launch, &change, expected, &strict, &barriers);
+        const char *message = form_difference(arena, &after, &launch, &change, expected, &strict, NULL);
         sums->done++;
         count_forms(sums, &result, buf_text(&after));
         if (message) {

@@ -8,11 +8,10 @@
 #include "opt/opt.h"
 
 /* The first difference between what the original of the form in 'text' wrote, and what the form writes when it is
- * launched with the change, or its fault; NULL: there is none. *barriers (may be NULL): the barriers that it
- * executed. */
+ * launched with the change, or its fault; NULL: there is none. *counters (may be NULL): what it executed. */
 static inline const char *form_difference(Arena *arena, const Buf *text, const Launch *launch,
                                           const LaunchChange *change, const EmulatorResult *expected,
-                                          const EmulatorOptions *options, uint64_t *barriers)
+                                          const EmulatorOptions *options, EmulatorCounters *counters)
 {
     Module *changed = parse_text("changed.ptx", buf_text(text), text->length);
     if (!changed)
@@ -22,8 +21,8 @@ static inline const char *form_difference(Arena *arena, const Buf *text, const L
                               ? fault_text(arena, changed, &actual->fault)
                               : emulator_difference(arena, launch, expected, actual,
                                                     (Tolerance){.kind = TOLERANCE_EXACT});
-    if (barriers)
-        *barriers = actual->counters.barriers;
+    if (counters)
+        *counters = actual->counters;
     arena_free(changed->arena);
     return message;
 }

@@ -145,7 +145,7 @@ static void check_seed(void *context, uint64_t seed)
     EmulatorResult *expected = emulator_run(arena, module, &launch, &options);
     Function *kernel = module_find_function(module, "k");
     KernelResult result = {0};
-    uint64_t barriers = 0;
+    EmulatorCounters counters = {0};
     if (expected->fault.kind != FAULT_NONE) {
         sums->wrong++;
         report_wrong(arena, check->folder, "stage", seed,
@@ -159,9 +159,9 @@ static void check_seed(void *context, uint64_t seed)
         emit_module(module, &after);
         const EmulatorOptions strict = {.check_races = true, .check_unwritten = true, .check_registers = true};
         const LaunchChange change = kernel_launch_change(&result);
-        const char *message = form_difference(arena, &after, &launch, &change, expected, &strict, &barriers);
+        const char *message = form_difference(arena, &after, &launch, &change, expected, &strict, &counters);
         sums->done++;
-        count_forms(sums, &result, buf_text(&after), barriers, expected->counters.barriers);
+        count_forms(sums, &result, buf_text(&after), counters.barriers, expected->counters.barriers);
         if (message) {
             sums->wrong++;
             report_wrong(arena, check->folder, "stage", seed, message, &after, &text);

@@ -49,7 +49,7 @@ static unsigned check(uint32_t columns, bool staged)
     const EmulatorResult *expected = emulator_run(arena, module, &launch, &checks);
     KernelResult result = {0};
     Buf text = {0};
-    uint64_t barriers = 0;
+    EmulatorCounters counters = {0};
     options.passes.enabled[PASS_STAGE] = options.passes.enabled[PASS_CLEANUP] = true;
     pipeline_run(arena, module_find_function(module, "k"), &request, &options, &result);
     assert_int_equal(result.staging, OUTCOME_DONE);
@@ -58,10 +58,10 @@ static unsigned check(uint32_t columns, bool staged)
     kernel_install(&result);
     emit_module(module, &text);
     const LaunchChange change = kernel_launch_change(&result);
-    const char *message = form_difference(arena, &text, &launch, &change, expected, &checks, &barriers);
+    const char *message = form_difference(arena, &text, &launch, &change, expected, &checks, &counters);
     if (message)
         fail_msg("%u columns: %s", columns, message);
-    assert_int_equal(barriers > 0, staged);
+    assert_int_equal(counters.barriers > 0, staged);
     function_set_body(module_find_function(module, "k"), NULL);
     buf_free(&text);
     arena_free(module->arena);
