@@ -72,6 +72,8 @@ typedef struct PassContext {
     RefineResult refined;    /* set by refinement */
     EdgesResult edges;       /* set by edges */
     Exchange exchange;       /* set by exchange */
+    unsigned flat_merged;    /* blocks along x that are to be merged to one; 0: unflatten is not wanted */
+    Unflattened unflattened; /* set by unflatten */
     StageResult staged;      /* set by staging; in the module's arena */
     CountersResult counted;  /* set by private counters; in the module's arena */
     uint64_t counting_dynamic_shared; /* bytes of a block at launch */

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "opt/common/cleanup.h"
 #include "opt/demands.h"
 #include "opt/memory/apply.h"
 #include "opt/registers/moves/knobs.h"
@@ -197,6 +198,17 @@ static void set_coarsened(const PassContext *context, KernelResult *result)
     result->block_after = context->block;
 }
 
+/* The blocks that are merged to one along x; 0: something else is merged. */
+static unsigned blocks_along_x(const KernelRequest *request)
+{
+    if (request->refining.threads)
+        return 0;
+    if (!request->coarsen)
+        return 1;
+    const Shape shape = shape_complete(&request->coarsening.shape);
+    return shape.blocks[0] == shape_replicas(&shape) && !merges_any(shape.grown) ? shape.blocks[0] : 0;
+}
+
 static void coarsen(PassContext *context, const KernelRequest *request, KernelResult *result)
 {
     if (!shape_merges(&request->coarsening.shape)) {
@@ -207,6 +219,8 @@ static void coarsen(PassContext *context, const KernelRequest *request, KernelRe
     CoarsenRequest coarsening = request->coarsening;
     if (coarsening.guards == GUARDS_INTERIOR)
         coarsening.guards = GUARDS_AUTO;
+    if (context->unflattened.done)
+        coarsening.stride.kind = STRIDE_UNIT; /* replicas are parts of one group of tiles */
     coarsening.beyond_joins = result->edges == OUTCOME_DONE && result->edges_result.has_all;
     context->coarsening = &coarsening;
     if (!pass_is_enabled(context->options, PASS_COARSEN))
@@ -220,6 +234,8 @@ static void coarsen(PassContext *context, const KernelRequest *request, KernelRe
         return;
     }
     result->has_fast_paths = !had_slow_side && has_slow_side(context->body);
+    if (context->unflattened.done)
+        fold_constants(context->body, context->analyses); /* of the tiles of replicas */
     pass_run(context, PASS_CLEANUP);
     pass_run(context, PASS_DECIDE);
     pass_run(context, PASS_DELINEARIZE);
@@ -260,7 +276,8 @@ static void stage_loops(PassContext *context, const KernelRequest *request, Kern
         join_later(context);
     result->staged = context->staged;
     result->staged.exchange = context->exchange;
-    result->staging = done || context->exchange.done ? OUTCOME_DONE : OUTCOME_REFUSED;
+    result->staged.unflattened = context->unflattened;
+    result->staging = done || stage_is_done(&result->staged) ? OUTCOME_DONE : OUTCOME_REFUSED;
 }
 
 static void count_privately(PassContext *context, const KernelRequest *request, KernelResult *result)
@@ -545,10 +562,13 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     }
     if (request->dead.count)
         keep_dead_buffers(&context, request, result);
-    if (request->coarsen && shape_merges(&request->coarsening.shape))
-        run_and_clean(&context, PASS_REMAINDERS); /* then replicas can compare their columns of a flattened grid */
-    if (request->staging.wanted)
-        run_and_clean(&context, PASS_EXCHANGE);
+    if ((request->coarsen && shape_merges(&request->coarsening.shape)) || request->staging.wanted)
+        run_and_clean(&context, PASS_REMAINDERS); /* then the columns of a flattened grid show */
+    if (request->staging.wanted) {
+        context.flat_merged = blocks_along_x(request);
+        if (!run_and_clean(&context, PASS_UNFLATTEN))
+            run_and_clean(&context, PASS_EXCHANGE);
+    }
     const bool coarsens = request->coarsen && grow(&context, request, result);
     if (request->edges)
         let_edges_join(&context, request, result);

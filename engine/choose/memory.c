@@ -177,7 +177,7 @@ static void trial_weigh(MemorySearch *search, MemoryTrial *trial)
     Figures figures = {0};
     KernelResult result;
     memory_form_make(search, &request, &result);
-    trial->only_exchanges = result.staged.exchange.done && !stage_count(&result.staged);
+    trial->only_exchanges = stage_is_done(&result.staged) && !stage_count(&result.staged);
     trial->verdict = (TrialVerdict){.state = TRIAL_UNCHANGED};
     bool is_open = does_as_asked(trial, &result) && fits_launches(search, &result, &trial->verdict) &&
                    form_weigh(search, &result, &figures, costs, &trial->verdict) &&

@@ -119,6 +119,23 @@ static const StageResult *looked_at(const KernelReport *kernel)
     return kernel->is_memory_auto && !stage_count(refused) ? refused : NULL;
 }
 
+/* Which threads do what. */
+static void print_places(Buf *out, const Report *report, const StageResult *staged)
+{
+    const Unflattened *unflattened = &staged->unflattened;
+    if (staged->exchange.done)
+        buf_printf(out, "  memory: threads of tiles of %u x %u elements change places, because those of the access on "
+                        "line %u are rows apart\n", staged->exchange.side, staged->exchange.side,
+                   report_line(report, staged->exchange.span));
+    if (unflattened->done)
+        buf_printf(out, "  memory: the threads of a block are a tile of %u x %u, and not a piece of a row, of what the "
+                        "index on line %u numbers\n", unflattened->columns, unflattened->rows,
+                   report_line(report, unflattened->span));
+    if (staged->row_threads)
+        buf_printf(out, "  memory: a block has rows of %u threads: x is the place in a row, y the row\n",
+                   staged->row_threads);
+}
+
 void staging_print(const Report *report, const KernelReport *kernel, Buf *out)
 {
     const StageResult *staged = looked_at(kernel);
@@ -131,10 +148,7 @@ void staging_print(const Report *report, const KernelReport *kernel, Buf *out)
     print_edges(report, &kernel->result, out);
     if (!staged)
         return;
-    if (staged->exchange.done)
-        buf_printf(out, "  memory: threads of tiles of %u x %u elements change places, because those of the access on "
-                        "line %u are rows apart\n", staged->exchange.side, staged->exchange.side,
-                   report_line(report, staged->exchange.span));
+    print_places(out, report, staged);
     if (is_refusal(&staged->refusal)) {
         buf_puts(out, "  memory: refused: ");
         refusal_print_with_line(report, &staged->refusal, out);
@@ -242,6 +256,17 @@ static void set_choice(json_t *value, const MemoryChoice *choice)
     json_object_set_new(value, "trials", trials);
 }
 
+static json_t *unflattened_json(const Report *report, const Unflattened *unflattened)
+{
+    if (!unflattened->done)
+        return json_null();
+    json_t *value = json_object();
+    json_object_set_new(value, "line", json_line(report_line(report, unflattened->span)));
+    json_object_set_new(value, "columns", json_integer(unflattened->columns));
+    json_object_set_new(value, "rows", json_integer(unflattened->rows));
+    return value;
+}
+
 json_t *staging_json(const Report *report, const KernelReport *kernel)
 {
     static const StageResult none = {.refusal = {.reason = REFUSAL_NONE}};
@@ -256,6 +281,9 @@ json_t *staging_json(const Report *report, const KernelReport *kernel)
     json_object_set_new(value, "loops", loops);
     json_object_set_new(value, "exchanged_on_line",
                         staged->exchange.done ? json_line(report_line(report, staged->exchange.span)) : json_null());
+    json_object_set_new(value, "unflattened", unflattened_json(report, &staged->unflattened));
+    json_object_set_new(value, "threads_in_row",
+                        staged->row_threads ? json_integer(staged->row_threads) : json_null());
     if (kernel->result.edges != OUTCOME_NOT_ASKED)
         json_object_set_new(value, "edges", edges_json(report, &kernel->result));
     return value;

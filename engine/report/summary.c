@@ -149,11 +149,11 @@ static void print_staging(Buf *out, const KernelReport *kernel)
     if (kernel->result.staging == OUTCOME_NOT_ASKED)
         return;
     separate(out, kernel);
-    if (kernel->result.staged.exchange.done)
+    if (kernel->result.staged.exchange.done || kernel->result.staged.unflattened.done)
         buf_printf(out, "threads change places%s", count ? ", " : "");
     if (count)
         buf_printf(out, "%u loop%s staged in shared memory", count, plural(count));
-    else if (!kernel->result.staged.exchange.done)
+    else if (!stage_is_done(&kernel->result.staged))
         buf_puts(out, "no loop staged in shared memory");
 }
 

@@ -329,4 +329,5 @@ void coarsening_clone(Coarsening *c)
     for (size_t r = 0; r < facts->regions.count; r++)
         clone_region(&cloner, &facts->regions.data[r]);
     place_blocks(&cloner, originals);
+    coarsening_take_groups(c);
 }

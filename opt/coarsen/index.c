@@ -306,4 +306,44 @@ void coarsening_make_indices(Coarsening *c)
     }
     for (unsigned k = 1; k < step->factor; k++)
         place = insert_after(place, inst_build(body, "add.u32", "dri", maps[k][first], first, k * indices->step));
+    indices->group = index;
+}
+
+/* Makes the instruction its result, if it divides the number of replica k by the factor, or takes the remainder. */
+static void take_group(const Coarsening *c, Inst *inst, const Computation *divided, unsigned k)
+{
+    const unsigned factor = c->step.factor;
+    const uint64_t by = divided->sources[1].constant;
+    if (divided->op == COMPUTE_SHIFT_RIGHT && by == (uint64_t)__builtin_ctz(factor))
+        inst_insert_before(inst, inst_build(c->body, "mov.b32", "dr", inst_result(inst), c->index.group));
+    else if (divided->op == COMPUTE_AND && by == factor - 1)
+        inst_insert_before(inst, inst_build(c->body, "mov.b32", "di", inst_result(inst), (int64_t)k));
+    else
+        return;
+    inst_remove(inst);
+}
+
+void coarsening_take_groups(const Coarsening *c)
+{
+    const ReplicaIndex *indices = &c->index;
+    Body *body = c->body;
+    const CoarsenStep *step = &c->step;
+    if (!step->merges_blocks || step->stride.kind != STRIDE_UNIT || !is_power_of_two(step->factor) || !indices->read)
+        return;
+    unsigned *replica = ARENA_ARRAY(c->scratch, unsigned, body->regs.count); /* whose number it is, from 1 on */
+    for (unsigned k = 0; k < step->factor; k++)
+        replica[k ? c->copies.maps[k][indices->first] : indices->first] = k + 1;
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (Inst *inst = body->blocks.data[b]->first, *next; inst; inst = next) {
+            Computation computed;
+            next = inst->next;
+            if (!inst_is_plain(inst) || !computation_of(body, inst, &computed) || computed.bits != 32 ||
+                computed.reg_bits != 32 || computed.sources[0].reg == REG_NONE || !replica[computed.sources[0].reg])
+                continue;
+            const unsigned from = replica[computed.sources[0].reg];
+            if (computed.op == COMPUTE_COPY)
+                replica[inst_result(inst)] = from;
+            else if (computed.source_count == 2 && computed.sources[1].is_constant)
+                take_group(c, inst, &computed, from - 1);
+        }
 }

@@ -61,6 +61,7 @@ typedef struct ReplicaIndex {
     Inst *read;     /* "mov.u32 T, %tid.d" (or %ctaid.d) in the entry block, the only one; or NULL */
     Inst *beyond;   /* the comparison of that index with the size of the grid, or of the block; or NULL */
     RegId first;    /* replica 0's; REG_NONE: nothing reads it */
+    RegId group;    /* with neighbours as replicas: the index after coarsening */
     RegId distance; /* from one replica's index to the next one's; REG_NONE: it is 'step' */
     int64_t step;
 } ReplicaIndex;
@@ -225,6 +226,10 @@ void coarsening_gather_index(Coarsening *c);
 void coarsening_stop_surplus(Body *body, unsigned dimension, unsigned factor);
 /* Makes the register of index.read replica 0's index, and computes the others' after it. Requires coarsening_map(). */
 void coarsening_make_indices(Coarsening *c);
+/* Merged blocks that were neighbours are a group: if one's number is divided by the factor, a power of two, the
+ * quotient is the number of the group, and the remainder the place in it. The original's blocks have numbers below
+ * 2^31, so nothing wraps. Passes before coarsening divide like that (opt/order/unflatten.c). */
+void coarsening_take_groups(const Coarsening *c);
 /* The instruction, in no block, that computes the index of a replica from that of the one before it. */
 Inst *coarsening_next_index(Body *body, const ReplicaIndex *indices, RegId next, RegId index);
 

@@ -34,10 +34,10 @@ static RegId build_true(Rewrite *w, const SumPlace *place)
 static RegId build_size_test(Rewrite *w, const SumPlace *place, RegId holds)
 {
     static const char *const sizes[] = {"%ntid.x", "%ntid.y", "%ntid.z"};
-    for (unsigned d = 0; d < 3 && w->s->block.origin != BLOCK_REQUIRED; d++) {
+    for (unsigned d = 0; d < 3 && w->s->launched.origin != BLOCK_REQUIRED; d++) {
         RegId size = rewrite_reg(w, TYPE_B32, "%ntid"), both = rewrite_reg(w, TYPE_PRED, "%staged");
         sum_put(place, inst_build(w->body, "mov.u32", "ds", size, sizes[d]));
-        sum_put(place, inst_build(w->body, "setp.eq.and.u32", "drir", both, size, (int64_t)w->s->block.threads[d],
+        sum_put(place, inst_build(w->body, "setp.eq.and.u32", "drir", both, size, (int64_t)w->s->launched.threads[d],
                                   holds));
         holds = both;
     }
@@ -79,9 +79,10 @@ static void build_strides(Rewrite *w, const SumPlace *place)
         w->strides[p] = REG_NONE;
         if (!s->inductions[p].is_found || s->inductions[p].reg == REG_NONE)
             continue;
-        w->strides[p] = rewrite_reg(w, TYPE_B64, "%stride");
-        sum_put(place, inst_build(w->body, "mul.lo.s64", "dri", w->strides[p], s->inductions[p].reg,
-                                  (int64_t)s->rounds));
+        const bool is_wide = s->inductions[p].step.bits == 64;
+        w->strides[p] = rewrite_reg(w, is_wide ? TYPE_B64 : TYPE_B32, "%stride");
+        sum_put(place, inst_build(w->body, is_wide ? "mul.lo.s64" : "mul.lo.s32", "dri", w->strides[p],
+                                  s->inductions[p].reg, (int64_t)s->rounds));
     }
 }
 

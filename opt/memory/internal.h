@@ -139,7 +139,8 @@ typedef struct Staging {
     const StageRequest *request;
     const SmLimits *sm;     /* NULL: unknown */
     uint64_t shared;        /* bytes that the kernel has of its own */
-    BlockSize block;
+    BlockSize block;        /* its threads may be those of a row, and rows (rows.c) */
+    BlockSize launched;     /* as the kernel is launched */
     unsigned threads;       /* of a block */
     TripCount trips;
     Block *latch, *after;   /* the end of the loop, and where it leads then */
@@ -177,6 +178,22 @@ typedef struct Staging {
     Variable **array;       /* shared by all loops of the kernel; *array is NULL until one is staged */
     StagedLoop *report;
 } Staging;
+
+/* rows.c */
+/* A body that is one of blocks of two dimensions for a while. */
+typedef struct BlockRows {
+    unsigned shift; /* the logarithm of the threads in a row */
+    BlockSize launched;
+    Tuning tuning;
+    Inst *thread;   /* computes %tid.x */
+} BlockRows;
+
+struct PassContext;
+/* Makes blocks whose threads the kernel arranges in rows those of the context: threads of a row along x, and rows along
+ * y. False, with nothing changed, if it does not. */
+bool rows_split(BlockRows *rows, struct PassContext *context);
+/* Undoes it. */
+void rows_join(const BlockRows *rows, struct PassContext *context);
 
 /* refuse.c */
 /* Sets the loop's refusal, with the place of the instruction (NULL: none), and returns false. */

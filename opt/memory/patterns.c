@@ -57,12 +57,30 @@ static bool step_is_common(const Staging *s, const AffineForm *step)
     return true;
 }
 
-/* A register with a step that is not a constant; false if there can be none. */
-static bool build_step(const Staging *s, Induction *induction)
+/* The register from before the loop that is added to a phi of 32 bits; REG_NONE: there is none. */
+static RegId narrow_step(const Staging *s, const Phi *phi)
 {
+    const RegId next = phi_argument(phi, s->loop->latches[0]);
+    Computation c;
+    if (s->loop->latch_count != 1 ||
+        !computation_matches(s->body, value_inst(s->values, next), COMPUTE_ADD, 32, "rr", &c) || c.saturates)
+        return REG_NONE;
+    const RegId step = c.sources[c.sources[0].reg == phi->dst].reg;
+    const bool grows = c.sources[0].reg == phi->dst || c.sources[1].reg == phi->dst;
+    return grows && is_outside(s, step) && dominance_has(s->dominance, s->values->defs[step].block, s->loop->preheader)
+               ? step
+               : REG_NONE;
+}
+
+/* A register with a step that is not a constant; false if there can be none. */
+static bool build_step(const Staging *s, const Phi *phi, Induction *induction)
+{
+    induction->reg = REG_NONE;
+    if (!induction->step.term_count)
+        return true;
     const SumPlace place = sum_place_new(s->body, s->loop->preheader, s->analyses);
-    induction->reg = induction->step.term_count ? sum_build(&place, &induction->step) : REG_NONE;
-    return !induction->step.term_count || induction->reg != REG_NONE;
+    induction->reg = induction->step.bits == 64 ? sum_build(&place, &induction->step) : narrow_step(s, phi);
+    return induction->reg != REG_NONE;
 }
 
 static bool find_induction(const Staging *s, size_t p)
@@ -71,8 +89,8 @@ static bool find_induction(const Staging *s, size_t p)
     Induction *induction = &s->inductions[p];
     unsigned bits = type_bits(s->body->regs.data[phi->dst].type);
     induction->is_found = loop_step(s->loop, phi, analyses_affine(s->analyses), induction->terms, &induction->step) &&
-                          induction->step.bits == bits && (bits == 64 || !induction->step.term_count) &&
-                          step_is_common(s, &induction->step) && build_step(s, induction);
+                          induction->step.bits == bits && step_is_common(s, &induction->step) &&
+                          build_step(s, phi, induction);
     return induction->is_found;
 }
 

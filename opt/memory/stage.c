@@ -39,7 +39,7 @@ unsigned stage_count(const StageResult *result)
 
 bool stage_is_done(const StageResult *result)
 {
-    return result->exchange.done || stage_count(result);
+    return result->exchange.done || result->unflattened.done || stage_count(result);
 }
 
 bool stage_is_async(const StageResult *result)
@@ -152,6 +152,7 @@ static void need_preheader(PassContext *context, const Block *header)
 
 typedef struct Kernel {
     PassContext *context;
+    BlockSize launched;
     uint64_t shared;
     Variable *array;
 } Kernel;
@@ -173,6 +174,7 @@ static bool stage_headed(Kernel *kernel, Block *header, bool is_nest)
     s.buffers = 1;
     s.shared = kernel->shared;
     s.block = context->block;
+    s.launched = kernel->launched;
     s.threads = block_size_total(&context->block);
     s.array = &kernel->array;
     s.report = &report;
@@ -202,7 +204,7 @@ static bool stage_around(Kernel *kernel, const Block *header)
 bool pass_stage(PassContext *context)
 {
     Arena *scratch = arena_new();
-    Kernel kernel = {.context = context};
+    Kernel kernel = {.context = context, .launched = context->block};
     bool changed = false;
     context->staged.refusal = (Refusal){.reason = REFUSAL_NONE};
     const Demands demands = demands_find(context->body->function);
@@ -215,6 +217,8 @@ bool pass_stage(PassContext *context)
         refusal_set(&context->staged.refusal, context->body, NULL, REFUSAL_STAGE_BLOCK, NULL);
     Block **headers;
     bool may_stage = !is_refusal(&context->staged.refusal);
+    BlockRows rows;
+    const bool has_rows = may_stage && rows_split(&rows, context);
     size_t count = may_stage ? find_headers(scratch, analyses_loops(context->analyses), &headers) : 0;
     for (size_t i = 0; i < count; i++) {
         if (headers[i]->is_cold)
@@ -225,6 +229,10 @@ bool pass_stage(PassContext *context)
         }
         need_preheader(context, headers[i]);
         changed |= stage_headed(&kernel, headers[i], false);
+    }
+    if (has_rows) {
+        rows_join(&rows, context);
+        context->staged.row_threads = 1U << rows.shift;
     }
     arena_free(scratch);
     return changed;

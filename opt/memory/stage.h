@@ -58,9 +58,18 @@ typedef struct Exchange {
     Span span; /* of the access that was rows apart */
 } Exchange;
 
+/* Threads of a flattened grid that are tiles of its rows (unflatten.c). */
+typedef struct Unflattened {
+    bool done;
+    unsigned columns, rows; /* threads of a tile */
+    Span span;              /* of the index */
+} Unflattened;
+
 typedef struct StageResult {
     Refusal refusal; /* of the kernel as a whole */
     Exchange exchange;
+    Unflattened unflattened;
+    unsigned row_threads; /* in a row, if the kernel arranges the threads of a block in rows; 0: it does not */
     VEC(StagedLoop) loops;
 } StageResult;
 

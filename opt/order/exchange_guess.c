@@ -37,7 +37,7 @@ static bool find_quotient(const Exchanger *e, RegId reg, unsigned depth, Divisor
 {
     Computation c, shift;
     const Divisor before = *divisor;
-    if (reg != REG_NONE && value_copied_from(e->values, reg) == e->reg)
+    if (reg != REG_NONE && value_copied_from(e->values, reg) == e->flat.reg)
         return true;
     if (depth == MOST_DEPTH || !computed(e, reg, &c))
         return false;
@@ -143,8 +143,8 @@ static Trial try_thread(const Exchanger *e, uint32_t index, const Divisor *divis
     const Trial trial = {e, ARENA_ARRAY(e->scratch, Bounds, e->body->regs.count), *divisor};
     for (uint32_t b = 0; b < dominance->order_count; b++)
         for (const Inst *inst = e->body->blocks.data[dominance->order[b]]->first; inst; inst = inst->next)
-            if (inst == e->index)
-                trial.values[e->reg] = bounds_point(32, index);
+            if (inst == e->flat.inst)
+                trial.values[e->flat.reg] = bounds_point(32, index);
             else
                 try_inst(&trial, inst);
     return trial;

@@ -2,6 +2,7 @@
 #ifndef PTXOPT_OPT_ORDER_EXCHANGING_H
 #define PTXOPT_OPT_ORDER_EXCHANGING_H
 
+#include "opt/order/flat_index.h"
 #include "opt/pass.h"
 
 enum {
@@ -24,8 +25,7 @@ typedef struct Exchanger {
     const Values *values;
     const Affine *affine;
     const KnownParameters *known; /* of the launches; NULL: none */
-    Inst *index;    /* computes %ctaid.x * %ntid.x + %tid.x */
-    RegId reg;      /* its result */
+    FlatIndex flat;
     unsigned bytes; /* of the elements that are rows apart */
     Divisor divisor;
     Span span;      /* of the access to them */

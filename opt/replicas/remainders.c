@@ -22,12 +22,18 @@ typedef struct Remainders {
     RegId remainder; /* REG_NONE: not computed yet */
 } Remainders;
 
+/* A value and a number. */
+typedef struct Factor {
+    ComputeSource from;
+    int64_t plus;
+} Factor;
+
 /* A value that is a multiple of the divisor less quotient * divisor: 'multiple' is a register, or, with has_factor,
  * the divisor times 'factor'. */
 typedef struct Less {
     bool has_factor;
     RegId multiple; /* REG_NONE: 0 */
-    ComputeSource factor;
+    Factor factor;
 } Less;
 
 static bool is_product(const Remainders *r, RegId reg)
@@ -39,14 +45,20 @@ static bool is_product(const Remainders *r, RegId reg)
     return (a == r->quotient && b == r->divisor) || (a == r->divisor && b == r->quotient);
 }
 
-/* Whether the register is something less the quotient; *from: that. */
-static bool is_less_quotient(const Remainders *r, RegId reg, ComputeSource *from)
+/* Whether the register is something less the quotient, perhaps plus a number; *from: without the quotient. */
+static bool is_less_quotient(const Remainders *r, RegId reg, Factor *from)
 {
     Computation c;
-    if (!computation_matches(r->body, value_inst(r->values, reg), COMPUTE_SUB, 32, "xr", &c) ||
+    const Inst *inst = value_inst(r->values, reg);
+    *from = (Factor){.plus = 0};
+    if (computation_matches(r->body, inst, COMPUTE_ADD, 32, "ri", &c) && !c.saturates) {
+        from->plus = (int32_t)(uint32_t)c.sources[1].constant;
+        inst = value_inst(r->values, c.sources[0].reg);
+    }
+    if (!computation_matches(r->body, inst, COMPUTE_SUB, 32, "xr", &c) || c.saturates ||
         c.sources[1].reg != r->quotient || (!c.sources[0].is_constant && c.sources[0].reg == REG_NONE))
         return false;
-    *from = c.sources[0];
+    from->from = c.sources[0];
     return true;
 }
 
@@ -87,12 +99,21 @@ static RegId remainder_of(Remainders *r)
 }
 
 /* sum + divisor * factor, before the instruction. */
-static RegId add_multiple(const Remainders *r, Inst *at, RegId sum, const ComputeSource *factor)
+static RegId add_multiple(const Remainders *r, Inst *at, RegId sum, const Factor *factor)
 {
     const RegId reg = new_reg(r, "%place");
-    inst_insert_before(at, factor->is_constant
-                               ? inst_build(r->body, "mad.lo.s32", "drir", reg, r->divisor, factor->constant, sum)
-                               : inst_build(r->body, "mad.lo.s32", "drrr", reg, r->divisor, factor->reg, sum));
+    const ComputeSource *from = &factor->from;
+    if (from->is_constant) {
+        const int64_t number = (int32_t)(uint32_t)(from->constant + (uint64_t)factor->plus);
+        inst_insert_before(at, inst_build(r->body, "mad.lo.s32", "drir", reg, r->divisor, number, sum));
+        return reg;
+    }
+    RegId whole = from->reg;
+    if (factor->plus) {
+        whole = new_reg(r, "%factor");
+        inst_insert_before(at, inst_build(r->body, "add.s32", "dri", whole, from->reg, factor->plus));
+    }
+    inst_insert_before(at, inst_build(r->body, "mad.lo.s32", "drrr", reg, r->divisor, whole, sum));
     return reg;
 }
 
@@ -113,7 +134,7 @@ static void sum_replace(const Remainders *r, Inst *inst, RegId start, const Less
 static bool product_replace(Remainders *r, Inst *inst)
 {
     Computation c;
-    ComputeSource factor;
+    Factor factor;
     if (!computation_matches(r->body, inst, COMPUTE_MAD, 32, "rrr", &c) || c.sources[0].bits != 32 ||
         c.sources[2].reg != r->dividend)
         return false;

@@ -7,8 +7,8 @@
  * errors, and at the end the numbers of kernels in which a loop was staged or none, and, of the former, of those whose
  * threads vote, that read vectors, that have lines, that load a tile with parts of the block only, in which tiles
  * were really loaded, whose rounds are unrolled, in which nests were tiled, in which threads beyond the edge go
- * along, also with tiles, in which the next tile is loaded ahead, which asynchronous copies fill, and in which tiles of
- * stores were really filled: a check of nothing would find nothing.
+ * along, also with tiles, in which the next tile is loaded ahead, which asynchronous copies fill, in which tiles of
+ * stores were really filled, and whose threads are arranged in rows: a check of nothing would find nothing.
  * -v names the refusals; -d keeps wrong outputs. */
 #include "nest_kernel.h"
 #include "stage_kernel.h"
@@ -31,7 +31,7 @@
 typedef struct Sums {
     unsigned done, refused, wrong;
     unsigned votes, vectors, lines, loaded, partial, unrolled, nests, edges, both, ahead, async, stores, alike;
-    unsigned counted;
+    unsigned counted, rows;
 } Sums;
 
 typedef struct Check {
@@ -125,6 +125,7 @@ static void count_forms(Sums *sums, const KernelResult *result, const char *text
     sums->lines += strstr(text, "%lines") != NULL;
     sums->alike += strstr(text, "%alike") && barriers > before;
     sums->counted += strstr(text, "%steps") && barriers > before;
+    sums->rows += strstr(text, "%column") && barriers > before;
     sums->partial += strstr(text, "%inside") != NULL;
     sums->loaded += barriers > before;
 }
@@ -183,9 +184,9 @@ int main(int count, char **words)
     each_seed(seeds, check.verbose, check_seed, &check);
     const Sums *sums = &check.sums;
     printf("%u done, %u refused, %u wrong; votes %u, vectors %u, lines %u, partial %u, loaded %u, unrolled %u, "
-           "nests %u, edges %u, both %u, ahead %u, async %u, stores %u, alike %u, counted %u\n",
+           "nests %u, edges %u, both %u, ahead %u, async %u, stores %u, alike %u, counted %u, rows %u\n",
            sums->done, sums->refused, sums->wrong, sums->votes, sums->vectors, sums->lines, sums->partial, sums->loaded,
            sums->unrolled, sums->nests, sums->edges, sums->both, sums->ahead, sums->async, sums->stores,
-           sums->alike, sums->counted);
+           sums->alike, sums->counted, sums->rows);
     return sums->wrong != 0;
 }

@@ -17,6 +17,7 @@ typedef struct Load {
     bool is_half;     /* only in the first half of the rounds */
     bool own_step;    /* threads with odd numbers advance by an element more */
     bool is_own;      /* what the thread itself has stored there before */
+    bool advances;    /* the index grows from round to round; else it is computed */
     bool is_unsigned; /* the index; */
     bool wraps;       /* near the end of its range, in some rounds, and the code notices; */
     bool has_indices; /* each member has one of its own */
@@ -30,6 +31,8 @@ typedef struct Load {
 typedef struct Maker {
     Writer to;
     unsigned block[3], grid[3];
+    unsigned row;       /* the logarithm of the threads in a row, if the kernel arranges those of a block of one
+                         * dimension in rows; 0: it does not */
     unsigned limits[2]; /* threads along x and y that get to the loop, if there is a guard */
     unsigned rounds, step, start;
     bool own_rounds; /* threads with odd numbers go one round more */
@@ -101,9 +104,27 @@ static void choose_load(Maker *m, Load *load)
         load->by_round = load->apart * (int)load->members;
 }
 
+/* The same with blocks whose threads are arranged in rows, by instructions for bits or by divisions. */
+static void make_rows(Maker *m)
+{
+    const unsigned columns = 1U << m->row, rows = m->block[1];
+    const bool divides = chance(&m->to, 50);
+    line(&m->to, "mov.u32 %%g2, %%tid.x; %s %%x0, %%g2, %u;", divides ? "rem.u32" : "and.b32", columns - !divides);
+    line(&m->to, "%s %%x1, %%g2, %u;", divides ? "div.s32" : "shr.u32", divides ? columns : m->row);
+    line(&m->to, "mov.u32 %%g0, %%ctaid.x; mad.lo.s32 %%x0, %%g0, %u, %%x0;", columns);
+    line(&m->to, "mov.u32 %%g0, %%ctaid.y; mad.lo.s32 %%x1, %%g0, %u, %%x1;", rows);
+    line(&m->to, "mov.u32 %%x2, %%ctaid.z; mov.u32 %%g0, %%nctaid.x; mul.lo.s32 %%g0, %%g0, %u;", columns);
+    line(&m->to, "mad.lo.s32 %%all, %%x1, %%g0, %%x0;");
+    line(&m->to, "mul.wide.u32 %%result, %%all, 8; add.s64 %%result, %%result, %%out;");
+}
+
 /* %%x0 to %%x2: the thread's coordinates in the grid. */
 static void make_coordinates(Maker *m)
 {
+    if (m->row) {
+        make_rows(m);
+        return;
+    }
     for (unsigned d = 0; d < COORDINATES; d++) {
         line(&m->to, "mov.u32 %%g0, %%ntid.%c; mov.u32 %%g1, %%ctaid.%c; mov.u32 %%g2, %%tid.%c;", "xyz"[d], "xyz"[d],
              "xyz"[d]);
@@ -196,7 +217,10 @@ static void make_index(Maker *m, unsigned l, unsigned member)
 {
     const Load *load = &m->loads[l];
     const char sign = load->is_unsigned ? 'u' : 's';
-    line(&m->to, "mad.lo.s32 %%g0, %%round, %%stride%u, %%first%u;", l, l);
+    if (load->advances)
+        line(&m->to, "mov.b32 %%g0, %%first%u;", l);
+    else
+        line(&m->to, "mad.lo.s32 %%g0, %%round, %%stride%u, %%first%u;", l, l);
     if (member)
         line(&m->to, "add.s32 %%g0, %%g0, %d;", load->apart * (int)member);
     if (!load->wraps) {
@@ -244,6 +268,8 @@ static void make_load(Maker *m, unsigned l)
         buf_printf(m->to.out, "HALF%u:\n", l);
     if (load->is_pointer)
         line(&m->to, "add.s64 %%pointer%u, %%pointer%u, %%way%u;", l, l, l);
+    if (load->advances)
+        line(&m->to, "add.s32 %%first%u, %%first%u, %%stride%u;", l, l, l);
 }
 
 static void make_branch(Maker *m)
@@ -397,12 +423,28 @@ static void choose_own(Maker *m)
                    .by = {MOST_ROUNDS, 0, 0}, .by_round = 1};
 }
 
+/* Arranges the threads of a block along x, which it has a multiple of 8 of, in rows. */
+static void choose_rows(Maker *m)
+{
+    if (m->block[1] * m->block[2] > 1 || m->block[0] % 8 || m->loads[0].is_own)
+        return;
+    m->row = 1 + below(&m->to, 2);
+    m->block[1] = m->block[0] >> m->row;
+    m->block[0] = 1U << m->row;
+    for (unsigned d = 0; d < 2; d++)
+        m->limits[d] = 1 + below(&m->to, m->block[d] * m->grid[d] + m->block[d]);
+}
+
 static void make_launch(Maker *m, Arena *arena, Launch *launch)
 {
     unsigned count = 0;
     *launch = (Launch){.kernel = "k"};
     memcpy(launch->grid, m->grid, sizeof m->grid);
     memcpy(launch->block, m->block, sizeof m->block);
+    if (m->row) {
+        launch->block[0] *= launch->block[1];
+        launch->block[1] = 1;
+    }
     launch->arguments = ARENA_ARRAY(arena, LaunchArgument, 2 * LOADS + 4);
     for (unsigned l = 0; l < LOADS; l++) {
         Load *load = &m->loads[l];
@@ -453,6 +495,10 @@ void stage_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     m.is_unsigned = seed % 7 < 3;
     choose_shape(&m);
     choose_own(&m);
+    if (seed % 9 < 4)
+        choose_rows(&m);
+    for (unsigned l = 0; l < LOADS; l++)
+        m.loads[l].advances = !m.loads[l].is_pointer && !m.has_outer && (seed >> l & 8);
     m.ends_at_pointer = seed % 6 == 4 && m.loads[0].is_pointer && m.loads[0].by_round;
     m.own_start = seed % 8 == 5 && !m.ends_at_pointer;
     make_launch(&m, arena, launch);

@@ -1,0 +1,462 @@
+/* Tiles of threads in flattened grids.
+ *
+ *     i = %ctaid.x * %ntid.x + %tid.x;   row = i / n;   column = i % n
+ *     for (k = 0; k < depth; k++)
+ *         sum += a[row * depth + k] * b[k * n + column];
+ *
+ * A block of 256 threads works on a piece of a row: they read one element of a in a round, and 256 of b. If they are
+ * 16 x 16 threads of a tile they read 16 of each; and with 16 blocks merged to one of 4 x 4 such tiles, a thread
+ * loads eight elements for its 16 results, not 17. So the threads of the launch change places: with tiles of h rows and
+ * w columns, h * w = %ntid.x, and S merged blocks that are s_h x s_w tiles,
+ *
+ *     group = %ctaid.x / S,  part = %ctaid.x % S,  band = group / (n / (w * s_w))
+ *     row    = band * (h * s_h) + part / s_w * h + %tid.x / w
+ *     column = group % (n / (w * s_w)) * (w * s_w) + part % s_w * w + %tid.x % w
+ *     i      = row * n + column
+ *
+ * i takes each value below the number of threads once if n is a multiple of w * s_w, and the number of threads one of
+ * n * h * s_h. The kernel is in two versions, of which the launch takes this one then, and the other one as it was.
+ * Rows may be those of images: i / n is divided by their height m in turn, which then must be a multiple of h * s_h, so
+ * that the threads of a group are in one image. Quotients and remainders of i are taken from row and column. Coarsening
+ * gives the replicas of a group consecutive blocks, and knows their group and part.
+ *
+ * That is sound if the number i is all that the kernel learns of a thread's place along x, and if threads do nothing
+ * together (flat_index.h). It is done where a loop loads from addresses that depend on the row alone, and others that
+ * depend on the column alone.
+ *
+ * Requires and keeps SSA form. */
+#include "opt/common/early.h"
+#include "opt/common/ends.h"
+#include "opt/common/version.h"
+#include "opt/demands.h"
+#include "opt/order/flat_index.h"
+#include "opt/order/place_code.h"
+#include "opt/passes.h"
+
+#include <string.h>
+
+enum {
+    MOST_DIVISORS = 4,
+    MOST_COPIED = 2048, /* instructions */
+    LEAST_THREADS = 64,
+    MOST_MERGED = 64,
+};
+
+/* The meaning of a register. */
+typedef enum Kind {
+    KIND_OTHER,
+    KIND_INDEX,
+    KIND_ROW,         /* i / n */
+    KIND_COLUMN,      /* i % n */
+    KIND_ROW_START,   /* row * n */
+    KIND_IMAGE,       /* row / m */
+    KIND_IN_IMAGE,    /* row % m */
+    KIND_IMAGE_START, /* image * m */
+} Kind;
+
+/* The places on which the address of a load may depend. */
+enum { ON_ROW = 1, ON_COLUMN = 2, ON_INDEX = 4 };
+
+typedef struct Unflattener {
+    Arena *scratch;
+    Body *body;
+    Analyses *analyses;
+    const Values *values;
+    FlatIndex flat;
+    RegId width, height; /* n and m; m REG_NONE: there are no images */
+    uint8_t *kinds;      /* by RegId: Kind */
+    uint8_t *depends;    /* by RegId: ON_ROW, ... */
+    const KnownParameters *known; /* in the launches that are given; NULL: nothing is */
+    unsigned tile[2], merged[2]; /* logarithms of threads, and of blocks, along columns and rows */
+} Unflattener;
+
+static Kind kind_of(const Unflattener *u, const ComputeSource *source)
+{
+    return source->reg == REG_NONE ? KIND_OTHER : (Kind)u->kinds[value_copied_from(u->values, source->reg)];
+}
+
+/* Whether the two hold the same, a parameter that is loaded twice for instance. */
+static bool is_same(const Unflattener *u, RegId a, RegId b)
+{
+    const Affine *affine = analyses_affine(u->analyses);
+    const AffineForm of_a = affine_of_reg(affine, a), of_b = affine_of_reg(affine, b);
+    AffineForm distance;
+    return value_copied_from(u->values, a) == value_copied_from(u->values, b) ||
+           (of_a.bits && affine_add(u->scratch, &of_a, &of_b, -1, &distance) && !distance.term_count &&
+            !distance.constant);
+}
+
+static bool is_value(const Unflattener *u, const ComputeSource *source, RegId reg)
+{
+    return reg != REG_NONE && source->reg != REG_NONE && is_same(u, source->reg, reg);
+}
+
+/* The factor of a product with the register; REG_NONE: it is no such product. */
+static RegId other_factor(const Unflattener *u, RegId product, RegId reg)
+{
+    Computation c;
+    const RegId from = value_copied_from(u->values, product);
+    if (!computation_matches(u->body, value_inst(u->values, from), COMPUTE_MUL, 32, "rr", &c))
+        return REG_NONE;
+    for (unsigned i = 0; i < 2; i++)
+        if (is_same(u, c.sources[i].reg, reg))
+            return c.sources[1 - i].reg;
+    return REG_NONE;
+}
+
+/* Whether it divides one of these by what all threads have in common. */
+static bool divides(const Unflattener *u, const Inst *inst, Kind dividend, Computation *c)
+{
+    return inst_is_plain(inst) && computation_of(u->body, inst, c) && c->bits == 32 && c->reg_bits == 32 &&
+           (c->op == COMPUTE_DIV || c->op == COMPUTE_REM) && kind_of(u, &c->sources[0]) == dividend &&
+           c->sources[1].reg != REG_NONE && value_is_common(u->scratch, u->values, c->sources[1].reg);
+}
+
+/* The different divisors of values of this kind. */
+static unsigned find_divisors(const Unflattener *u, Kind dividend, RegId divisors[MOST_DIVISORS])
+{
+    unsigned count = 0;
+    for (size_t b = 0; b < u->body->blocks.count; b++)
+        for (const Inst *inst = u->body->blocks.data[b]->first; inst; inst = inst->next) {
+            Computation c;
+            bool is_new = count < MOST_DIVISORS && divides(u, inst, dividend, &c);
+            for (unsigned d = 0; d < count && is_new; d++)
+                is_new = !is_same(u, divisors[d], c.sources[1].reg);
+            if (is_new)
+                divisors[count++] = c.sources[1].reg;
+        }
+    return count;
+}
+
+/* n is a divisor of the index that is no product of another one and m. */
+static bool find_width(Unflattener *u)
+{
+    RegId divisors[MOST_DIVISORS];
+    const unsigned count = find_divisors(u, KIND_INDEX, divisors);
+    for (unsigned d = 0; d < count && u->width == REG_NONE; d++) {
+        bool is_product = false;
+        for (unsigned other = 0; other < count; other++)
+            is_product |= other != d && other_factor(u, divisors[d], divisors[other]) != REG_NONE;
+        u->width = is_product ? REG_NONE : divisors[d];
+    }
+    for (unsigned d = 0; d < count && u->width != REG_NONE; d++) {
+        const RegId factor = other_factor(u, divisors[d], u->width);
+        u->height = factor != REG_NONE && value_is_common(u->scratch, u->values, factor) ? factor : u->height;
+    }
+    return u->width != REG_NONE;
+}
+
+static Kind quotient_kind(const Unflattener *u, const Computation *c, Kind dividend)
+{
+    const ComputeSource *by = &c->sources[1];
+    if (dividend == KIND_ROW)
+        return is_value(u, by, u->height) ? KIND_IMAGE : KIND_OTHER;
+    if (dividend != KIND_INDEX || by->reg == REG_NONE)
+        return KIND_OTHER;
+    if (is_value(u, by, u->width))
+        return KIND_ROW;
+    const RegId factor = other_factor(u, by->reg, u->width);
+    return factor != REG_NONE && u->height != REG_NONE && is_same(u, factor, u->height) ? KIND_IMAGE : KIND_OTHER;
+}
+
+static Kind remainder_kind(const Unflattener *u, const Computation *c, Kind dividend)
+{
+    if (dividend == KIND_INDEX)
+        return is_value(u, &c->sources[1], u->width) ? KIND_COLUMN : KIND_OTHER;
+    return dividend == KIND_ROW && is_value(u, &c->sources[1], u->height) ? KIND_IN_IMAGE : KIND_OTHER;
+}
+
+static Kind product_kind(const Unflattener *u, const Computation *c)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        if (kind_of(u, &c->sources[i]) == KIND_ROW && is_value(u, &c->sources[1 - i], u->width))
+            return KIND_ROW_START;
+        if (kind_of(u, &c->sources[i]) == KIND_IMAGE && is_value(u, &c->sources[1 - i], u->height))
+            return KIND_IMAGE_START;
+    }
+    return KIND_OTHER;
+}
+
+static Kind computed_kind(const Unflattener *u, const Inst *inst)
+{
+    Computation c;
+    if (inst == u->flat.inst)
+        return KIND_INDEX;
+    if (!inst_is_plain(inst) || !computation_of(u->body, inst, &c) || c.bits != 32 || c.reg_bits != 32 ||
+        c.saturates)
+        return KIND_OTHER;
+    const Kind first = kind_of(u, &c.sources[0]), second = c.source_count > 1 ? kind_of(u, &c.sources[1]) : KIND_OTHER;
+    switch (c.op) {
+    case COMPUTE_DIV: return quotient_kind(u, &c, first);
+    case COMPUTE_REM: return remainder_kind(u, &c, first);
+    case COMPUTE_MUL: return product_kind(u, &c);
+    case COMPUTE_SUB:
+        return first == KIND_INDEX && second == KIND_ROW_START ? KIND_COLUMN
+               : first == KIND_ROW && second == KIND_IMAGE_START ? KIND_IN_IMAGE
+                                                                 : KIND_OTHER;
+    default: return KIND_OTHER;
+    }
+}
+
+static uint8_t kind_depends(Kind kind, uint8_t otherwise)
+{
+    switch (kind) {
+    case KIND_INDEX: return ON_INDEX;
+    case KIND_ROW:
+    case KIND_ROW_START:
+    case KIND_IN_IMAGE: return ON_ROW;
+    case KIND_COLUMN: return ON_COLUMN;
+    case KIND_IMAGE:
+    case KIND_IMAGE_START: return 0;
+    default: return otherwise;
+    }
+}
+
+static void set_inst(const Unflattener *u, const Inst *inst)
+{
+    uint8_t depends = 0;
+    const Kind kind = computed_kind(u, inst);
+    for (unsigned r = 0; r < inst->ref_count && inst_is_computation(inst); r++)
+        if (ref_reads(&inst->refs[r]))
+            depends |= u->depends[inst->refs[r].reg];
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        if (ref_writes(&inst->refs[r])) {
+            u->kinds[inst->refs[r].reg] = (uint8_t)kind;
+            u->depends[inst->refs[r].reg] |= kind_depends(kind, depends);
+        }
+}
+
+/* Sets the kinds, and what values depend on. A second round brings what phis of loops depend on to all of a loop. */
+static void find_kinds(const Unflattener *u)
+{
+    const Dominance *dominance = analyses_dominance(u->analyses);
+    memset(u->depends, 0, u->body->regs.count * sizeof *u->depends);
+    for (unsigned round = 0; round < 2; round++)
+        for (uint32_t i = 0; i < dominance->order_count; i++) {
+            const Block *block = u->body->blocks.data[dominance->order[i]];
+            for (size_t p = 0; p < block->phis.count; p++)
+                for (size_t a = 0; a < block->phis.data[p].args.count; a++)
+                    u->depends[block->phis.data[p].dst] |= u->depends[block->phis.data[p].args.data[a].reg];
+            for (const Inst *inst = block->first; inst; inst = inst->next)
+                set_inst(u, inst);
+        }
+}
+
+/* Whether a loop loads what threads of a row have in common, and what those of a column have. */
+static bool may_pay(const Unflattener *u)
+{
+    const LoopForest *loops = analyses_loops(u->analyses);
+    unsigned found = 0;
+    for (size_t b = 0; b < u->body->blocks.count; b++) {
+        const Block *block = u->body->blocks.data[b];
+        for (const Inst *inst = loop_of(loops, block) ? block->first : NULL; inst; inst = inst->next) {
+            Access access;
+            const RegId base = inst_access(inst, &access) && access.kind == ACCESS_LOAD && access.address
+                                   ? address_base(inst, access.address)
+                                   : REG_NONE;
+            if (base != REG_NONE && access_is_global(analyses_affine(u->analyses), inst, &access))
+                found |= 1U << u->depends[base];
+        }
+    }
+    return found & 1U << ON_ROW && found & 1U << ON_COLUMN;
+}
+
+/* Whether the launch's blocks, and groups of them, can be tiles. */
+static bool may_be_tiles(const BlockSize *block, unsigned merged)
+{
+    const unsigned threads = block->threads[0];
+    return block->threads[1] == 1 && block->threads[2] == 1 && threads >= LEAST_THREADS && !(threads & (threads - 1)) &&
+           merged && merged <= MOST_MERGED && !(merged & (merged - 1));
+}
+
+/* Whether the size is a multiple of 2^bits in the launches that are given, or unknown. */
+static bool is_multiple(const Unflattener *u, RegId size, unsigned bits)
+{
+    const Inst *inst = size == REG_NONE ? NULL : value_inst(u->values, value_copied_from(u->values, size));
+    ParameterPart part;
+    uint64_t value;
+    return !inst || !u->known || !inst_loads_parameter(inst, &part) ||
+           !known_parameter_value(u->known, part.variable, (uint64_t)part.offset, part.bytes, &value) ||
+           !(value & ((UINT64_C(1) << bits) - 1));
+}
+
+/* Sets a side of 2^bits things to be 'off' longer than half of the bits; false if there is no such side. */
+static bool set_side(unsigned sides[2], unsigned bits, unsigned off)
+{
+    const unsigned half = (bits + 1) / 2, side = off % 2 ? half - (off + 1) / 2 : half + off / 2;
+    if (side > bits)
+        return false;
+    sides[0] = side;
+    sides[1] = bits - side;
+    return true;
+}
+
+/* Chooses tiles, and groups of them, that fit in what is known of the sizes: as square as they can be. */
+static bool find_tiles(Unflattener *u, unsigned threads, unsigned merged)
+{
+    enum { OFF = 5 };
+    for (unsigned off = 0; off < OFF; off++)
+        for (unsigned group = 0; group < OFF; group++)
+            if (set_side(u->tile, (unsigned)__builtin_ctz(threads), off) &&
+                set_side(u->merged, (unsigned)__builtin_ctz(merged), group) &&
+                is_multiple(u, u->width, u->tile[0] + u->merged[0]) &&
+                is_multiple(u, u->height, u->tile[1] + u->merged[1]))
+                return true;
+    return false;
+}
+
+/* number >= 0, and its lowest bits are zero, too. */
+static RegId put_multiple(const PlaceCode *code, RegId number, unsigned bits, RegId also)
+{
+    const RegId rest = place_number(code, "and.b32", number, (INT64_C(1) << bits) - 1);
+    const RegId sign = place_number(code, "and.b32", number, INT64_C(1) << 31);
+    const RegId none = place_number(code, "and.b32", number, 0);
+    return place_test(code, also == REG_NONE ? "setp.eq.u32" : "setp.eq.and.u32",
+                      place_regs(code, "or.b32", rest, sign), none, also);
+}
+
+/* number > 0, and a multiple of 2^bits. */
+static RegId put_size(const PlaceCode *code, RegId number, unsigned bits, RegId also)
+{
+    const RegId none = place_number(code, "and.b32", number, 0);
+    return place_test(code, "setp.gt.and.s32", number, none, put_multiple(code, number, bits, also));
+}
+
+/* Whether the launch's threads can be tiles, at the end of the block. */
+static RegId put_test(const Unflattener *u, const PlaceCode *code, unsigned threads, RegId width, RegId height)
+{
+    const unsigned of_width = u->tile[0] + u->merged[0], of_height = u->tile[1] + u->merged[1];
+    const unsigned of_group = u->merged[0] + u->merged[1], of_block = u->tile[0] + u->tile[1];
+    const RegId size = place_read(code, "%ntid.x"), grid = place_read(code, "%nctaid.x");
+    RegId expected = place_reg(code), most = place_reg(code);
+    place_put(code, expected, inst_build(u->body, "mov.u32", "di", expected, (int64_t)threads));
+    place_put(code, most, inst_build(u->body, "mov.u32", "di", most, (INT64_C(1) << 31 >> of_block) - 1));
+    RegId holds = place_test(code, "setp.eq.u32", size, expected, REG_NONE);
+    holds = place_test(code, "setp.le.and.u32", grid, most, holds);
+    holds = put_multiple(code, grid, of_group, holds);
+    holds = put_size(code, width, of_width, holds);
+    if (height != REG_NONE)
+        holds = put_size(code, height, of_height, holds);
+    /* the width may be 0 */
+    const RegId across = place_number(code, "max.u32", place_number(code, "shr.u32", width, of_width), 1);
+    const RegId left = place_regs(code, "rem.u32", place_number(code, "shr.u32", grid, of_group), across);
+    return place_test(code, "setp.eq.and.u32", left, place_number(code, "and.b32", left, 0), holds);
+}
+
+/* The registers that hold values of each kind in the version with tiles. */
+typedef struct PlaceValues {
+    RegId of[KIND_IMAGE_START + 1];
+} PlaceValues;
+
+/* a << by, plus b */
+static RegId put_scaled(const PlaceCode *code, RegId a, unsigned by, RegId b)
+{
+    return place_regs(code, "add.u32", place_number(code, "shl.b32", a, by), b);
+}
+
+static PlaceValues put_places(const Unflattener *u, const PlaceCode *code, RegId width, RegId height)
+{
+    const unsigned of_width = u->tile[0] + u->merged[0], of_height = u->tile[1] + u->merged[1];
+    const unsigned of_group = u->merged[0] + u->merged[1];
+    const RegId block = place_read(code, "%ctaid.x"), thread = place_read(code, "%tid.x");
+    const RegId group = place_number(code, "shr.u32", block, of_group);
+    const RegId part = place_number(code, "and.b32", block, (INT64_C(1) << of_group) - 1);
+    const RegId across = place_number(code, "shr.u32", width, of_width);
+    const RegId band = place_regs(code, "div.u32", group, across);
+    const RegId tile = place_regs(code, "sub.u32", group, place_regs(code, "mul.lo.u32", band, across));
+    const RegId part_row = place_number(code, "shr.u32", part, u->merged[0]);
+    const RegId part_column = place_number(code, "and.b32", part, (INT64_C(1) << u->merged[0]) - 1);
+    const RegId own_row = put_scaled(code, part_row, u->tile[1], place_number(code, "shr.u32", thread, u->tile[0]));
+    const RegId own_column = put_scaled(code, part_column, u->tile[0],
+                                        place_number(code, "and.b32", thread, (INT64_C(1) << u->tile[0]) - 1));
+    const RegId top = place_number(code, "shl.b32", band, of_height);
+    PlaceValues places;
+    places.of[KIND_ROW] = place_regs(code, "add.u32", top, own_row);
+    places.of[KIND_COLUMN] = put_scaled(code, tile, of_width, own_column);
+    places.of[KIND_ROW_START] = place_regs(code, "mul.lo.u32", places.of[KIND_ROW], width);
+    places.of[KIND_INDEX] = place_regs(code, "add.u32", places.of[KIND_ROW_START], places.of[KIND_COLUMN]);
+    if (height == REG_NONE)
+        return places;
+    const RegId image = place_regs(code, "div.u32", top, height);
+    const RegId start = place_regs(code, "mul.lo.u32", image, height);
+    places.of[KIND_IMAGE] = image;
+    places.of[KIND_IMAGE_START] = start;
+    places.of[KIND_IN_IMAGE] = place_regs(code, "add.u32", place_regs(code, "sub.u32", top, start), own_row);
+    return places;
+}
+
+/* Takes the values of the kinds from the places, in the blocks that are not of the other version. */
+static void take_places(const Unflattener *u, const PlaceValues *places, const Block *head)
+{
+    for (size_t b = 0; b < u->body->blocks.count; b++) {
+        Block *block = u->body->blocks.data[b];
+        for (Inst *inst = block == head || block->is_cold ? NULL : block->first, *next; inst; inst = next) {
+            next = inst->next;
+            const RegId result = inst_is_plain(inst) ? inst_destination(inst) : REG_NONE;
+            const Kind kind = result == REG_NONE || result >= u->values->reg_count ? KIND_OTHER
+                                                                                   : (Kind)u->kinds[result];
+            if (kind == KIND_OTHER)
+                continue;
+            inst_insert_before(inst, inst_build(u->body, "mov.b32", "dr", result, places->of[kind]));
+            inst_remove(inst);
+        }
+    }
+}
+
+static bool has_cold_part(const Body *body)
+{
+    for (size_t b = 0; b < body->blocks.count; b++)
+        if (body->blocks.data[b]->is_cold)
+            return true;
+    return false;
+}
+
+static void make_tiles(Unflattener *u, unsigned threads)
+{
+    Block *entry = body_add_entry(u->body);
+    const EarlyPlace place = {.scratch = u->scratch, .body = u->body, .at = entry, .values = u->values};
+    const PlaceCode tests = {u->body, entry};
+    const RegId width = value_hoist(&place, u->width);
+    const RegId height = u->height == REG_NONE ? REG_NONE : value_hoist(&place, u->height);
+    const RegId holds = put_test(u, &tests, threads, width, height);
+    Block *head = body_version(u->body, entry, NULL, holds);
+    const PlaceCode code = {u->body, head};
+    const PlaceValues places = put_places(u, &code, width, height);
+    take_places(u, &places, head);
+}
+
+/* Finds the sizes, and whether tiles pay. */
+static bool find_rows(Unflattener *u)
+{
+    RegId heights[MOST_DIVISORS];
+    u->kinds = ARENA_ARRAY(u->scratch, uint8_t, u->body->regs.count);
+    u->depends = ARENA_ARRAY(u->scratch, uint8_t, u->body->regs.count);
+    u->kinds[u->flat.reg] = KIND_INDEX;
+    if (!find_width(u))
+        return false;
+    find_kinds(u);
+    if (u->height == REG_NONE && find_divisors(u, KIND_ROW, heights)) {
+        u->height = heights[0];
+        find_kinds(u);
+    }
+    return may_pay(u);
+}
+
+bool pass_unflatten(PassContext *context)
+{
+    Body *body = context->body;
+    const BlockSize *block = &context->block;
+    Unflattener u = {.scratch = arena_new(), .body = body, .analyses = context->analyses,
+                     .values = analyses_values(context->analyses), .known = context->known, .width = REG_NONE,
+                     .height = REG_NONE};
+    const bool done = may_be_tiles(block, context->flat_merged) && body_inst_count(body) <= MOST_COPIED &&
+                      !has_cold_part(body) && !demands_find(context->kernel).has_clusters &&
+                      flat_index_find(body, u.values, &u.flat) && flat_index_is_all(&u.flat) && find_rows(&u) &&
+                      find_tiles(&u, block->threads[0], context->flat_merged);
+    if (done) {
+        context->unflattened = (Unflattened){true, 1U << u.tile[0], 1U << u.tile[1], u.flat.inst->span};
+        make_tiles(&u, block->threads[0]);
+    }
+    arena_free(u.scratch);
+    return done;
+}
