@@ -45,6 +45,7 @@ enum {
 /* The meaning of a register. */
 typedef enum Kind {
     KIND_OTHER,
+    KIND_ZERO,        /* the sign of the index, and parts of it */
     KIND_INDEX,
     KIND_ROW,         /* i / n */
     KIND_COLUMN,      /* i % n */
@@ -57,13 +58,19 @@ typedef enum Kind {
 /* The places on which the address of a load may depend. */
 enum { ON_ROW = 1, ON_COLUMN = 2, ON_INDEX = 4 };
 
+/* A divisor: a register, or a number, of which divisions are shifts if it is a power of two. */
+typedef struct Size {
+    bool is_there;
+    ComputeSource is;
+} Size;
+
 typedef struct Unflattener {
     Arena *scratch;
     Body *body;
     Analyses *analyses;
     const Values *values;
     FlatIndex flat;
-    RegId width, height; /* n and m; m REG_NONE: there are no images */
+    Size width, height;  /* n and m; no m: there are no images */
     uint8_t *kinds;      /* by RegId: Kind */
     uint8_t *depends;    /* by RegId: ON_ROW, ... */
     const KnownParameters *known; /* in the launches that are given; NULL: nothing is */
@@ -72,48 +79,98 @@ typedef struct Unflattener {
 
 static Kind kind_of(const Unflattener *u, const ComputeSource *source)
 {
-    return source->reg == REG_NONE ? KIND_OTHER : (Kind)u->kinds[value_copied_from(u->values, source->reg)];
+    return source->is_constant || source->reg == REG_NONE ? KIND_OTHER
+                                                          : (Kind)u->kinds[value_copied_from(u->values, source->reg)];
 }
 
-/* Whether the two hold the same, a parameter that is loaded twice for instance. */
-static bool is_same(const Unflattener *u, RegId a, RegId b)
+/* Whether the two are the same, a parameter that is loaded twice for instance. */
+static bool is_same(const Unflattener *u, const ComputeSource *a, const ComputeSource *b)
 {
+    if (a->is_constant || b->is_constant)
+        return a->is_constant && b->is_constant && (uint32_t)a->constant == (uint32_t)b->constant;
+    if (a->reg == REG_NONE || b->reg == REG_NONE)
+        return false;
     const Affine *affine = analyses_affine(u->analyses);
-    const AffineForm of_a = affine_of_reg(affine, a), of_b = affine_of_reg(affine, b);
+    const AffineForm of_a = affine_of_reg(affine, a->reg), of_b = affine_of_reg(affine, b->reg);
     AffineForm distance;
-    return value_copied_from(u->values, a) == value_copied_from(u->values, b) ||
+    return value_copied_from(u->values, a->reg) == value_copied_from(u->values, b->reg) ||
            (of_a.bits && affine_add(u->scratch, &of_a, &of_b, -1, &distance) && !distance.term_count &&
             !distance.constant);
 }
 
-static bool is_value(const Unflattener *u, const ComputeSource *source, RegId reg)
+static bool is_size(const Unflattener *u, const ComputeSource *source, const Size *size)
 {
-    return reg != REG_NONE && source->reg != REG_NONE && is_same(u, source->reg, reg);
+    return size->is_there && is_same(u, source, &size->is);
 }
 
-/* The factor of a product with the register; REG_NONE: it is no such product. */
-static RegId other_factor(const Unflattener *u, RegId product, RegId reg)
+/* The other factor, if the value is a product with the first one. */
+static Size other_factor(const Unflattener *u, const ComputeSource *product, const ComputeSource *first)
 {
     Computation c;
-    const RegId from = value_copied_from(u->values, product);
-    if (!computation_matches(u->body, value_inst(u->values, from), COMPUTE_MUL, 32, "rr", &c))
-        return REG_NONE;
-    for (unsigned i = 0; i < 2; i++)
-        if (is_same(u, c.sources[i].reg, reg))
-            return c.sources[1 - i].reg;
-    return REG_NONE;
+    const bool are_numbers = product->is_constant && first->is_constant;
+    if (are_numbers && first->constant > 1 && product->constant > first->constant &&
+        product->constant % first->constant == 0)
+        return (Size){true, {.is_constant = true, .reg = REG_NONE, .constant = product->constant / first->constant}};
+    const bool is_reg = !product->is_constant && product->reg != REG_NONE;
+    const RegId from = is_reg ? value_copied_from(u->values, product->reg) : REG_NONE;
+    if (from != REG_NONE && computation_matches(u->body, value_inst(u->values, from), COMPUTE_MUL, 32, "xx", &c))
+        for (unsigned i = 0; i < 2; i++)
+            if (is_same(u, &c.sources[i], first))
+                return (Size){true, c.sources[1 - i]};
+    return (Size){false};
 }
 
-/* Whether it divides one of these by what all threads have in common. */
-static bool divides(const Unflattener *u, const Inst *inst, Kind dividend, Computation *c)
+static bool is_common(const Unflattener *u, const ComputeSource *source)
+{
+    return source->is_constant ? (uint32_t)source->constant != 0
+                               : source->reg != REG_NONE && value_is_common(u->scratch, u->values, source->reg);
+}
+
+static bool computes(const Unflattener *u, const Inst *inst, Computation *c)
 {
     return inst_is_plain(inst) && computation_of(u->body, inst, c) && c->bits == 32 && c->reg_bits == 32 &&
-           (c->op == COMPUTE_DIV || c->op == COMPUTE_REM) && kind_of(u, &c->sources[0]) == dividend &&
-           c->sources[1].reg != REG_NONE && value_is_common(u->scratch, u->values, c->sources[1].reg);
+           !c->saturates;
+}
+
+/* Makes shifts, and what takes their place for remainders, divisions, of values below 2^31. */
+static void take_for_division(Computation *c)
+{
+    ComputeSource *by = &c->sources[1];
+    const uint32_t number = (uint32_t)by->constant;
+    if (c->source_count != 2 || !by->is_constant)
+        return;
+    if (c->op == COMPUTE_SHIFT_RIGHT && number < 31) {
+        c->op = COMPUTE_DIV;
+        by->constant = UINT64_C(1) << number;
+    } else if (c->op == COMPUTE_AND && number && !(number & (number + 1)) && number < UINT32_MAX / 2) {
+        c->op = COMPUTE_REM;
+        by->constant = (uint64_t)number + 1;
+    }
+}
+
+/* Whether the number of 32 bits leaves out the last bits of another one. */
+static bool is_mask(uint64_t number)
+{
+    const uint32_t size = -(uint32_t)number;
+    return size > 1 && size < UINT32_MAX / 2 && !(size & (size - 1));
+}
+
+/* Whether it divides a value of this kind by what all threads have in common. */
+static bool divides(const Unflattener *u, const Inst *inst, Kind dividend, Computation *c)
+{
+    if (!computes(u, inst, c))
+        return false;
+    if (c->op == COMPUTE_AND && c->sources[1].is_constant && is_mask(c->sources[1].constant)) {
+        c->op = COMPUTE_DIV;
+        c->sources[1].constant = -(uint32_t)c->sources[1].constant;
+    }
+    take_for_division(c);
+    return (c->op == COMPUTE_DIV || c->op == COMPUTE_REM) && kind_of(u, &c->sources[0]) == dividend &&
+           is_common(u, &c->sources[1]);
 }
 
 /* The different divisors of values of this kind. */
-static unsigned find_divisors(const Unflattener *u, Kind dividend, RegId divisors[MOST_DIVISORS])
+static unsigned find_divisors(const Unflattener *u, Kind dividend, ComputeSource divisors[MOST_DIVISORS])
 {
     unsigned count = 0;
     for (size_t b = 0; b < u->body->blocks.count; b++)
@@ -121,9 +178,9 @@ static unsigned find_divisors(const Unflattener *u, Kind dividend, RegId divisor
             Computation c;
             bool is_new = count < MOST_DIVISORS && divides(u, inst, dividend, &c);
             for (unsigned d = 0; d < count && is_new; d++)
-                is_new = !is_same(u, divisors[d], c.sources[1].reg);
+                is_new = !is_same(u, &divisors[d], &c.sources[1]);
             if (is_new)
-                divisors[count++] = c.sources[1].reg;
+                divisors[count++] = c.sources[1];
         }
     return count;
 }
@@ -131,50 +188,78 @@ static unsigned find_divisors(const Unflattener *u, Kind dividend, RegId divisor
 /* n is a divisor of the index that is no product of another one and m. */
 static bool find_width(Unflattener *u)
 {
-    RegId divisors[MOST_DIVISORS];
+    ComputeSource divisors[MOST_DIVISORS];
     const unsigned count = find_divisors(u, KIND_INDEX, divisors);
-    for (unsigned d = 0; d < count && u->width == REG_NONE; d++) {
+    for (unsigned d = 0; d < count; d++) {
         bool is_product = false;
         for (unsigned other = 0; other < count; other++)
-            is_product |= other != d && other_factor(u, divisors[d], divisors[other]) != REG_NONE;
-        u->width = is_product ? REG_NONE : divisors[d];
+            is_product |= other != d && other_factor(u, &divisors[d], &divisors[other]).is_there;
+        if (!is_product && !u->width.is_there)
+            u->width = (Size){true, divisors[d]};
     }
-    for (unsigned d = 0; d < count && u->width != REG_NONE; d++) {
-        const RegId factor = other_factor(u, divisors[d], u->width);
-        u->height = factor != REG_NONE && value_is_common(u->scratch, u->values, factor) ? factor : u->height;
+    for (unsigned d = 0; d < count && u->width.is_there; d++) {
+        const Size factor = other_factor(u, &divisors[d], &u->width.is);
+        u->height = factor.is_there && is_common(u, &factor.is) ? factor : u->height;
     }
-    return u->width != REG_NONE;
+    return u->width.is_there;
 }
 
 static Kind quotient_kind(const Unflattener *u, const Computation *c, Kind dividend)
 {
     const ComputeSource *by = &c->sources[1];
     if (dividend == KIND_ROW)
-        return is_value(u, by, u->height) ? KIND_IMAGE : KIND_OTHER;
-    if (dividend != KIND_INDEX || by->reg == REG_NONE)
+        return is_size(u, by, &u->height) ? KIND_IMAGE : KIND_OTHER;
+    if (dividend != KIND_INDEX)
         return KIND_OTHER;
-    if (is_value(u, by, u->width))
+    if (is_size(u, by, &u->width))
         return KIND_ROW;
-    const RegId factor = other_factor(u, by->reg, u->width);
-    return factor != REG_NONE && u->height != REG_NONE && is_same(u, factor, u->height) ? KIND_IMAGE : KIND_OTHER;
+    const Size factor = other_factor(u, by, &u->width.is);
+    return factor.is_there && is_size(u, &factor.is, &u->height) ? KIND_IMAGE : KIND_OTHER;
 }
 
 static Kind remainder_kind(const Unflattener *u, const Computation *c, Kind dividend)
 {
     if (dividend == KIND_INDEX)
-        return is_value(u, &c->sources[1], u->width) ? KIND_COLUMN : KIND_OTHER;
-    return dividend == KIND_ROW && is_value(u, &c->sources[1], u->height) ? KIND_IN_IMAGE : KIND_OTHER;
+        return is_size(u, &c->sources[1], &u->width) ? KIND_COLUMN : KIND_OTHER;
+    return dividend == KIND_ROW && is_size(u, &c->sources[1], &u->height) ? KIND_IN_IMAGE : KIND_OTHER;
 }
 
 static Kind product_kind(const Unflattener *u, const Computation *c)
 {
     for (unsigned i = 0; i < 2; i++) {
-        if (kind_of(u, &c->sources[i]) == KIND_ROW && is_value(u, &c->sources[1 - i], u->width))
+        if (kind_of(u, &c->sources[i]) == KIND_ROW && is_size(u, &c->sources[1 - i], &u->width))
             return KIND_ROW_START;
-        if (kind_of(u, &c->sources[i]) == KIND_IMAGE && is_value(u, &c->sources[1 - i], u->height))
+        if (kind_of(u, &c->sources[i]) == KIND_IMAGE && is_size(u, &c->sources[1 - i], &u->height))
             return KIND_IMAGE_START;
     }
     return KIND_OTHER;
+}
+
+/* Whether the index or row less its last bits is what a division by this number and a product make of it. */
+static Kind masked_kind(const Unflattener *u, const Computation *c, Kind of)
+{
+    if (!c->sources[1].is_constant)
+        return KIND_OTHER;
+    const uint32_t mask = (uint32_t)c->sources[1].constant;
+    const ComputeSource size = {.is_constant = true, .reg = REG_NONE, .constant = -mask};
+    return of == KIND_INDEX && is_size(u, &size, &u->width)   ? KIND_ROW_START
+           : of == KIND_ROW && is_size(u, &size, &u->height) ? KIND_IMAGE_START
+                                                             : KIND_OTHER;
+}
+
+static Kind difference_kind(Kind from, Kind less)
+{
+    return from == KIND_INDEX && less == KIND_ROW_START   ? KIND_COLUMN
+           : from == KIND_ROW && less == KIND_IMAGE_START ? KIND_IN_IMAGE
+                                                          : KIND_OTHER;
+}
+
+/* Signed division by a power of two adds something to numbers below zero, to which the index does not belong. */
+static Kind shifted_kind(const Computation *c, Kind of)
+{
+    const bool is_sign = c->sources[1].is_constant && c->sources[1].constant == 31 &&
+                         (of == KIND_INDEX || of == KIND_ROW);
+    return c->op == COMPUTE_SHIFT_RIGHT && (of == KIND_ZERO || is_sign) ? KIND_ZERO : KIND_OTHER;
 }
 
 static Kind computed_kind(const Unflattener *u, const Inst *inst)
@@ -182,18 +267,20 @@ static Kind computed_kind(const Unflattener *u, const Inst *inst)
     Computation c;
     if (inst == u->flat.inst)
         return KIND_INDEX;
-    if (!inst_is_plain(inst) || !computation_of(u->body, inst, &c) || c.bits != 32 || c.reg_bits != 32 ||
-        c.saturates)
+    if (!computes(u, inst, &c))
         return KIND_OTHER;
     const Kind first = kind_of(u, &c.sources[0]), second = c.source_count > 1 ? kind_of(u, &c.sources[1]) : KIND_OTHER;
+    if (c.op == COMPUTE_AND && masked_kind(u, &c, first) != KIND_OTHER)
+        return masked_kind(u, &c, first);
+    if (shifted_kind(&c, first) != KIND_OTHER)
+        return KIND_ZERO;
+    take_for_division(&c);
     switch (c.op) {
     case COMPUTE_DIV: return quotient_kind(u, &c, first);
     case COMPUTE_REM: return remainder_kind(u, &c, first);
     case COMPUTE_MUL: return product_kind(u, &c);
-    case COMPUTE_SUB:
-        return first == KIND_INDEX && second == KIND_ROW_START ? KIND_COLUMN
-               : first == KIND_ROW && second == KIND_IMAGE_START ? KIND_IN_IMAGE
-                                                                 : KIND_OTHER;
+    case COMPUTE_SUB: return difference_kind(first, second);
+    case COMPUTE_ADD: return first == KIND_ZERO ? second : second == KIND_ZERO ? first : KIND_OTHER;
     default: return KIND_OTHER;
     }
 }
@@ -206,6 +293,7 @@ static uint8_t kind_depends(Kind kind, uint8_t otherwise)
     case KIND_ROW_START:
     case KIND_IN_IMAGE: return ON_ROW;
     case KIND_COLUMN: return ON_COLUMN;
+    case KIND_ZERO:
     case KIND_IMAGE:
     case KIND_IMAGE_START: return 0;
     default: return otherwise;
@@ -270,11 +358,14 @@ static bool may_be_tiles(const BlockSize *block, unsigned merged)
 }
 
 /* Whether the size is a multiple of 2^bits in the launches that are given, or unknown. */
-static bool is_multiple(const Unflattener *u, RegId size, unsigned bits)
+static bool is_multiple(const Unflattener *u, const Size *size, unsigned bits)
 {
-    const Inst *inst = size == REG_NONE ? NULL : value_inst(u->values, value_copied_from(u->values, size));
+    const RegId reg = size->is_there ? size->is.reg : REG_NONE;
+    const Inst *inst = reg == REG_NONE ? NULL : value_inst(u->values, value_copied_from(u->values, reg));
     ParameterPart part;
     uint64_t value;
+    if (size->is_there && size->is.is_constant)
+        return !(size->is.constant & ((UINT64_C(1) << bits) - 1));
     return !inst || !u->known || !inst_loads_parameter(inst, &part) ||
            !known_parameter_value(u->known, part.variable, (uint64_t)part.offset, part.bytes, &value) ||
            !(value & ((UINT64_C(1) << bits) - 1));
@@ -299,8 +390,8 @@ static bool find_tiles(Unflattener *u, unsigned threads, unsigned merged)
         for (unsigned group = 0; group < OFF; group++)
             if (set_side(u->tile, (unsigned)__builtin_ctz(threads), off) &&
                 set_side(u->merged, (unsigned)__builtin_ctz(merged), group) &&
-                is_multiple(u, u->width, u->tile[0] + u->merged[0]) &&
-                is_multiple(u, u->height, u->tile[1] + u->merged[1]))
+                is_multiple(u, &u->width, u->tile[0] + u->merged[0]) &&
+                is_multiple(u, &u->height, u->tile[1] + u->merged[1]))
                 return true;
     return false;
 }
@@ -395,7 +486,7 @@ static void take_places(const Unflattener *u, const PlaceValues *places, const B
             const RegId result = inst_is_plain(inst) ? inst_destination(inst) : REG_NONE;
             const Kind kind = result == REG_NONE || result >= u->values->reg_count ? KIND_OTHER
                                                                                    : (Kind)u->kinds[result];
-            if (kind == KIND_OTHER)
+            if (kind == KIND_OTHER || kind == KIND_ZERO)
                 continue;
             inst_insert_before(inst, inst_build(u->body, "mov.b32", "dr", result, places->of[kind]));
             inst_remove(inst);
@@ -411,13 +502,23 @@ static bool has_cold_part(const Body *body)
     return false;
 }
 
+/* The size where the kernel begins; REG_NONE: there is none. */
+static RegId put_divisor(const EarlyPlace *place, const PlaceCode *code, const Size *size)
+{
+    if (!size->is_there)
+        return REG_NONE;
+    if (!size->is.is_constant)
+        return value_hoist(place, size->is.reg);
+    const RegId number = place_reg(code);
+    return place_put(code, number, inst_build(code->body, "mov.u32", "di", number, (int64_t)size->is.constant));
+}
+
 static void make_tiles(Unflattener *u, unsigned threads)
 {
     Block *entry = body_add_entry(u->body);
     const EarlyPlace place = {.scratch = u->scratch, .body = u->body, .at = entry, .values = u->values};
     const PlaceCode tests = {u->body, entry};
-    const RegId width = value_hoist(&place, u->width);
-    const RegId height = u->height == REG_NONE ? REG_NONE : value_hoist(&place, u->height);
+    const RegId width = put_divisor(&place, &tests, &u->width), height = put_divisor(&place, &tests, &u->height);
     const RegId holds = put_test(u, &tests, threads, width, height);
     Block *head = body_version(u->body, entry, NULL, holds);
     const PlaceCode code = {u->body, head};
@@ -428,15 +529,15 @@ static void make_tiles(Unflattener *u, unsigned threads)
 /* Finds the sizes, and whether tiles pay. */
 static bool find_rows(Unflattener *u)
 {
-    RegId heights[MOST_DIVISORS];
+    ComputeSource heights[MOST_DIVISORS];
     u->kinds = ARENA_ARRAY(u->scratch, uint8_t, u->body->regs.count);
     u->depends = ARENA_ARRAY(u->scratch, uint8_t, u->body->regs.count);
-    u->kinds[u->flat.reg] = KIND_INDEX;
+    find_kinds(u); /* the index, also where something is added to it if it were negative */
     if (!find_width(u))
         return false;
     find_kinds(u);
-    if (u->height == REG_NONE && find_divisors(u, KIND_ROW, heights)) {
-        u->height = heights[0];
+    if (!u->height.is_there && find_divisors(u, KIND_ROW, heights)) {
+        u->height = (Size){true, heights[0]};
         find_kinds(u);
     }
     return may_pay(u);
@@ -447,8 +548,7 @@ bool pass_unflatten(PassContext *context)
     Body *body = context->body;
     const BlockSize *block = &context->block;
     Unflattener u = {.scratch = arena_new(), .body = body, .analyses = context->analyses,
-                     .values = analyses_values(context->analyses), .known = context->known, .width = REG_NONE,
-                     .height = REG_NONE};
+                     .values = analyses_values(context->analyses), .known = context->known};
     const bool done = may_be_tiles(block, context->flat_merged) && body_inst_count(body) <= MOST_COPIED &&
                       !has_cold_part(body) && !demands_find(context->kernel).has_clusters &&
                       flat_index_find(body, u.values, &u.flat) && flat_index_is_all(&u.flat) && find_rows(&u) &&

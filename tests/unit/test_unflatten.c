@@ -43,18 +43,25 @@ enum { LAUNCHES = 120, LEAST_TILED = 15 };
 #define STORE "\tmul.wide.s32 %d5, %i, 4;\n\tadd.s64 %d6, %out, %d5;\n\tst.global.u32 [%d6], %sum;\n"
 #define END "DONE:\n\tret;\n}\n"
 
+/* the same by numbers, of an index that may be below 0 or not */
+#define ROWS_BY_BITS "\tshr.s32 %r5, %i, 31;\n\tshr.u32 %r6, %r5, 27;\n\tadd.s32 %r7, %i, %r6;\n"                      \
+                     "\tshr.s32 %y, %r7, 5;\n\tand.b32 %r8, %r7, -32;\n\tsub.s32 %x, %i, %r8;\n\tmov.u32 %z, 0;\n"
+#define IMAGES_BY_BITS "\tshr.u32 %q, %i, 5;\n\tand.b32 %x, %i, 31;\n\tand.b32 %y, %q, 15;\n\tshr.u32 %z, %i, 9;\n"
+
 static unsigned choose(Writer *writer, const unsigned *numbers, unsigned count)
 {
     return numbers[below(writer, count)];
 }
 
-/* A launch of some rows more or less than there are, in blocks that are tiles or not. */
-static Launch kernel_launch(Writer *writer, Arena *arena, bool has_images)
+/* A launch of some rows more or less than there are, in blocks that are tiles or not; 'by_bits': rows of 32, images of
+ * 16 rows. */
+static Launch kernel_launch(Writer *writer, Arena *arena, bool has_images, bool by_bits)
 {
     static const unsigned widths[] = {1, 3, 8, 16, 24, 32, 32, 64}, heights[] = {1, 4, 8, 16, 16, 24, 32};
     static const unsigned blocks[] = {64, 64, 64, 128, 256, 96};
-    const unsigned n = choose(writer, widths, COUNT_OF(widths)), block = choose(writer, blocks, COUNT_OF(blocks));
-    const unsigned m = choose(writer, heights, COUNT_OF(heights)), depth = below(writer, 20);
+    const unsigned n = by_bits ? 32 : choose(writer, widths, COUNT_OF(widths));
+    const unsigned block = choose(writer, blocks, COUNT_OF(blocks));
+    const unsigned m = by_bits ? 16 : choose(writer, heights, COUNT_OF(heights)), depth = below(writer, 20);
     const unsigned rows = m * (1 + below(writer, 4)), wanted = n * rows + (chance(writer, 30) ? below(writer, 40) : 0);
     const unsigned grid = (wanted + block - 1) / block + (chance(writer, 20) ? 1 + below(writer, 4) : 0);
     const unsigned all = grid * block, last = all / n + 1, images = has_images ? last / m + 1 : 1;
@@ -113,6 +120,7 @@ static KernelRequest random_request(Writer *writer, const Launch *launch)
 /* The threads of random launches do the work of the original's. */
 static void check_launches(const char *code, bool has_images, unsigned seed)
 {
+    const bool by_bits = strstr(code, "shr.") != NULL;
     Writer writer = {.random = {seed}};
     unsigned tiled = 0;
     for (unsigned i = 0; i < LAUNCHES; i++) {
@@ -120,7 +128,7 @@ static void check_launches(const char *code, bool has_images, unsigned seed)
         Buf text = {0}, after = {0};
         buf_printf(&text, "%s%s%s", BEGIN, code, END);
         Module *module = module_from(buf_text(&text));
-        const Launch launch = kernel_launch(&writer, arena, has_images);
+        const Launch launch = kernel_launch(&writer, arena, has_images, by_bits);
         const KernelRequest request = random_request(&writer, &launch);
         const EmulatorOptions options = {.check_races = true, .check_registers = true};
         EmulatorCounters counters = {0};
@@ -150,6 +158,8 @@ static void test_launches(void **state)
     check_launches(PRODUCT GUARD ROWS_BY_PRODUCT ADDRESSES LOOP STORE, false, 2);
     check_launches(INDEX GUARD IMAGES ADDRESSES LOOP STORE, true, 3);
     check_launches(PRODUCT GUARD IMAGES_BY_PRODUCT ADDRESSES LOOP STORE, true, 4);
+    check_launches(INDEX GUARD ROWS_BY_BITS ADDRESSES LOOP STORE, false, 6);
+    check_launches(INDEX GUARD IMAGES_BY_BITS ADDRESSES LOOP STORE, true, 7);
     /* the quotient is stored as well, and threads know the other axes */
     check_launches(INDEX GUARD IMAGES ADDRESSES LOOP "\tadd.u32 %sum, %sum, %q;\n\tmov.u32 %r30, %ctaid.y;\n"
                    "\tadd.u32 %sum, %sum, %r30;\n" STORE, true, 5);
