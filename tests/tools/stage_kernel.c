@@ -32,7 +32,8 @@ typedef struct Maker {
     Writer to;
     unsigned block[3], grid[3];
     unsigned row;       /* the logarithm of the threads in a row, if the kernel arranges those of a block of one
-                         * dimension in rows; 0: it does not */
+                         * dimension in rows, of which the last may not be full; 0: it does not */
+    unsigned threads;   /* of such a block */
     unsigned limits[2]; /* threads along x and y that get to the loop, if there is a guard */
     unsigned rounds, step, start;
     bool own_rounds; /* threads with odd numbers go one round more */
@@ -110,6 +111,8 @@ static void make_rows(Maker *m)
     const unsigned columns = 1U << m->row, rows = m->block[1];
     const bool divides = chance(&m->to, 50);
     line(&m->to, "mov.u32 %%g2, %%tid.x; %s %%x0, %%g2, %u;", divides ? "rem.u32" : "and.b32", columns - !divides);
+    if (chance(&m->to, 15))
+        line(&m->to, "shr.u32 %%g1, %%g2, %u; add.u32 %%sum, %%sum, %%g1;", 1 + below(&m->to, 3));
     line(&m->to, "%s %%x1, %%g2, %u;", divides ? "div.s32" : "shr.u32", divides ? columns : m->row);
     line(&m->to, "mov.u32 %%g0, %%ctaid.x; mad.lo.s32 %%x0, %%g0, %u, %%x0;", columns);
     line(&m->to, "mov.u32 %%g0, %%ctaid.y; mad.lo.s32 %%x1, %%g0, %u, %%x1;", rows);
@@ -423,13 +426,14 @@ static void choose_own(Maker *m)
                    .by = {MOST_ROUNDS, 0, 0}, .by_round = 1};
 }
 
-/* Arranges the threads of a block along x, which it has a multiple of 8 of, in rows. */
+/* Arranges the threads of a block along x in rows. */
 static void choose_rows(Maker *m)
 {
-    if (m->block[1] * m->block[2] > 1 || m->block[0] % 8 || m->loads[0].is_own)
+    if (m->block[1] * m->block[2] > 1 || m->block[0] < 4 || m->loads[0].is_own)
         return;
     m->row = 1 + below(&m->to, 2);
-    m->block[1] = m->block[0] >> m->row;
+    m->threads = m->block[0];
+    m->block[1] = (m->threads + (1U << m->row) - 1) >> m->row;
     m->block[0] = 1U << m->row;
     for (unsigned d = 0; d < 2; d++)
         m->limits[d] = 1 + below(&m->to, m->block[d] * m->grid[d] + m->block[d]);
@@ -442,7 +446,7 @@ static void make_launch(Maker *m, Arena *arena, Launch *launch)
     memcpy(launch->grid, m->grid, sizeof m->grid);
     memcpy(launch->block, m->block, sizeof m->block);
     if (m->row) {
-        launch->block[0] *= launch->block[1];
+        launch->block[0] = m->threads;
         launch->block[1] = 1;
     }
     launch->arguments = ARENA_ARRAY(arena, LaunchArgument, 2 * LOADS + 4);
