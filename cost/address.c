@@ -269,6 +269,21 @@ static void add_scaled_rows(AddressShape *shape, const Rows *rows, double scale)
             (Rows){rows->kind, rows->what, scale * rows->step, scale * rows->extent, scale * rows->share};
 }
 
+/* Notes the loop in which 'index' changes as one that goes along 'threads' of the block that are 'distance' apart;
+ * 'by_block': how far the next block is. Dense threads leave nothing between them to rounds of smaller steps. */
+static void add_walk(AddressShape *shape, const AddressShape *index, double distance, double threads, double by_block,
+                     bool is_dense)
+{
+    const double rounds = distance / address_step(index); /* from one thread to the next */
+    if (!(address_step(index) > 0) || !(distance > 0) || threads < 2 || shape->walk_count == MOST_WALKS)
+        return;
+    const double own = is_dense ? 1 : fmax(rounds, 1);
+    shape->walks[shape->walk_count++] = (Walk){.depth = index->step_depth,
+                                               .own = own,
+                                               .grows = fmin(own / rounds / threads, 1),
+                                               .is_tiled = by_block == distance * threads};
+}
+
 /* Adds the terms of 'scale' bytes times an index times the pitch of what it numbers. */
 static void add_rows(const Estimate *estimate, AddressShape *shape, const AddressShape *index, const Term *pitch,
                      double scale)
@@ -284,6 +299,7 @@ static void add_rows(const Estimate *estimate, AddressShape *shape, const Addres
     if (rows.step == 0)
         rows.step = address_step(index);
     rows.extent = last + rows.step;
+    add_walk(shape, index, rows.step, rows.extent / rows.step, rows.share, false);
     add_term(shape, TERM_PART, hash_mix(hash_mix(address_key(index), pitch->kind), pitch->what), scale);
     add_term(shape, pitch->kind, pitch->what, scale * index->constant);
     add_scaled_rows(shape, &rows, fabs(scale));
@@ -308,6 +324,8 @@ static void add_part(AddressShape *shape, const AddressShape *part, double scale
     add_step(shape, part->step_depth, scale * part->step);
     for (unsigned i = 0; i < part->row_count; i++)
         add_scaled_rows(shape, &part->rows[i], fabs(scale));
+    for (unsigned i = 0; i < part->walk_count && shape->walk_count < MOST_WALKS; i++)
+        shape->walks[shape->walk_count++] = part->walks[i];
     add_term(shape, TERM_PART, address_key(part), scale);
 }
 
@@ -508,6 +526,18 @@ static void add_register(Estimate *estimate, AddressShape *shape, RegId reg, dou
     add_register(estimate, shape, start, scale, depth + 1);
 }
 
+/* Notes the axes of the block along which the innermost loop goes in which the address changes. */
+static void add_axes(const Estimate *estimate, AddressShape *shape)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        const double apart = fabs(shape->stride[i]);
+        const double most = i == 0 && shape->wrap > 0 ? shape->wrap / apart : INFINITY;
+        const bool is_dense = i == 0 && apart <= SECTOR_BYTES, is_axis = fmod(address_step(shape), apart) == 0;
+        if (!shape->unknown[i] && (is_dense || is_axis))
+            add_walk(shape, shape, apart, fmin(estimate->block[i], most), fabs(shape->block_stride[i]), is_dense);
+    }
+}
+
 AddressShape address_shape(Estimate *estimate, const AffineForm *form, const Block *block)
 {
     const LoopForest *loops = analyses_loops(estimate->analyses);
@@ -521,5 +551,6 @@ AddressShape address_shape(Estimate *estimate, const AffineForm *form, const Blo
     else
         shape.unknown[0] = shape.differs_by_block = true;
     shape.registers = NULL;
+    add_axes(estimate, &shape);
     return shape;
 }

@@ -4,7 +4,7 @@
 
 #include "cost/estimate.h"
 
-enum { MOST_TERMS = 12, MOST_ROWS = 3 };
+enum { MOST_TERMS = 12, MOST_ROWS = 3, MOST_WALKS = 4 };
 
 typedef enum TermKind { TERM_REGISTER = 1, TERM_OBJECT, TERM_WINDOW, TERM_PART } TermKind;
 
@@ -22,6 +22,15 @@ typedef struct Rows {
     double extent; /* those of a block */
     double share;  /* those of it and of blocks that were merged with it: where the next block begins; 0: unknown */
 } Rows;
+
+/* A loop that goes along an axis on which neighbouring threads are, as over the taps of a filter: what a round touches
+ * has mostly been touched by neighbours before. */
+typedef struct Walk {
+    unsigned depth; /* of the loop */
+    double own;     /* the rounds before the first thread comes to where the second began */
+    double grows;   /* what each round after them adds, relative to what the block touches in one */
+    bool is_tiled;  /* the next block begins where the threads of this one end */
+} Walk;
 
 /* The address of one access, as the lanes of the block's first warp have it. A part of it is one as well. */
 typedef struct AddressShape {
@@ -42,6 +51,8 @@ typedef struct AddressShape {
     uint64_t more_terms; /* a hash of those for which there is no room: a sum, so their order does not matter */
     Rows rows[MOST_ROWS];
     unsigned row_count;
+    Walk walks[MOST_WALKS];
+    unsigned walk_count;
     Map *objects;      /* Estimate.objects */
     const Block *block; /* of the access */
     unsigned *registers; /* how many more may be followed, while the shape is made; shared by its parts */

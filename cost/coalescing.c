@@ -100,18 +100,48 @@ static double conflicts_of(const Estimate *estimate, const AddressShape *shape, 
     return conflicts;
 }
 
+/* How much more a block touches in these rounds of a loop along neighbouring threads than in one of them. */
+static double walked(const Walk *walk, double trips)
+{
+    return fmin(trips, walk->own) + fmax(trips - walk->own, 0) * walk->grows;
+}
+
+/* The walk of the loop; NULL: it goes along no axis of the block. */
+static const Walk *walk_of(const AddressShape *shape, const Loop *loop)
+{
+    const Walk *found = NULL;
+    for (unsigned i = 0; i < shape->walk_count; i++)
+        if (shape->walks[i].depth == loop->depth && (!found || shape->walks[i].grows < found->grows))
+            found = &shape->walks[i];
+    return found;
+}
+
 /* The sectors that a warp of a working (not surplus) block touches for the first time, over all executions of the
- * access. */
-static double distinct_of(const Estimate *estimate, const AddressShape *shape, const Inst *inst, double sectors)
+ * access; the shares that have to do with neighbours are noted. */
+static double distinct_of(const Estimate *estimate, const AddressShape *shape, const Inst *inst, double sectors,
+                          AccessShape *access)
 {
     const LoopForest *loops = analyses_loops(estimate->analyses);
-    double executions = estimate->flow[inst->block->id].warps / estimate->present[inst->block->id];
-    for (const Loop *loop = loop_of(loops, inst->block); loop; loop = loop->parent)
-        if (!bitset_has(&shape->moves, loop->index))
-            executions /= estimate->trips[loop->index];
+    double executions = estimate->flow[inst->block->id].warps / estimate->present[inst->block->id], along = 1;
+    double walks = 1;
+    bool is_step_walked = false;
+    access->new_share = 1;
+    for (const Loop *loop = loop_of(loops, inst->block); loop; loop = loop->parent) {
+        const double trips = estimate->trips[loop->index];
+        const Walk *walk = bitset_has(&shape->moves, loop->index) ? walk_of(shape, loop) : NULL;
+        if (walk || !bitset_has(&shape->moves, loop->index))
+            executions /= trips;
+        if (!walk)
+            continue;
+        along *= walked(walk, trips);
+        walks *= trips;
+        access->new_share *= walk->is_tiled ? fmin(trips, walk->own) / walked(walk, trips) : 1;
+        is_step_walked |= loop->depth == shape->step_depth;
+    }
+    access->near_share = 1 - along / walks;
     const double step = address_step(shape);
-    bool creeps = step > 0 && step < SECTOR_BYTES;
-    return sectors * (creeps ? 1 + (executions - 1) * step / SECTOR_BYTES : executions);
+    bool creeps = step > 0 && step < SECTOR_BYTES && !is_step_walked;
+    return sectors * along * (creeps ? 1 + (executions - 1) * step / SECTOR_BYTES : executions);
 }
 
 /* The sector to which the constant of an address leads, relative to those that other threads or other iterations of the
@@ -184,7 +214,8 @@ AccessShape estimate_access(Estimate *estimate, const Inst *inst, const Access *
     affine_of_address(analyses_affine(estimate->analyses), inst, access->address, &address);
     const AddressShape shape = address_shape(estimate, &address.form, inst->block);
     double sectors = pieces_of(estimate, &shape, bytes, SECTOR_BYTES);
-    double distinct = distinct_of(estimate, &shape, inst, sectors);
+    AccessShape result = {.sectors = sectors, .differs_by_block = shape.differs_by_block};
+    const double distinct = distinct_of(estimate, &shape, inst, sectors, &result);
     double conflicts = conflicts_of(estimate, &shape, bytes);
     const bool differs_by_warp = warps_differ(estimate, &shape);
     uint64_t key = hash_mix(address_key(&shape), access->kind == ACCESS_LOAD);
@@ -194,13 +225,10 @@ AccessShape estimate_access(Estimate *estimate, const Inst *inst, const Access *
         !is_slow && address.form.bits ? find_neighbour(estimate, key, inst->block) : NEIGHBOUR_NONE;
     const bool is_repeated = is_slow || neighbour != NEIGHBOUR_NONE;
     const double by_block = distinct * (differs_by_warp ? estimate_warps(estimate) : 1);
-    return (AccessShape){
-        .sectors = sectors,
-        .lines = pieces_of(estimate, &shape, bytes, LINE_BYTES),
-        .wavefronts = ceil((bytes > WORD ? bytes / WORD : 1) * warp_lanes(estimate) / WARP_THREADS) + conflicts,
-        .bank_conflicts = conflicts,
-        .distinct = is_repeated ? 0 : by_block,
-        .far = neighbour == NEIGHBOUR_FAR ? by_block : 0,
-        .differs_by_block = shape.differs_by_block,
-    };
+    result.lines = pieces_of(estimate, &shape, bytes, LINE_BYTES);
+    result.wavefronts = ceil((bytes > WORD ? bytes / WORD : 1) * warp_lanes(estimate) / WARP_THREADS) + conflicts;
+    result.bank_conflicts = conflicts;
+    result.distinct = is_repeated ? 0 : by_block;
+    result.far = neighbour == NEIGHBOUR_FAR ? by_block : 0;
+    return result;
 }

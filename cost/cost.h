@@ -135,7 +135,8 @@ typedef struct Profile {
     double loads, load_sectors, load_wavefronts, block_load_sectors, hot_load_sectors, load_footprint;
     double own_reuse[REUSE_DISTANCES], shared_reuse[REUSE_DISTANCES]; /* as in EmulatorCounters, */
     double own_rewrites[REUSE_DISTANCES];                             /* as well */
-    double shared_unknown; /* in estimates: loads of what the block has loaded before */
+    double near_loads;     /* in estimates: loads of what the block has loaded a round of a loop before: they hit */
+    double shared_unknown; /* in estimates: other loads of what the block has loaded before */
     double far_unknown;    /* of these, the first in a loop of what it has loaded in another one */
     double load_lines, store_lines; /* of 128 bytes */
     double most_updates; /* as in EmulatorCounters; 0 in estimates */

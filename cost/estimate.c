@@ -3,8 +3,10 @@
 
 #include <math.h>
 
-static void add_traffic(Profile *totals, InstProfile *profile, double in_blocks, double in_grid, bool is_hot)
+static void add_traffic(Profile *totals, InstProfile *profile, double in_blocks, double in_grid, double near_share,
+                        bool is_hot)
 {
+    const double near = near_share * profile->sectors;
     if (profile->unit.is_store) {
         totals->store_lines += profile->lines;
         totals->block_store_sectors += in_blocks;
@@ -16,7 +18,8 @@ static void add_traffic(Profile *totals, InstProfile *profile, double in_blocks,
     totals->block_load_sectors += in_blocks;
     totals->hot_load_sectors += is_hot ? in_blocks : 0;
     totals->load_footprint += in_grid;
-    totals->shared_unknown += profile->sectors > in_blocks ? profile->sectors - in_blocks : 0;
+    totals->near_loads += near;
+    totals->shared_unknown += fmax(0, profile->sectors - in_blocks - near);
 }
 
 /* Textures and surfaces: neighbouring lanes are taken to access neighbouring texels of a word, and all instructions the
@@ -31,7 +34,7 @@ static void estimate_image(Estimate *estimate, const Inst *inst, InstProfile *pr
     profile->sectors = WARP_SECTORS * profile->warps;
     profile->lines = profile->warps;
     profile->wavefronts = profile->warps * WARP_THREADS / LANES_A_CYCLE;
-    add_traffic(totals, profile, fresh, fresh, false);
+    add_traffic(totals, profile, fresh, fresh, 0, false);
 }
 
 static bool accesses_image(const Inst *inst)
@@ -69,8 +72,8 @@ static void estimate_inst(Estimate *estimate, const Inst *inst, InstProfile *pro
     profile->wavefronts = accessing * shape.wavefronts;
     double blocks = estimate->blocks * estimate->present[inst->block->id];
     double in_blocks = shape.distinct * share.warps * blocks;
-    double in_grid = shape.distinct * share.warps * (shape.differs_by_block ? blocks : 1);
-    add_traffic(totals, profile, in_blocks, in_grid, !shape.differs_by_block);
+    double in_grid = shape.distinct * share.warps * (shape.differs_by_block ? blocks * shape.new_share : 1);
+    add_traffic(totals, profile, in_blocks, in_grid, shape.near_share, !shape.differs_by_block);
     totals->far_unknown += profile->unit.is_store ? 0 : fmin(shape.far * share.warps * blocks, profile->sectors);
 }
 
@@ -129,6 +132,7 @@ static Profile *estimate_body(Arena *arena, Estimate *estimate)
     profile->block_store_sectors = totals.block_store_sectors;
     profile->load_footprint = totals.load_footprint;
     profile->store_footprint = totals.store_footprint;
+    profile->near_loads = totals.near_loads;
     profile->shared_unknown = totals.shared_unknown;
     profile->far_unknown = totals.far_unknown;
     return profile;
@@ -206,6 +210,6 @@ void profile_keep_data(const Profile *original, Profile *form)
         form->block_store_sectors = original->block_store_sectors;
     }
     form->hot_load_sectors = fmin(form->hot_load_sectors, form->block_load_sectors);
-    form->shared_unknown = fmax(0, form->load_sectors - form->block_load_sectors);
+    form->shared_unknown = fmax(0, form->load_sectors - form->block_load_sectors - form->near_loads);
     form->far_unknown = fmin(form->far_unknown, form->shared_unknown);
 }

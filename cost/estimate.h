@@ -192,6 +192,8 @@ typedef struct AccessShape {
     double distinct;       /* sectors that the access touches in a block, over all its executions there; 0: those of an
                             * earlier access whose address differs by a constant */
     double far;            /* the same if that one is in another loop, else 0 */
+    double new_share;      /* of 'distinct': what no neighbouring block touches */
+    double near_share;     /* of the executions: they touch what a thread beside has touched a round of a loop before */
     bool differs_by_block; /* else all blocks touch the same sectors */
 } AccessShape;
 
