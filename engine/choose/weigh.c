@@ -126,19 +126,34 @@ static int compare_trials(const void *a, const void *b)
     return x->trial < y->trial ? -1 : x->trial > y->trial;
 }
 
+/* The axis along which alone threads are merged; 3: there is none, or there are several. */
+static unsigned only_axis(const Shape *shape)
+{
+    unsigned axis = 3;
+    for (unsigned d = 0; d < 3; d++)
+        if (shape->threads[d] > 1)
+            axis = axis == 3 && shape->threads[d] == shape_replicas(shape) ? d : 3;
+    return axis;
+}
+
 /* Puts aside, among the forms not weighed yet, all but the first 'most' of those that merge threads, and of those that
  * merge only blocks: estimates compare forms of one kind better than kinds. Merged blocks get half as many where the
- * grid stays, which pays less often. */
+ * grid stays, which pays less often. The first form along each axis stays as well: what neighbours along x share is
+ * estimated otherwise than what those along y do. */
 static void take_first(Choice *choice, unsigned most)
 {
     const bool halves = !choice->request->coarsening.shrinks_grid;
     const unsigned share[KINDS] = {most, halves ? (most + 1) / 2 : most};
     unsigned kept = choice->weighed_count, taken[KINDS] = {0};
+    bool has_axis[4] = {[3] = true};
     for (unsigned i = kept; i < choice->candidate_count; i++) {
         Candidate *candidate = &choice->candidates[i];
         const CoarsenTrial *trial = candidate->trial;
         const bool of_blocks = shape_is_of_blocks(&trial->shape);
-        if (taken[of_blocks]++ < share[of_blocks]) {
+        const unsigned axis = of_blocks ? 3 : only_axis(&trial->shape);
+        const bool is_first = !has_axis[axis];
+        has_axis[axis] = true;
+        if (taken[of_blocks]++ < share[of_blocks] || is_first) {
             choice->candidates[kept++] = *candidate;
             continue;
         }
