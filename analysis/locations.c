@@ -162,6 +162,8 @@ static bool ends_all(const Inst *inst)
 
 static bool ends_written(const Inst *inst, const Ordering *ordering)
 {
+    if (inst_is_relaxed_red(inst))
+        return false; /* it ends those that its address may be of */
     return inst_is_call(inst) || inst->effects & (EFFECT_SYNC | EFFECT_ASYNC) || inst->sync != SYNC_NONE ||
            (ordering->is_volatile && inst->effects & (EFFECT_READ | EFFECT_WRITE)) ||
            (ordering->fence && !inst_is_terminator(inst)) || (ordering->writes && !ordering->decoded);

@@ -66,6 +66,32 @@ bool inst_access(const Inst *inst, Access *access)
     return true;
 }
 
+bool inst_is_ordered(const Inst *inst)
+{
+    return inst_has(inst, MOD_ACQUIRE) || inst_has(inst, MOD_RELEASE) || inst_has(inst, MOD_ACQ_REL) ||
+           inst_has(inst, MOD_SYS) || inst_has(inst, MOD_CLUSTER) || inst_has(inst, MOD_MMIO);
+}
+
+bool inst_is_relaxed_red(const Inst *inst)
+{
+    Access access;
+    return inst_access(inst, &access) && access.kind == ACCESS_ATOMIC && inst->signature->op == OP_RED &&
+           inst->sync == SYNC_STRONG && !inst_is_ordered(inst);
+}
+
+bool reds_commute(const Inst *a, const Inst *b)
+{
+    return a->signature == b->signature && a->signature->type_count == 1 &&
+           type_class(a->signature->types[0]) != CLASS_FLOAT && !inst_has(a, MOD_INC) && !inst_has(a, MOD_DEC);
+}
+
+bool reds_are_alike(const Inst *a, const Inst *b)
+{
+    uint64_t x, y;
+    return reds_commute(a, b) && operand_is_integer(&a->operands[1], &x) && operand_is_integer(&b->operands[1], &y) &&
+           x == y;
+}
+
 bool inst_may_await(const Inst *inst)
 {
     return inst_is_opaque(inst) || inst_is_call(inst) || inst->sync == SYNC_GRID;

@@ -250,6 +250,14 @@ typedef struct Access {
 /* False if the instruction touches no memory. ld, st, atom, red and their kin are decoded; anything else that reads
  * or writes memory is ACCESS_OTHER with address NULL. */
 bool inst_access(const Inst *inst, Access *access);
+/* Whether the access orders others, or is one that the whole system sees. */
+bool inst_is_ordered(const Inst *inst);
+/* Whether the instruction updates memory without a result (red), and orders no other access. */
+bool inst_is_relaxed_red(const Inst *inst);
+/* Whether two reductions without results (inst_is_relaxed_red) may be executed in any order on the same address; and
+ * whether nothing can tell which one was executed, because both do the same with the same constant. */
+bool reds_commute(const Inst *a, const Inst *b);
+bool reds_are_alike(const Inst *a, const Inst *b);
 /* True if the instruction may wait for other grids, as griddepcontrol does, and so change what Access.awaited loads
  * read. */
 bool inst_may_await(const Inst *inst);

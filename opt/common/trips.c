@@ -35,6 +35,48 @@ bool loop_step(const Loop *loop, const Phi *phi, const Affine *affine, AffineTer
     return true;
 }
 
+bool loop_term_is_fixed(Arena *scratch, const Loop *loop, Analyses *analyses, const AffineTerm *term)
+{
+    enum { MOST_LEAVES = 24 };
+    const AffineForm one = {64, 1, 0, term};
+    RegIdVec leaves = {0};
+    if (!affine_leaves(scratch, analyses_affine(analyses), &one, MOST_LEAVES, &leaves))
+        return false;
+    for (size_t i = 0; i < leaves.count; i++) {
+        const Block *made = analyses_values(analyses)->defs[leaves.data[i]].block;
+        if (made && loop_contains(analyses_loops(analyses), loop, made))
+            return false;
+    }
+    return true;
+}
+
+/* The phi of the loop's header that the term is, as wide as it; NULL: it is something else. */
+static const Phi *header_phi(const Loop *loop, const Values *values, const AffineTerm *term, unsigned bits)
+{
+    const ValueDef *def = term->base == AFFINE_VALUE ? &values->defs[term->reg] : NULL;
+    if (!def || def->inst || def->block != loop->header || type_bits(values->body->regs.data[term->reg].type) != bits)
+        return NULL;
+    return &def->block->phis.data[def->phi];
+}
+
+bool loop_sum_step(Arena *scratch, const Loop *loop, Analyses *analyses, const AffineForm *form, int64_t *step)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < form->term_count; i++) {
+        const AffineTerm *term = &form->terms[i];
+        const Phi *phi = header_phi(loop, analyses_values(analyses), term, form->bits);
+        AffineTerm terms[AFFINE_TERMS];
+        AffineForm by;
+        if (!phi && loop_term_is_fixed(scratch, loop, analyses, term))
+            continue;
+        if (!phi || !loop_step(loop, phi, analyses_affine(analyses), terms, &by) || by.term_count)
+            return false;
+        sum += (uint64_t)term->coefficient * (uint64_t)by.constant;
+    }
+    *step = (int64_t)sum;
+    return true;
+}
+
 /* True for a value that is the same in all rounds. */
 static bool is_made_before(const Loop *loop, const LoopForest *loops, const Values *values, RegId reg)
 {

@@ -85,5 +85,9 @@ RegId loop_start(const Loop *loop, const Phi *phi);
  * it is not such a sum. Terms are in 'terms'; coefficients are modulo 2^bits. */
 bool loop_step(const Loop *loop, const Phi *phi, const Affine *affine, AffineTerm terms[AFFINE_TERMS],
                AffineForm *step);
+/* True if the term is the same in all rounds. */
+bool loop_term_is_fixed(Arena *scratch, const Loop *loop, Analyses *analyses, const AffineTerm *term);
+/* The constant that each round adds to the sum, whatever wraps. False if it adds something else. */
+bool loop_sum_step(Arena *scratch, const Loop *loop, Analyses *analyses, const AffineForm *form, int64_t *step);
 
 #endif

@@ -106,7 +106,8 @@ void jam_find_bounds(Jam *jam)
             int64_t step;
             RegId reg = extended_reg(jam, inst, &is_signed);
             if (reg == REG_NONE || !jam_is_inside(jam, reg) || !bitset_has(&jam->early, reg) ||
-                affine->forms[reg].bits != 32 || !jam_sum_step(jam, &affine->forms[reg], &step) || step <= 0 ||
+                affine->forms[reg].bits != 32 ||
+                !loop_sum_step(jam->scratch, jam->loop, jam->analyses, &affine->forms[reg], &step) || step <= 0 ||
                 step > MOST_STEP)
                 continue;
             bound_add(jam, reg, is_signed, step);

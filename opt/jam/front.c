@@ -166,7 +166,7 @@ static bool phi_grows_evenly(const Jam *jam, const Front *front, const Phi *phi,
     if (!loop_step(front->inner, phi, analyses_affine(jam->analyses), terms, &step) || step.bits != bits)
         return false;
     for (unsigned t = 0; t < step.term_count; t++)
-        if (!jam_term_is_fixed(jam, front->inner, &step.terms[t]))
+        if (!loop_term_is_fixed(jam->scratch, front->inner, jam->analyses, &step.terms[t]))
             return false;
     return true;
 }
@@ -193,7 +193,7 @@ static bool grows_evenly(const Jam *jam, Front *front, const AffineForm *form)
         const AffineTerm *term = &form->terms[i];
         const Phi *phi = term->base == AFFINE_VALUE ? round_phi(front, term->reg) : NULL;
         const bool is_whole = phi && type_bits(jam->body->regs.data[phi->dst].type) == form->bits;
-        if (!jam_term_is_fixed(jam, front->inner, term) &&
+        if (!loop_term_is_fixed(jam->scratch, front->inner, jam->analyses, term) &&
             !(is_whole && phi_grows_evenly(jam, front, phi, form->bits)) &&
             !(form->bits == 64 && !is_whole && index_grows_evenly(jam, front, term)))
             return false;

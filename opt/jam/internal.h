@@ -81,7 +81,8 @@ bool jam_is_inside(const Jam *jam, RegId reg);
 RegId jam_next(const Jam *jam, const Phi *phi);
 /* The phi of the loop's header with this result, or NULL. */
 const Phi *jam_phi(const Jam *jam, RegId reg);
-/* True if each iteration has a copy of the instruction: it reads or makes what differs between them. */
+/* True if each iteration has a copy of the instruction: it reads or makes what differs between them, or
+ * updates memory. */
 bool jam_is_copied(const Jam *jam, const Inst *inst);
 /* True if the instruction can be executed anywhere and any number of times. */
 bool jam_is_computation(const Inst *inst);
@@ -89,10 +90,6 @@ bool jam_is_computation(const Inst *inst);
 bool jam_reads_late(const Jam *jam, const BitSet *early, const Inst *inst);
 
 /* order.c */
-/* The constant that an iteration adds to the sum. False if it adds something else. */
-bool jam_sum_step(const Jam *jam, const AffineForm *form, int64_t *out);
-/* True if the term is the same in every round of the loop. */
-bool jam_term_is_fixed(const Jam *jam, const Loop *loop, const AffineTerm *term);
 /* True if memory lets the iterations be executed together; sets the conflicts. Else it refuses. */
 bool jam_check_memory(Jam *jam);
 /* The same of two accesses of which the second, in a later iteration, moves before the first; adds a conflict. */

@@ -6,6 +6,8 @@
  * - both are in different state spaces or variables; or
  * - their addresses, sums in which each iteration adds a constant, have no byte in common in iterations 1 to factor - 1
  *   apart; or
+ * - both are reductions of one kind on integers, without results, and they are alike, or nothing in the kernel reads
+ *   memory in a way that tells their order; or
  * - if the addresses can be computed before the iterations, code compares them then (a conflict).
  *
  * The thread's own order is all that counts: other threads see plain stores at the next barrier only, and the loop has
@@ -80,38 +82,9 @@ static bool may_precede(const Order *order, const JamAccess *first, const JamAcc
     return from == to && first->place < second->place;
 }
 
-bool jam_term_is_fixed(const Jam *jam, const Loop *loop, const AffineTerm *term)
+static bool sum_step(const Jam *jam, const AffineForm *form, int64_t *step)
 {
-    enum { MOST_LEAVES = 24 };
-    AffineForm one = {64, 1, 0, term};
-    RegIdVec leaves = {0};
-    if (!affine_leaves(jam->scratch, analyses_affine(jam->analyses), &one, MOST_LEAVES, &leaves))
-        return false;
-    for (size_t i = 0; i < leaves.count; i++) {
-        const Block *made = jam->values->defs[leaves.data[i]].block;
-        if (made && loop_contains(jam->loops, loop, made))
-            return false;
-    }
-    return true;
-}
-
-bool jam_sum_step(const Jam *jam, const AffineForm *form, int64_t *out)
-{
-    uint64_t sum = 0;
-    for (unsigned i = 0; i < form->term_count; i++) {
-        const AffineTerm *term = &form->terms[i];
-        const Phi *phi = term->base == AFFINE_VALUE ? jam_phi(jam, term->reg) : NULL;
-        AffineTerm terms[AFFINE_TERMS];
-        AffineForm step;
-        if (!phi && jam_term_is_fixed(jam, jam->loop, term))
-            continue;
-        if (!phi || type_bits(jam->body->regs.data[phi->dst].type) != form->bits ||
-            !loop_step(jam->loop, phi, analyses_affine(jam->analyses), terms, &step) || step.term_count)
-            return false;
-        sum += (uint64_t)term->coefficient * (uint64_t)step.constant;
-    }
-    *out = (int64_t)sum;
-    return true;
+    return loop_sum_step(jam->scratch, jam->loop, jam->analyses, form, step);
 }
 
 /* True if the two have no byte in common in iterations that are up to factor - 1 apart, by their sums. */
@@ -123,7 +96,7 @@ static bool sums_apart(const Jam *jam, const JamAccess *earlier, const JamAccess
     affine_of_address(affine, earlier->inst, earlier->access.address, &x);
     affine_of_address(affine, later->inst, later->access.address, &y);
     if (!x.form.bits || x.form.bits != y.form.bits || earlier->access.space != later->access.space ||
-        !jam_sum_step(jam, &x.form, &step[0]) || !jam_sum_step(jam, &y.form, &step[1]) || step[0] != step[1])
+        !sum_step(jam, &x.form, &step[0]) || !sum_step(jam, &y.form, &step[1]) || step[0] != step[1])
         return false;
     for (unsigned d = 1; d < jam->factor; d++) {
         AffineForm moved = y.form;
@@ -147,6 +120,26 @@ RegId jam_address(const Inst *inst, int64_t *offset)
         return REG_NONE;
     *offset = constant ? (int64_t)constant->bits : 0;
     return base;
+}
+
+/* Whether another thread could tell values that a word has between two updates of one thread: a plain read of it at
+ * that time would be a data race, and a reduction gives nothing back. */
+static bool updates_are_observed(const Body *body)
+{
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next) {
+            Access access;
+            if (inst_access(inst, &access) && !access.weak && !inst_is_relaxed_red(inst))
+                return true;
+        }
+    return false;
+}
+
+/* Whether the two may be executed in any order, even on one word. */
+static bool updates_commute_here(const Jam *jam, const Inst *a, const Inst *b)
+{
+    return inst_is_relaxed_red(a) && inst_is_relaxed_red(b) &&
+           (reds_are_alike(a, b) || (reds_commute(a, b) && !updates_are_observed(jam->body)));
 }
 
 /* True if the address of the access is known before the iterations, and so the same in all rounds of inner loops. */
@@ -175,8 +168,8 @@ static bool steps_equal(const Jam *jam, const JamAccess *a, const JamAccess *b, 
     int64_t other;
     affine_of_address(affine, a->inst, a->access.address, &x);
     affine_of_address(affine, b->inst, b->access.address, &y);
-    if (x.form.bits != 64 || y.form.bits != 64 || !jam_sum_step(jam, &x.form, step) ||
-        !jam_sum_step(jam, &y.form, &other))
+    if (x.form.bits != 64 || y.form.bits != 64 || !sum_step(jam, &x.form, step) ||
+        !sum_step(jam, &y.form, &other))
         return false;
     int64_t bytes = (int64_t)a->access.bytes + b->access.bytes;
     return *step == other && *step && *step < bytes && *step > -bytes;
@@ -210,7 +203,8 @@ bool jam_refuse_pair(Jam *jam, const Inst *earlier, const Inst *later)
 static bool check_pair(Jam *jam, const JamAccess *earlier, const JamAccess *later)
 {
     const MemoryModel *model = analyses_memory(jam->analyses);
-    if (accesses_apart_always(model, earlier->inst, later->inst) || sums_apart(jam, earlier, later))
+    if (accesses_apart_always(model, earlier->inst, later->inst) || sums_apart(jam, earlier, later) ||
+        updates_commute_here(jam, earlier->inst, later->inst))
         return true;
     if (jam->is_brief && sums_differ_by_constant(jam, earlier, later))
         return jam_refuse_pair(jam, earlier->inst, later->inst);
@@ -240,7 +234,7 @@ bool jam_check_memory(Jam *jam)
     for (unsigned i = 0; i < order.count; i++)
         for (unsigned k = 0; k < order.count; k++) {
             const JamAccess *earlier = &order.accesses[i], *later = &order.accesses[k];
-            if ((earlier->access.kind == ACCESS_STORE || later->access.kind == ACCESS_STORE) &&
+            if ((earlier->access.kind != ACCESS_LOAD || later->access.kind != ACCESS_LOAD) &&
                 may_precede(&order, later, earlier) && !check_pair(jam, earlier, later))
                 return false;
         }

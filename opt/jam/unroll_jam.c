@@ -82,6 +82,8 @@ static bool is_plain(const Inst *inst)
     const unsigned plain = EFFECT_PURE | EFFECT_READ | EFFECT_WRITE | EFFECT_TRAP | EFFECT_THREAD | EFFECT_HINT |
                            EFFECT_CC_READ | EFFECT_CC_WRITE;
     Access access;
+    if (inst_is_relaxed_red(inst))
+        return true;
     if (inst_is_opaque(inst) || inst->sync != SYNC_NONE || inst->effects & ~plain)
         return false;
     const Sreg *sreg = inst_sreg(inst);

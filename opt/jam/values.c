@@ -25,6 +25,8 @@ RegId jam_next(const Jam *jam, const Phi *phi)
 
 bool jam_is_copied(const Jam *jam, const Inst *inst)
 {
+    if (inst_is_relaxed_red(inst))
+        return true;
     for (unsigned r = 0; r < inst->ref_count; r++)
         if (inst->refs[r].reg != REG_NONE && bitset_has(&jam->variant, inst->refs[r].reg))
             return true;

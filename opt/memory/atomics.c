@@ -18,12 +18,6 @@ static const Operation operations[] = {
     {MOD_MAX, "max", 0, INT32_MIN, 0, INT64_MIN},
 };
 
-bool inst_is_ordered(const Inst *inst)
-{
-    return inst_has(inst, MOD_ACQUIRE) || inst_has(inst, MOD_RELEASE) || inst_has(inst, MOD_ACQ_REL) ||
-           inst_has(inst, MOD_SYS) || inst_has(inst, MOD_CLUSTER) || inst_has(inst, MOD_MMIO);
-}
-
 typedef struct Results {
     Arena *scratch;
     BitSet seen;

@@ -24,8 +24,6 @@ typedef enum AtomicKind {
     ATOMIC_IS_OTHER,   /* an exchange, a wrapping counter, a vector ... */
 } AtomicKind;
 
-/* Whether the access orders others, or is one that the whole system sees. */
-bool inst_is_ordered(const Inst *inst);
 /* Decodes an instruction that is an atomic operation (ACCESS_ATOMIC). 'out' is set for updates only. */
 AtomicKind atomic_update(const Body *body, const Values *values, Inst *inst, AtomicUpdate *out);
 /* Whether the two may be executed in any order on the same address, whichever it is. */

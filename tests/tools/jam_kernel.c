@@ -18,6 +18,7 @@ typedef struct Maker {
     bool stores, peaceful; /* peaceful: nothing that is sure to be refused */
     bool mixes;        /* accesses of several widths */
     bool sums;         /* the results of each iteration affect the final result */
+    unsigned reduces;      /* percent of the stores that are updates instead */
     bool about_memory;     /* few other things: errors show where iterations meet */
 } Maker;
 
@@ -97,11 +98,28 @@ static void make_load(Maker *m)
     line(&m->to, "ld.global.%s %%v%u, [%%a%u+%d];", width(m, &offset), value(m), t, offset);
 }
 
+/* An update of an own word, of which some are of one kind, and some have the same value as others. */
+static void make_red(Maker *m)
+{
+    static const char *const operations[] = {"add", "add", "add", "xor", "min", "inc"};
+    const char *op = operations[below(&m->to, COUNT_OF(operations))];
+    unsigned t = temporary(&m->to);
+    const int offset = own_address(m, t);
+    if (chance(&m->to, 50))
+        line(&m->to, "red.global.%s.%s32 [%%a%u+%d], 5;", op, *op == 'x' ? "b" : "u", t, offset);
+    else
+        line(&m->to, "red.global.%s.%s32 [%%a%u+%d], %%v%u;", op, *op == 'x' ? "b" : "u", t, offset, value(m));
+}
+
 static void make_store(Maker *m)
 {
     unsigned t = temporary(&m->to);
     if (!m->stores)
         return;
+    if (m->reach % 4 == 0 && chance(&m->to, m->reduces)) {
+        make_red(m);
+        return;
+    }
     int offset = own_address(m, t);
     if (chance(&m->to, 20)) {
         make_bit(m, t);
@@ -325,6 +343,7 @@ void jam_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     m.reach = chance(&m.to, 80) ? 4 * ((int)below(&m.to, 5) - 2) : (int)below(&m.to, 7) - 3;
     m.stores = chance(&m.to, 70);
     m.peaceful = chance(&m.to, 75);
+    m.reduces = chance(&m.to, 70) ? 0 : chance(&m.to, 50) ? 40 : 100;
     own_launch(&m.to, arena, m.n, m.m, launch);
     own_begin(&m.to);
     make_body(&m);

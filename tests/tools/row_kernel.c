@@ -163,6 +163,11 @@ static void make_cell(Maker *m)
 static void make_update(Maker *m)
 {
     const unsigned t = temporary(&m->to);
+    if (chance(&m->to, 30)) {
+        line(&m->to, "red.global.%s.u32 [%%cell], %s;", chance(&m->to, 70) ? "add" : "max",
+             chance(&m->to, 50) ? "%sum" : "3");
+        return;
+    }
     if (chance(&m->to, 70))
         line(&m->to, "ld.global.u32 %%v%u, [%%cell]; mad.lo.u32 %%sum, %%v%u, 3, %%sum;", t, t);
     line(&m->to, "st.global.u32 [%%cell], %%sum;");

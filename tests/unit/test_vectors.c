@@ -86,6 +86,10 @@ static void test_pairs(void **state)
     check_joins(PAIR("\tbar.warp.sync -1;\n"), "v2*0");
     check_joins(PAIR("\tmembar.cta;\n"), "v2*0");
     check_joins(PAIR("\tred.global.add.u32 [%c], 1;\n"), "v2*0");
+    check_joins(PAIR("\tred.shared.add.u32 [tile], 1;\n"), "ld.global.v2.f32*1");
+    check_joins(PAIR("\tred.release.gpu.shared.add.u32 [tile], 1;\n"), "v2*0");
+    check_joins(PAIR("\tred.sys.shared.add.u32 [tile], 1;\n"), "v2*0");
+    check_joins(PAIR("\tatom.shared.add.u32 %r1, [tile], 1;\n"), "v2*0");
     check_joins(PAIR("\tld.volatile.global.u32 %r1, [%c];\n"), "v2*0");
     check_joins(PAIR("\tld.acquire.gpu.global.u32 %r1, [%c];\n"), "v2*0");
     check_joins(PAIR("\ttrap;\n"), "v2*0");
@@ -251,12 +255,15 @@ static void test_rows_refused(void **state)
 #define WITH_SUM(more) LOOP(SUM more, 4, TO_N)
     check_rows(WITH_SUM("\tbar.sync 0;\n"), "v4*0 %jam*0");
     check_rows(WITH_SUM("\tmembar.cta;\n"), "v4*0 %jam*0");
-    check_rows(WITH_SUM("\tred.global.add.u32 [%c], 1;\n"), "v4*0 %jam*0");
+    check_rows(WITH_SUM("\tred.release.gpu.global.add.u32 [%c], 1;\n"), "v4*0 %jam*0");
+    check_rows(WITH_SUM("\tred.global.add.u32 [%a+4], 1;\n"), "v4*0 %jam*0");
     check_rows(WITH_SUM("\tld.volatile.global.u32 %r1, [%c];\n"), "v4*0 %jam*0");
     check_rows(WITH_SUM("\tsetp.gt.f32 %p3, %f1, 0f40000000;\n\t@%p3 bra DONE;\n"), "v4*0 %jam*0");
     check_rows(WITH_SUM("\tsetp.gt.f32 %p3, %f1, 0f40000000;\n\t@%p3 exit;\n"), "v4*0 %jam*0");
     /* Whether another round follows depends on what is loaded. */
     check_rows(LOOP(SUM, 4, "\tsetp.lt.f32 %p2, %f1, 0f40000000;\n"), "v4*0 %jam*0");
+    /* Updates of a word that loads may be of: compared. */
+    check_rows(WITH_SUM("\tred.global.add.u32 [%c], 1;\n"), "ld.global.v4.f32*1 red.global.add.u32*10");
     /* A store that what is loaded ahead may be in: compared; one that is sure to be: refused. */
     check_rows(WITH_SUM("\tst.global.f32 [%b], %f0;\n"), "ld.global.v4.f32*1 st.global.v4.f32*1 setp.gt.u64*2");
     check_rows(WITH_SUM("\tst.global.f32 [%a+4], %f0;\n"), "v4*0 %jam*0");
