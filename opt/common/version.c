@@ -110,7 +110,7 @@ static Block *test_block(Body *body, Block *before, Block *entry)
 }
 
 void blocks_version(Body *body, const Values *values, Block *const *blocks, size_t count, Block *before, Block *join,
-                    RegId predicate)
+                    RegId predicate, Block **copies)
 {
     require(body->ssa && count);
     Arena *scratch = arena_new();
@@ -118,8 +118,12 @@ void blocks_version(Body *body, const Values *values, Block *const *blocks, size
     Versions versions = versions_new(scratch, body, values);
     versions_begin(&versions, blocks, count);
     versions_copy(&versions, blocks, count, body->blocks.data[body->blocks.count - 1]);
-    for (size_t b = 0; b < count; b++)
-        versions_block(&versions, blocks[b])->is_cold = true;
+    for (size_t b = 0; b < count; b++) {
+        Block *copy = versions_block(&versions, blocks[b]);
+        copy->is_cold = true;
+        if (copies)
+            copies[b] = copy;
+    }
     inst_append(test, inst_build_branch(body, versions_block(&versions, blocks[0]), predicate, true));
     versions_join(&versions, join);
     versions_finish(&versions);

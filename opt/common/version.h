@@ -26,8 +26,9 @@ Block *body_version(Body *body, Block *block, Inst *at, RegId predicate);
 /* Makes a copy of some blocks, of which 'before' leads to the first alone, and all of whose edges to others lead to
  * 'join'. The originals are executed where the predicate, which is there at the end of 'before', holds, the copies
  * elsewhere; values that are used later are merged in 'join'. 'values' is of the body without code for the test. Keeps
- * SSA form; changes blocks, edges and phis. */
+ * SSA form; changes blocks, edges and phis. 'copies' gets the copies in the order of the originals, whose instructions
+ * are in the same order; NULL: they are not wanted. */
 void blocks_version(Body *body, const Values *values, Block *const *blocks, size_t count, Block *before, Block *join,
-                    RegId predicate);
+                    RegId predicate, Block **copies);
 
 #endif

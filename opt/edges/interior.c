@@ -167,7 +167,8 @@ static bool region_version(const Interior *n, const Region *region, size_t fewes
     const RegId holds = extremes_build(&extremes, &place);
     if (holds == REG_NONE)
         return false;
-    blocks_version(n->body, values, region->blocks, region->count, region->before, region->join, holds);
+    blocks_version(n->body, values, region->blocks, region->count, region->before, region->join, holds,
+                   NULL);
     for (size_t g = 0; g < guards.count; g++)
         guard_remove(n->body, &guards.data[g]);
     for (size_t c = 0; c < clamps.count; c++)

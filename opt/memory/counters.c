@@ -368,6 +368,7 @@ static bool count_privately(PassContext *context, Counting *c)
         return false;
     find_watched_groups(c);
     report_groups(c);
+    counting_leave_watching(c);
     counters_rewrite(c);
     return true;
 }

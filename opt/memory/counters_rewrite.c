@@ -86,26 +86,29 @@ static Type element_type(const CounterGroup *group)
     return element_of(group) == 8 ? TYPE_B64 : TYPE_B32;
 }
 
-/* The address of the first counted element: aligned as elements are, wherever the pointer is. */
-static RegId build_base(const Making *m, const CounterGroup *group)
+static RegId add(const SumPlace *place, RegId a, RegId b)
+{
+    const RegId sum = sum_reg(place, TYPE_B64, "%counted");
+    sum_put(place, inst_build(place->body, "add.s64", "drr", sum, a, b));
+    return sum;
+}
+
+RegId counting_build_base(const Counting *c, const SumPlace *place, const CounterGroup *group)
 {
     const Counted *like = group->like;
-    const EarlyPlace place = {.scratch = m->c->scratch, .body = m->body, .at = m->end, .values = m->c->values};
-    RegId sum = REG_NONE;
-    for (unsigned i = 0; i < like->part_count; i++) {
-        const RegId part = value_hoist(&place, like->parts[i]);
-        const RegId next = sum == REG_NONE ? part : new_reg(m, TYPE_B64, "%counted");
-        if (sum != REG_NONE)
-            put(m, inst_build(m->body, "add.s64", "drr", next, sum, part));
-        sum = next;
+    const EarlyPlace early = {.scratch = c->scratch, .body = c->body, .at = place->block, .values = c->values};
+    RegId base = value_hoist(&early, like->parts[0]);
+    for (unsigned i = 1; i < like->part_count; i++)
+        base = add(place, base, value_hoist(&early, like->parts[i]));
+    if (group->start) {
+        const RegId first = sum_reg(place, TYPE_B64, "%counted");
+        sum_put(place, inst_build(c->body, "add.s64", "dri", first, base, group->start));
+        base = first;
     }
-    RegId base = group->start ? new_reg(m, TYPE_B64, "%counted") : sum;
-    if (group->start)
-        put(m, inst_build(m->body, "add.s64", "dri", base, sum, group->start));
     if (!group->is_tested)
         return base;
-    RegId aligned = new_reg(m, TYPE_B64, "%counted");
-    put(m, inst_build(m->body, "and.b64", "dri", aligned, base, -element_of(group)));
+    const RegId aligned = sum_reg(place, TYPE_B64, "%counted");
+    sum_put(place, inst_build(c->body, "and.b64", "dri", aligned, base, -element_of(group)));
     return aligned;
 }
 
@@ -131,7 +134,7 @@ static void find_places(Making *m)
     for (unsigned g = 0; g < m->c->group_count; g++) {
         const CounterGroup *group = &m->c->groups[g];
         Place *place = &m->places[g];
-        place->base = build_base(m, group);
+        place->base = counting_build_base(m->c, &(SumPlace){.body = m->body, .block = m->end}, group);
         place->array = build_copy(m, group);
         if (group->is_tested)
             continue;

@@ -6,6 +6,7 @@
 #include "opt/memory/atomics.h"
 #include "opt/memory/counters.h"
 #include "opt/common/early.h"
+#include "opt/common/sums.h"
 
 enum { PARTS_MOST = 4, LEAVES_MOST = 8 };
 
@@ -73,7 +74,14 @@ bool counting_may_follow(const Counting *c, const Inst *access, const Counted *u
 /* Refuses the update. */
 void counting_refuse(Counting *c, Counted *update, const Inst *inst, RefusalReason reason);
 
+/* counters_apart.c */
+/* Makes two versions of loops: one whose accesses are apart from counters, by a test before it, and need not be
+ * watched. */
+void counting_leave_watching(Counting *c);
+
 /* counters_rewrite.c */
+/* Adds code: the address of the first counted element, aligned as elements are, wherever the pointer is. */
+RegId counting_build_base(const Counting *c, const SumPlace *place, const CounterGroup *group);
 void counters_rewrite(Counting *c);
 
 #endif

@@ -311,7 +311,7 @@ static void loop_rewrite(Widening *w)
         if (w->indices[i].first == REG_NONE)
             holds = indices_test(w, &place, i, last, holds);
     Block *join = block_between(body, latch, after);
-    blocks_version(body, w->values, w->loop->blocks, w->loop->block_count, preheader, join, holds);
+    blocks_version(body, w->values, w->loop->blocks, w->loop->block_count, preheader, join, holds, NULL);
     const Block *entering = header->preds[header->preds[0] == latch];
     for (unsigned i = 0; i < w->count; i++)
         index_build(w, &w->indices[i], entering);

@@ -247,7 +247,8 @@ bool shared_loop_rewrite(Refine *r, const SharedLoop *shared)
     if (holds == REG_NONE)
         return false;
     Block *join = block_between(body, shared->latch, shared->after);
-    blocks_version(body, values, shared->loop->blocks, shared->loop->block_count, preheader, join, holds);
+    blocks_version(body, values, shared->loop->blocks, shared->loop->block_count, preheader, join, holds,
+                   NULL);
     Block *parts = block_between(body, shared->latch, join);
     Block *entering = header->preds[header->preds[0] == shared->latch];
     Block *before = block_between(body, entering, header);

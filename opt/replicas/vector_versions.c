@@ -160,7 +160,7 @@ static bool loop_version(Vectorizer *vectorizer, const Loop *loop)
     if (fits == REG_NONE)
         return false;
     blocks_version(vectorizer->body, analyses_values(vectorizer->analyses), region.blocks.data, region.blocks.count,
-                   loop->preheader, region.join, fits);
+                   loop->preheader, region.join, fits, NULL);
     return true;
 }
 
@@ -192,7 +192,7 @@ static bool segment_version(Vectorizer *vectorizer, Block *block)
     RegId fits = test_build(vectorizer, &place);
     if (fits == REG_NONE)
         return false;
-    blocks_version(body, analyses_values(vectorizer->analyses), &middle, 1, block, rest, fits);
+    blocks_version(body, analyses_values(vectorizer->analyses), &middle, 1, block, rest, fits, NULL);
     return true;
 }
 

@@ -5,9 +5,11 @@
  *
  * Some kernels are coarsened before. Prints the errors, and at the end the numbers of kernels in which an update is
  * counted privately or none, and, of the former, of those with a run-time path for other elements, with copies of
- * counters, with accesses that are watched, and in which an exit was early: a check of nothing would find nothing. -v
+ * counters, with accesses that are watched, with loops whose accesses a test shows to be apart, and of coarsened ones:
+ * a check of nothing would find nothing. -v
  * names the refusals; -d keeps wrong outputs. */
 #include "count_kernel.h"
+#include "walk_kernel.h"
 
 #include "form_difference.h"
 #include "parse_text.h"
@@ -25,7 +27,7 @@
 
 typedef struct Sums {
     unsigned done, refused, wrong;
-    unsigned tested, copies, watched, coarse;
+    unsigned tested, copies, watched, apart, coarse;
 } Sums;
 
 typedef struct Check {
@@ -53,7 +55,7 @@ static bool transform(const Check *check, Arena *arena, Function *kernel, const 
     PipelineOptions options = {.no_figures = true};
     for (unsigned i = 0; i < PASS_COUNT; i++)
         options.passes.enabled[i] = true;
-    KernelRequest request = {.counters = true};
+    KernelRequest request = {.counters = true, .vectors = random_below(random, 3) == 0};
     memcpy(request.block, launch->block, sizeof request.block);
     const unsigned form = (unsigned)random_below(random, 4);
     if (form < 2) {
@@ -77,6 +79,7 @@ static void count_forms(Sums *sums, const KernelResult *result, const char *text
     sums->tested += tested;
     sums->copies += copies;
     sums->watched += strstr(text, "atom.shared.exch") != NULL;
+    sums->apart += strstr(text, "%apart") != NULL;
     sums->coarse += result->coarsening == OUTCOME_DONE;
 }
 
@@ -89,7 +92,10 @@ static void check_seed(void *context, uint64_t seed)
     Launch launch;
     Buf text = {0}, after = {0};
     const EmulatorOptions options = {.check_races = true};
-    count_kernel(seed, arena, &text, &launch);
+    if (seed % 2 == 0)
+        walk_kernel(seed, arena, &text, &launch);
+    else
+        count_kernel(seed, arena, &text, &launch);
     Module *module = parse_text("random.ptx", buf_text(&text), text.length);
     require(module);
     EmulatorResult *expected = emulator_run(arena, module, &launch, &options);
@@ -131,7 +137,7 @@ int main(int count, char **words)
         return 2;
     each_seed(seeds, check.verbose, check_seed, &check);
     const Sums *sums = &check.sums;
-    printf("%u done, %u refused, %u wrong; tested %u, copies %u, watched %u, coarse %u\n", sums->done, sums->refused,
-           sums->wrong, sums->tested, sums->copies, sums->watched, sums->coarse);
+    printf("%u done, %u refused, %u wrong; tested %u, copies %u, watched %u, apart %u, coarse %u\n", sums->done,
+           sums->refused, sums->wrong, sums->tested, sums->copies, sums->watched, sums->apart, sums->coarse);
     return sums->wrong != 0;
 }
