@@ -9,6 +9,7 @@
 enum {
     MOST_FORMS = 24, /* looked at for the alignment of one address */
     DEEPEST = 4,     /* factors within factors */
+    LEFT_OVER_MOST = 32, /* rounds, of an unrolled loop */
 };
 
 static uint64_t lowest_bit(uint64_t value)
@@ -225,9 +226,61 @@ static bool product_expand(Vectorizer *vectorizer, Worklist *work, const AffineT
     return false;
 }
 
+/* Whether the loop may go more rounds than compilers leave over. */
+static bool is_long(const Vectorizer *vectorizer, const Loop *loop)
+{
+    TripCount trips;
+    return !trip_count_find(loop, analyses_loops(vectorizer->analyses), vectorizer->analyses, &trips) ||
+           trip_count_bound(&trips, analyses_affine(vectorizer->analyses)) > LEFT_OVER_MOST;
+}
+
+/* Whether the value is one of a long loop without the block. */
+static bool is_of_long_loop(const Vectorizer *vectorizer, const Block *made, const Block *block)
+{
+    const LoopForest *loops = analyses_loops(vectorizer->analyses);
+    const Loop *loop = loop_of(loops, made);
+    return loop && !loop_contains(loops, loop, block) && is_long(vectorizer, loop);
+}
+
+/* Whether the phi comes from indices, parameters and short loops alone, by whichever path. */
+static bool is_near_start(const Vectorizer *vectorizer, const ValueDef *phi)
+{
+    const Values *values = analyses_values(vectorizer->analyses);
+    BitSet seen = bitset_new(vectorizer->scratch, values->reg_count);
+    RegIdVec pending = {0};
+    VEC_PUSH(vectorizer->scratch, pending, phi->block->phis.data[phi->phi].dst);
+    while (pending.count) {
+        const RegId next = VEC_POP(pending);
+        const ValueDef *def = &values->defs[next];
+        if (bitset_has(&seen, next))
+            continue;
+        bitset_add(&seen, next);
+        if (!def->block || (def->inst && !inst_can_move(def->inst)) ||
+            is_of_long_loop(vectorizer, def->block, phi->block))
+            return false;
+        for (unsigned r = 0; def->inst && r < def->inst->ref_count; r++)
+            if (ref_reads(&def->inst->refs[r]))
+                VEC_PUSH(vectorizer->scratch, pending, def->inst->refs[r].reg);
+        const Phi *joined = def->inst ? NULL : &def->block->phis.data[def->phi];
+        for (size_t i = 0; joined && i < joined->args.count; i++)
+            VEC_PUSH(vectorizer->scratch, pending, joined->args.data[i].reg);
+    }
+    return true;
+}
+
+/* Whether the loop's start has this term where paths meet before it: compilers that unroll a loop may do the rounds
+ * left over first, and the others go on from there. Threads may disagree on it, if the last one has fewer rounds; each
+ * then takes its own version of the loop. */
+static bool follows_left_over(const Vectorizer *vectorizer, const Loop *loop, const AffineTerm *term)
+{
+    const ValueDef *def = &analyses_values(vectorizer->analyses)->defs[term->reg];
+    return vectorizer->everywhere && def->block && !def->inst && is_long(vectorizer, loop) &&
+           is_near_start(vectorizer, def);
+}
+
 /* A term that differs between threads: a product is a multiple if a factor is that all threads share, as the width of
- * a row. */
-static bool variant_expand(Vectorizer *vectorizer, Worklist *work, const AffineTerm *term)
+ * a row. 'loop': it is one of what this loop starts with. */
+static bool variant_expand(Vectorizer *vectorizer, Worklist *work, const AffineTerm *term, const Loop *loop)
 {
     const Affine *affine = analyses_affine(vectorizer->analyses);
     if (term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED)
@@ -240,7 +293,7 @@ static bool variant_expand(Vectorizer *vectorizer, Worklist *work, const AffineT
             return work_add(vectorizer, work, &factors->forms[i], term->coefficient) &&
                    work_add(vectorizer, work, &factors->forms[2], term->coefficient);
     if (!held_sum(affine, term))
-        return false;
+        return loop && follows_left_over(vectorizer, loop, term) && term_add(vectorizer, term);
     AffineForm rest = without_constant(vectorizer, &affine->forms[term->reg]);
     return work_add(vectorizer, work, &rest, term->coefficient);
 }
@@ -254,6 +307,7 @@ static bool aligned_find(Vectorizer *vectorizer, const AffineForm *form, uint64_
     int64_t coefficients[MOST_FORMS];
     Worklist work = {.forms = {form}, .count = 1};
     unsigned phis = 0;
+    const Loop *started = NULL; /* that the term now looked at may be from the start of */
     for (unsigned looked = 0; work.count; looked++) {
         const AffineForm *at = work.forms[--work.count];
         if ((at != form && whole_constant(vectorizer, at, 0) % unit) || looked > MOST_FORMS)
@@ -274,13 +328,14 @@ static bool aligned_find(Vectorizer *vectorizer, const AffineForm *form, uint64_
                 if ((term->coefficient != 1 && !may_scale) || phis == MOST_FORMS ||
                     !phi_expand(vectorizer, &work, loop, phi, term->coefficient))
                     return false;
+                started = loop;
                 coefficients[phis] = term->coefficient;
                 met[phis++] = phi;
                 continue;
             }
             /* A held sum's constant is counted already, so the register itself cannot be tested. */
             bool tests = term_is_uniform(vectorizer, term) && !held_sum(affine, term);
-            if (!(tests ? term_add(vectorizer, term) : variant_expand(vectorizer, &work, term)))
+            if (!(tests ? term_add(vectorizer, term) : variant_expand(vectorizer, &work, term, started)))
                 return false;
         }
     }
