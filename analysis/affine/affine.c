@@ -369,8 +369,10 @@ static void inst_eval(Evaluator *evaluator, const Inst *inst)
     unsigned bits = result == REG_NONE ? 0 : reg_bits(evaluator->body, result);
     uint64_t high;
     Sum sum;
-    if (result != REG_NONE)
+    if (result != REG_NONE) {
         evaluator->makers[result] = inst;
+        evaluator->places[result] = inst->block;
+    }
     if (result != REG_NONE && holds_narrow(&evaluator->body->regs.data[result]))
         evaluator->narrow[result] = result_bounds(evaluator, inst, result);
     if (!bits)
@@ -393,10 +395,43 @@ static bool *find_late(Arena *scratch, const Body *body, const Dominance *domina
     return late;
 }
 
-/* Down the dominator tree, definitions come before their uses; phis stay bases. */
+/* Whether all bases of the sum are there where the block begins. */
+static bool is_there(const Evaluator *evaluator, const Dominance *dominance, const Block *block, const AffineForm *form)
+{
+    for (unsigned i = 0; i < form->term_count; i++) {
+        const AffineTerm *term = &form->terms[i];
+        if (term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED)
+            continue;
+        const Block *place = evaluator->places[term->reg];
+        if (!place || !dominance_has(dominance, place, block))
+            return false;
+    }
+    return true;
+}
+
+/* A phi is a sum if all of its arguments are that one, as where compilers compute a value on two paths. Arguments that
+ * come back from a loop's end are not known yet, so phis of headers stay bases. */
+static void phi_eval(Evaluator *evaluator, const Dominance *dominance, const Block *block, const Phi *phi)
+{
+    const AffineForm *common = NULL;
+    evaluator->places[phi->dst] = block;
+    for (size_t i = 0; i < phi->args.count; i++) {
+        const AffineForm *form = &evaluator->affine->forms[phi->args.data[i].reg];
+        if (common && (!affine_terms_equal(common, form) || common->constant != form->constant))
+            return;
+        common = form;
+    }
+    if (common && common->bits && common->bits == reg_bits(evaluator->body, phi->dst) &&
+        is_there(evaluator, dominance, block, common))
+        evaluator->affine->forms[phi->dst] = *common;
+}
+
+/* Down the dominator tree, definitions come before their uses. */
 static void block_eval(Evaluator *evaluator, const Dominance *dominance, const Block *block)
 {
     affine_facts_enter(evaluator, dominance, block);
+    for (size_t i = 0; i < block->phis.count; i++)
+        phi_eval(evaluator, dominance, block, &block->phis.data[i]);
     for (const Inst *inst = block->first; inst; inst = inst->next)
         inst_eval(evaluator, inst);
 }
@@ -419,6 +454,7 @@ Affine *affine_compute(Arena *arena, const Body *body, const Dominance *dominanc
         .block_threads = threads_bound(&body->tuning),
         .makers = ARENA_ARRAY(scratch, const Inst *, body->regs.count),
         .narrow = ARENA_ARRAY(scratch, Bounds, body->regs.count),
+        .places = ARENA_ARRAY(scratch, const Block *, body->regs.count),
         .facts = ARENA_ARRAY(scratch, const AffineFact *, body->blocks.count),
     };
     affine_classes_start(&evaluator);

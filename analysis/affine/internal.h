@@ -28,6 +28,7 @@ typedef struct Evaluator {
     uint64_t block_threads;   /* a bound on the threads of a block */
     const Inst **makers;      /* by RegId: the instruction evaluated so far that makes the value; NULL: none */
     Bounds *narrow;           /* by RegId: of values of 16 bits, which are not sums; bits 0: not evaluated yet */
+    const Block **places;     /* by RegId: the block that has made the value so far; NULL: none */
     const AffineFact **facts; /* by Block.id: the facts that hold in the block */
     const AffineFact *here;   /* of the block being evaluated */
     AffineClass **classes;    /* a hash table */

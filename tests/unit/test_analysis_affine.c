@@ -64,6 +64,60 @@ static void test_sums(void **state)
     body_drop(body);
 }
 
+static void test_phis(void **state)
+{
+    (void)state;
+    Body *body = body_parse(".visible .entry k(.param .u64 p, .param .u32 n)\n{\n"
+                            ".reg .pred %q; .reg .u32 %x, %n, %a, %b, %c, %i; .reg .u64 %p;\n"
+                            "mov.u32 %x, %tid.x; ld.param.u32 %n, [n]; ld.param.u64 %p, [p];\n"
+                            "setp.lt.u32 %q, %x, %n;\n"
+                            "mad.lo.s32 %a, %x, 4, 8; mul.lo.s32 %c, %x, 4; mov.u32 %b, %x; @%q bra NEXT;\n"
+                            "shl.b32 %a, %x, 2; add.s32 %a, %a, 8; add.s32 %c, %c, 1;\n"
+                            "ld.global.u32 %b, [%p];\n"
+                            "NEXT: add.s32 %a, %a, 1; add.s32 %b, %b, 1; add.s32 %c, %c, 1; mov.u32 %i, 0;\n"
+                            "LOOP: add.s32 %i, %i, 1; setp.lt.u32 %q, %i, %n; @%q bra LOOP;\n"
+                            "st.global.u32 [%p], %a; st.global.u32 [%p+4], %b; st.global.u32 [%p+8], %c;\n"
+                            "st.global.u32 [%p+12], %i; ret;\n}\n");
+    Arena *arena = arena_new();
+    Affine *affine = affine_compute(arena, body, NULL, NULL);
+    unsigned found = 0;
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next) {
+            Access access;
+            if (!inst_access(inst, &access) || access.kind != ACCESS_STORE)
+                continue;
+            const AffineForm *form = &affine->forms[operand_plain_reg(inst, &inst->operands[1])];
+            const bool is_sum = form->term_count == 1 && form->terms[0].base == AFFINE_SREG;
+            assert_int_equal(is_sum, !access.address->constant);
+            assert_true(!is_sum || (form->constant == 9 && form->terms[0].coefficient == 4));
+            found++;
+        }
+    assert_int_equal(found, 4);
+    arena_free(arena);
+    body_drop(body);
+}
+
+/* Two paths compute one product, but neither of its registers is there on the other. */
+static void test_phi_of_paths(void **state)
+{
+    (void)state;
+    Body *body = body_parse(".visible .entry k(.param .u64 p, .param .u32 n)\n{\n"
+                            ".reg .pred %q; .reg .u32 %x, %n, %a; .reg .u64 %p;\n"
+                            "mov.u32 %x, %tid.x; ld.param.u32 %n, [n]; ld.param.u64 %p, [p];\n"
+                            "setp.lt.u32 %q, %x, %n; @%q bra OTHER;\n"
+                            "mul.lo.s32 %a, %x, %n; st.global.u32 [%p+4], %a; bra NEXT;\n"
+                            "OTHER: mul.lo.s32 %a, %x, %n; st.global.u32 [%p+8], %a;\n"
+                            "NEXT: st.global.u32 [%p], %a; ret;\n}\n");
+    Arena *arena = arena_new();
+    Affine *affine = affine_compute(arena, body, NULL, NULL);
+    const Inst *store = body->blocks.data[body->blocks.count - 1]->first;
+    const RegId stored = operand_plain_reg(store, &store->operands[1]);
+    assert_int_equal(affine->forms[stored].term_count, 1);
+    assert_int_equal(affine->forms[stored].terms[0].reg, stored);
+    arena_free(arena);
+    body_drop(body);
+}
+
 static void test_products(void **state)
 {
     (void)state;
@@ -489,7 +543,9 @@ static void test_random_code(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums), cmocka_unit_test(test_products), cmocka_unit_test(test_joined_conditions),
+        cmocka_unit_test(test_sums),     cmocka_unit_test(test_phis),
+        cmocka_unit_test(test_phi_of_paths), cmocka_unit_test(test_products),
+        cmocka_unit_test(test_joined_conditions),
         cmocka_unit_test(test_random_code),
     };
     return cmocka_run_group_tests_name("analysis_affine", tests, NULL, NULL);
