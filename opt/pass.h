@@ -60,6 +60,7 @@ typedef struct PassContext {
     const KnownParameters *known; /* in the launches that are given; NULL: nothing is */
     const GridOrder *order;
     bool joins_everywhere; /* the vectors pass is to run later */
+    bool tests_by_thread;  /* vectors: threads of a block may disagree on where they begin, as no tiles follow */
     const DefectRequest *defect_request; /* NULL: nothing is looked for */
     LaunchContract contract; /* set by growing and by coarsening */
     Unadapted unadapted;     /* set by the check pass */

@@ -103,6 +103,7 @@ static bool is_slower_than(PassContext *context, const Body *other)
 bool memory_vectors(PassContext *context, bool *is_slower)
 {
     const bool is_alone = is_slower != NULL;
+    context->tests_by_thread = is_alone;
     Body *before = prepare(context, !is_alone);
     if (body_load_words(context->body))
         analyses_invalidate(context->analyses, ANALYSES_ALL);

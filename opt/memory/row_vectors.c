@@ -232,7 +232,7 @@ static unsigned find_factor(Arena *scratch, PassContext *context, Block *header)
 {
     const LoopForest *loops = analyses_loops(context->analyses);
     RowLoop row = {.vectorizer = {.scratch = scratch, .body = context->body, .analyses = context->analyses,
-                                  .everywhere = true},
+                                  .everywhere = true, .by_thread = context->tests_by_thread},
                    .loop = loop_headed(loops, header)};
     const Loop *loop = row.loop;
     if (!loop || loop->end != loop->index + 1 || loop->latch_count != 1 || !loop->preheader || header->is_cold)

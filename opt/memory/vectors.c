@@ -7,5 +7,6 @@
 bool pass_vectors(PassContext *context)
 {
     const bool added = loops_add_preheaders(context->body, context->analyses);
-    return body_vectorize(context->body, context->analyses, true, context->arena, &context->vectors) || added;
+    const VectorWish wish = {.everywhere = true, .by_thread = context->tests_by_thread};
+    return body_vectorize(context->body, context->analyses, &wish, context->arena, &context->vectors) || added;
 }

@@ -274,7 +274,7 @@ static bool is_near_start(const Vectorizer *vectorizer, const ValueDef *phi)
 static bool follows_left_over(const Vectorizer *vectorizer, const Loop *loop, const AffineTerm *term)
 {
     const ValueDef *def = &analyses_values(vectorizer->analyses)->defs[term->reg];
-    return vectorizer->everywhere && def->block && !def->inst && is_long(vectorizer, loop) &&
+    return vectorizer->by_thread && def->block && !def->inst && is_long(vectorizer, loop) &&
            is_near_start(vectorizer, def);
 }
 

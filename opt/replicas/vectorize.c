@@ -309,17 +309,17 @@ unsigned vectors_count(Body *body, Analyses *analyses, bool on_slow_sides, bool 
     return saved;
 }
 
-bool body_vectorize(Body *body, Analyses *analyses, bool everywhere, Arena *list_arena, VectorList *list)
+bool body_vectorize(Body *body, Analyses *analyses, const VectorWish *wish, Arena *list_arena, VectorList *list)
 {
     Arena *scratch = arena_new(), *arena = arena_new();
     VEC(Block *) blocks = {0};
-    Vectorizer vectorizer = {.scratch = arena, .body = body, .analyses = analyses, .everywhere = everywhere,
-                             .list = list, .list_arena = list_arena};
+    Vectorizer vectorizer = {.scratch = arena, .body = body, .analyses = analyses, .everywhere = wish->everywhere,
+                             .by_thread = wish->by_thread, .list = list, .list_arena = list_arena};
     unsigned versions = 0;
     bool changed = false, is_current = false;
     /* Elsewhere, the slow sides of tests are not worth more of them. */
     for (size_t b = 0; b < body->blocks.count; b++)
-        if (!everywhere || !body->blocks.data[b]->is_cold)
+        if (!wish->everywhere || !body->blocks.data[b]->is_cold)
             VEC_PUSH(scratch, blocks, body->blocks.data[b]);
     for (size_t b = 0; b < blocks.count; b++) {
         if (!is_current) {
@@ -346,5 +346,5 @@ bool body_vectorize(Body *body, Analyses *analyses, bool everywhere, Arena *list
 
 bool pass_vectorize(PassContext *context)
 {
-    return body_vectorize(context->body, context->analyses, false, NULL, NULL);
+    return body_vectorize(context->body, context->analyses, &(VectorWish){0}, NULL, NULL);
 }

@@ -33,6 +33,7 @@ typedef struct Vectorizer {
     const Locations *locations;
     uint32_t begin, end; /* the block's accesses */
     VEC(Vector) vectors;
+    bool by_thread;      /* VectorWish */
     bool everywhere;     /* also elements of one and two bytes, distances, and versions of parts of the code */
     bool proven_only;    /* no tests */
     bool is_deep;        /* a sum was too deep for all of its constants to be counted */
