@@ -10,7 +10,7 @@
 #include "opt/defects/defects.h"
 #include "opt/jam/unroll_jam.h"
 #include "opt/judge.h"
-#include "opt/memory/counters.h"
+#include "opt/counters/counters.h"
 #include "opt/dead/dead_buffers.h"
 #include "opt/edges/edges.h"
 #include "opt/order/block_order.h"

@@ -16,7 +16,6 @@
  * addresses, in all rounds of the outer loop, with those that follow from the guess and from two addresses of thread 0;
  * the threads vote on that, and on whether all of them get to the inner loop in all rounds. So nothing is assumed about
  * the arithmetic: each element of a tile has been computed as an address by a thread that reads it. */
-#include "opt/memory/atomics.h"
 #include "opt/memory/internal.h"
 #include "opt/memory/obstacles.h"
 

@@ -5,7 +5,6 @@
  * load neighbouring elements, whichever threads read them afterwards (section 3.3 of the paper). If that is the round,
  * threads read columns of the tile: a unit more in each row keeps these from falling into one bank. Up to four loads
  * share a tile, so that a thread reads up to 16 bytes with one instruction. */
-#include "opt/memory/atomics.h"
 #include "opt/memory/internal.h"
 #include "opt/memory/obstacles.h"
 

@@ -10,7 +10,7 @@
 #include "opt/common/beside.h"
 #include "opt/common/ends.h"
 #include "opt/common/version.h"
-#include "opt/memory/counting.h"
+#include "opt/counters/counting.h"
 
 enum { ALIGNMENT = 16, VECTOR_BYTES = 16 };
 

@@ -1,10 +1,10 @@
 /* The declarations that the files of private counters share. */
-#ifndef PTXOPT_OPT_MEMORY_COUNTING_H
-#define PTXOPT_OPT_MEMORY_COUNTING_H
+#ifndef PTXOPT_OPT_COUNTERS_COUNTING_H
+#define PTXOPT_OPT_COUNTERS_COUNTING_H
 
 #include "opt/block_size.h"
 #include "opt/memory/atomics.h"
-#include "opt/memory/counters.h"
+#include "opt/counters/counters.h"
 #include "opt/common/early.h"
 #include "opt/common/sums.h"
 
@@ -74,12 +74,12 @@ bool counting_may_follow(const Counting *c, const Inst *access, const Counted *u
 /* Refuses the update. */
 void counting_refuse(Counting *c, Counted *update, const Inst *inst, RefusalReason reason);
 
-/* counters_apart.c */
+/* apart.c */
 /* Makes two versions of loops: one whose accesses are apart from counters, by a test before it, and need not be
  * watched. */
 void counting_leave_watching(Counting *c);
 
-/* counters_rewrite.c */
+/* rewrite.c */
 /* Adds code: the address of the first counted element, aligned as elements are, wherever the pointer is. */
 RegId counting_build_base(const Counting *c, const SumPlace *place, const CounterGroup *group);
 void counters_rewrite(Counting *c);

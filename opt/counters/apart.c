@@ -15,7 +15,7 @@
 #include "opt/common/trips.h"
 #include "opt/common/version.h"
 #include "opt/common/versions.h"
-#include "opt/memory/counting.h"
+#include "opt/counters/counting.h"
 
 enum {
     ROUNDS_LIMIT = 1 << 30,

@@ -23,7 +23,7 @@
  *
  * This is not in the PLDI'10 paper; it is how histograms are written by hand (Podlozhnyuk, "Histogram calculation in
  * CUDA", NVIDIA 2007). */
-#include "opt/memory/counting.h"
+#include "opt/counters/counting.h"
 #include "opt/memory/obstacles.h"
 #include "opt/passes.h"
 

@@ -1,6 +1,6 @@
 /* Private counters: what the threads of a block update atomically in global memory is added up in shared memory. */
-#ifndef PTXOPT_OPT_MEMORY_COUNTERS_H
-#define PTXOPT_OPT_MEMORY_COUNTERS_H
+#ifndef PTXOPT_OPT_COUNTERS_COUNTERS_H
+#define PTXOPT_OPT_COUNTERS_COUNTERS_H
 
 #include "opt/common/refusal.h"
 

@@ -10,7 +10,7 @@
  * first adds up the counters that the access touches: no other thread has anything in these, unless a barrier has
  * ordered that. */
 #include "opt/common/blocks_after.h"
-#include "opt/memory/counting.h"
+#include "opt/counters/counting.h"
 
 void counting_refuse(Counting *c, Counted *update, const Inst *inst, RefusalReason reason)
 {
