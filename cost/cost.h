@@ -275,7 +275,7 @@ const char *change_kind_name(ChangeKind kind);
 typedef struct Interval {
     ChangeKind kind;
     double low, high; /* nine of ten measured speedups are between them */
-    double cautious;  /* most are above this: all but a fifth */
+    double cautious;  /* most are above this: all but 15 in a hundred */
 } Interval;
 
 /* A form's work and the time that is predicted for it. */

@@ -122,7 +122,7 @@ class Interval(_Part):
     """Nine of ten changes of this kind have speedups between low and high,"""
     high: float
     cautious: float
-    """and most have more than this: all but an eighth by counts, all but a fifth by estimates."""
+    """and most have more than this: all but 15 in a hundred."""
     kind: str
     """The kind of change, in words."""
 
