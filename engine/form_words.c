@@ -92,6 +92,8 @@ const char *form_words_text(Arena *arena, const KernelRequest *request)
         print_staging(&request->staging, &out);
     if (request->counters)
         print_word(&out, "counters");
+    if (request->counters && request->reassociates && !(request->refining.threads && request->refining.reassociates))
+        print_word(&out, FORM_REASSOCIATE_WORD);
     if (request->vectors && !request->vectors_first)
         print_word(&out, "vectors");
     for (unsigned i = 0; i < request->jam_count; i++)
@@ -191,7 +193,7 @@ static bool follow_word(Arena *arena, const Function *kernel, const char *word, 
     if ((value = value_of(word, refine_word)) != NULL)
         return refine_threads_read(value, &request->refining);
     if (strcmp(word, FORM_REASSOCIATE_WORD) == 0)
-        return request->refining.reassociates = true;
+        return request->reassociates = request->refining.reassociates = true;
     if ((value = value_of(word, FORM_BLOCK_WORD)) != NULL)
         return !block_read(arena, word, value, request->block);
     if (strcmp(word, "edges") == 0)

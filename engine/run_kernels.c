@@ -181,6 +181,7 @@ static void set_request(const Run *run, KernelReport *report)
     if (follows_source(run->options) && !(coarsen && coarsen->kernel))
         follow_directive(run, report);
     set_refinement(run, report);
+    request->reassociates = run->options->reassociates;
     if (memory) {
         report->is_memory_auto = memory->is_auto;
         request->edges = memory->edges;

@@ -371,7 +371,8 @@ static Freedoms find_freedoms(const Run *run)
     Freedoms found = {.of = ARENA_ARRAY(run->arena, Freedom, run->report.kernel_count + 1)};
     for (size_t i = 0; i < run->report.kernel_count; i++) {
         const KernelResult *result = &run->report.kernels[i].result;
-        const bool reorders = result->coarsening == OUTCOME_DONE && result->refined.reassociated;
+        const bool refines = result->coarsening == OUTCOME_DONE && result->refined.reassociated;
+        const bool reorders = refines || counters_reassociate(&result->counted);
         if (reorders || dead_buffers_count(&result->dead))
             found.of[found.count++] = (Freedom){result->kernel->name, reorders, &result->dead};
     }

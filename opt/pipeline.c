@@ -283,6 +283,7 @@ static void stage_loops(PassContext *context, const KernelRequest *request, Kern
 static void count_privately(PassContext *context, const KernelRequest *request, KernelResult *result)
 {
     const LaunchChange change = kernel_launch_change(result);
+    context->reassociates = request->reassociates;
     const bool done = memory_counters(context, launch_change_shared(&change, request->dynamic_shared));
     result->counted = context->counted;
     result->counting = done                                   ? OUTCOME_DONE

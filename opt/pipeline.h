@@ -17,7 +17,8 @@ typedef struct KernelRequest {
     unsigned jam_count;
     bool edges;            /* threads beyond the edge of the data go along, for merged threads and staged loops */
     StageRequest staging;  /* without what the pipeline sets */
-    bool counters;         /* of blocks, for what they update atomically */
+    bool counters;         /* of blocks, for what they update atomically; */
+    bool reassociates;     /* these may add floating-point numbers in another order */
     DeadBuffers dead;      /* parameters whose buffers nothing reads afterwards */
     bool vectors;          /* accesses of one thread, those of the rounds of a loop included */
     bool vectors_first;    /* before loops are staged, so that tiles have the elements of several rounds in a unit */

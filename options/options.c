@@ -177,6 +177,15 @@ static bool refines_auto(const Options *options)
     return false;
 }
 
+/* Whether -memory may count privately in any kernel. */
+static bool counts_any(const Options *options)
+{
+    for (size_t i = 0; i < options->memory.count; i++)
+        if (options->memory.data[i].is_auto || options->memory.data[i].counts)
+            return true;
+    return false;
+}
+
 /* Checks that the options go together. */
 static void check_options(Reader *reader)
 {
@@ -215,8 +224,9 @@ static void check_options(Reader *reader)
         options_fail(reader, "-uj auto chooses by the assembler's figures, but -assembler none is given");
     if (refines_auto(options) && options->assembler_none)
         options_fail(reader, "-refine auto chooses by the assembler's figures, but -assembler none is given");
-    if (options->reassociates && !options->refine.count && !options->tune_from)
-        options_fail(reader, "-reassociate says how to share rounds, but neither -refine nor -tune-from is given");
+    if (options->reassociates && !options->refine.count && !counts_any(options) && !options->tune_from)
+        options_fail(reader, "-reassociate says how sums may be added, but none of -refine, -memory counters and "
+                             "-tune-from is given");
     for (size_t i = 0; i < options->coarsen.count; i++) {
         const CoarsenOption *coarsen = &options->coarsen.data[i];
         if (!coarsen->is_auto && refines_same(options, coarsen->kernel))

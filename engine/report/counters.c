@@ -23,7 +23,8 @@ static void update_print(const Report *report, const CountedUpdate *update, Buf 
     buf_printf(out, ": %llu counter%s of the block", (unsigned long long)update->counters, plural(update->counters));
     if (update->copies > 1)
         buf_printf(out, ", %u copies of each", update->copies);
-    buf_printf(out, ", in %llu bytes of shared memory%s\n", (unsigned long long)update->bytes,
+    buf_printf(out, ", in %llu bytes of shared memory%s%s\n", (unsigned long long)update->bytes,
+               update->reassociates ? ", sums in another order" : "",
                update->is_tested ? "; elements after these are updated in global memory" : "");
 }
 
@@ -61,6 +62,7 @@ static json_t *update_json(const Report *report, const CountedUpdate *update)
     json_set_number(value, "counters", update->counters);
     json_object_set_new(value, "copies", json_integer(update->copies));
     json_set_number(value, "bytes", update->bytes);
+    json_object_set_new(value, "reassociated", json_boolean(update->reassociates));
     json_object_set_new(value, "tested", json_boolean(update->is_tested));
     return value;
 }

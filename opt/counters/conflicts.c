@@ -63,7 +63,8 @@ static bool barrier_is_between(const Counting *c, const BitSet *after, const Ins
 static bool commutes(const Counting *c, Inst *inst, const Access *access, const Counted *update)
 {
     AtomicUpdate other;
-    return access->kind == ACCESS_ATOMIC && atomic_update(c->body, c->values, inst, &other) == ATOMIC_IS_UPDATE &&
+    return access->kind == ACCESS_ATOMIC &&
+           atomic_update(c->body, c->values, inst, c->reassociates, &other) == ATOMIC_IS_UPDATE &&
            updates_commute(&other, &update->update);
 }
 

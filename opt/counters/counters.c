@@ -8,7 +8,8 @@
  *                                         atomicAdd(&bins[i], own[i]) for all i of which own[i] is not 0
  *
  * An update is converted if
- *   1. nothing reads what it returns, it is relaxed, and on integers: sums of floating point depend on the order;
+ *   1. nothing reads what it returns, it is relaxed, and on integers: sums of floating point depend on the order, and
+ *      are counted only if they may be added in another one (-reassociate);
  *   2. a part of its address, that of the array, is the same for all threads of a block, and the rest is an index.
  *      Bounds of the index say how many counters there are; if none are known, or they are many, the first ones are
  *      private, and a test sends the rest to global memory;
@@ -42,6 +43,14 @@ unsigned counters_count(const CountersResult *result)
     for (size_t i = 0; i < result->updates.count; i++)
         count += result->updates.data[i].done;
     return count;
+}
+
+bool counters_reassociate(const CountersResult *result)
+{
+    bool reassociates = false;
+    for (size_t i = 0; i < result->updates.count; i++)
+        reassociates |= result->updates.data[i].done && result->updates.data[i].reassociates;
+    return reassociates;
 }
 
 /* Whether the instruction orders memory in a way that others could observe, or waits for others that may have come to
@@ -210,7 +219,7 @@ static void add_update(Counting *c, Inst *inst)
                                             [ATOMIC_IS_OTHER] = REFUSAL_COUNTERS_OTHER};
     Counted update = {.report = c->result->updates.count};
     VEC_PUSH(c->body->module->arena, c->result->updates, ((CountedUpdate){.span = inst->span, .loc = inst->loc}));
-    const AtomicKind kind = atomic_update(c->body, c->values, inst, &update.update);
+    const AtomicKind kind = atomic_update(c->body, c->values, inst, c->reassociates, &update.update);
     if (kind != ATOMIC_IS_UPDATE) {
         counting_refuse(c, &update, inst, reasons[kind]);
         return;
@@ -348,6 +357,7 @@ static void report_groups(Counting *c)
             report->copies = group->copies;
             report->bytes = group->bytes;
             report->is_tested = group->is_tested;
+            report->reassociates = type_class(group->like->update.type) == CLASS_FLOAT;
         }
 }
 
@@ -378,7 +388,7 @@ bool pass_counters(PassContext *context)
     Arena *scratch = arena_new();
     Counting c = {.body = context->body, .scratch = scratch, .analyses = context->analyses,
                   .values = analyses_values(context->analyses), .block = &context->block,
-                  .result = &context->counted};
+                  .reassociates = context->reassociates, .result = &context->counted};
     context->counted.refusal = (Refusal){.reason = REFUSAL_NONE};
     c.after = ARENA_ARRAY(scratch, BitSet, c.body->blocks.count);
     c.variance = variance_compute(scratch, c.body, analyses_postdominance(c.analyses), VARIANCE_ANY,

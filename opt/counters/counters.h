@@ -12,6 +12,7 @@ typedef struct CountedUpdate {
     uint64_t counters; /* done: of the block, for all updates of the same array */
     unsigned copies;   /* done: of each counter */
     uint64_t bytes;    /* done: of all of them */
+    bool reassociates; /* done: floating-point numbers are added in another order */
     bool is_tested;    /* done: others than these counters are updated in global memory */
     Refusal refusal;   /* not done */
 } CountedUpdate;
@@ -21,6 +22,8 @@ typedef struct CountersResult {
     VEC(CountedUpdate) updates;
 } CountersResult;
 
+/* Whether any of them adds floating-point numbers in another order. */
+bool counters_reassociate(const CountersResult *result);
 /* The updates that count in shared memory. */
 unsigned counters_count(const CountersResult *result);
 

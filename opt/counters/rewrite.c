@@ -264,18 +264,27 @@ static void merge_group(Making *m, const CounterGroup *group, const Place *place
     sharing_end(m, &sharing);
 }
 
+static Inst *build_constant_red(const Making *m, const char *spelling, const AtomicUpdate *update, RegId address,
+                                int64_t offset)
+{
+    const Constant *constant = update->value->constant;
+    if (update->type == TYPE_F32)
+        return inst_build(m->body, spelling, "af", address, offset, (uint32_t)constant->bits);
+    if (update->type == TYPE_F64)
+        return inst_build(m->body, spelling, "ae", address, offset, (uint64_t)constant->bits);
+    return inst_build(m->body, spelling, "ai", address, offset, (int64_t)constant->bits);
+}
+
 /* The same operation elsewhere; unguarded. */
 static Inst *build_red(const Making *m, const char *space, const AtomicUpdate *update, RegId address, int64_t offset)
 {
     const RegId value = operand_plain_reg(update->inst, update->value);
-    uint64_t constant = 0;
     const char *spelling = red_spelling(m, space, update);
     Inst *red = NULL;
     if (value != REG_NONE) {
         red = inst_build(m->body, spelling, "ar", address, offset, value);
     } else {
-        require(operand_is_integer(update->value, &constant));
-        red = inst_build(m->body, spelling, "ai", address, offset, (int64_t)constant);
+        red = build_constant_red(m, spelling, update, address, offset);
     }
     red->span = update->inst->span;
     red->loc = update->inst->loc;

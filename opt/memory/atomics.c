@@ -78,7 +78,17 @@ static bool is_simple_operand(const Inst *inst, const Operand *operand)
     return operand_is_integer(operand, &bits) || operand_plain_reg(inst, operand) != REG_NONE;
 }
 
-AtomicKind atomic_update(const Body *body, const Values *values, Inst *inst, AtomicUpdate *out)
+/* A sum of numbers of 32 or 64 bits, from a register or a literal of the type's bits. */
+static bool is_float_sum(const Inst *inst, const Operand *value)
+{
+    const Type type = inst->signature->types[0];
+    const Constant *constant = value->kind == OPERAND_CONSTANT ? value->constant : NULL;
+    const bool is_literal = constant && constant->kind == (type == TYPE_F32 ? CONSTANT_F32 : CONSTANT_F64);
+    return inst_has(inst, MOD_ADD) && (type == TYPE_F32 || type == TYPE_F64) &&
+           (is_literal || operand_plain_reg(inst, value) != REG_NONE);
+}
+
+AtomicKind atomic_update(const Body *body, const Values *values, Inst *inst, bool reassociates, AtomicUpdate *out)
 {
     const Signature *signature = inst->signature;
     const unsigned place = signature->op == OP_RED ? 1 : 2;
@@ -87,11 +97,13 @@ AtomicKind atomic_update(const Body *body, const Values *values, Inst *inst, Ato
         return ATOMIC_IS_READ;
     if (inst_is_ordered(inst))
         return ATOMIC_IS_ORDERED;
-    if (signature->type_count == 1 && type_class(signature->types[0]) == CLASS_FLOAT)
+    const bool is_float = signature->type_count == 1 && type_class(signature->types[0]) == CLASS_FLOAT;
+    const bool has_value = signature->vector <= 1 && inst->operand_count == place + 1;
+    if (is_float && !(reassociates && has_value && is_float_sum(inst, &inst->operands[place])))
         return ATOMIC_IS_FLOAT;
-    if (!operation || signature->type_count != 1 || signature->vector > 1 || inst->operand_count != place + 1 ||
-        type_bits(signature->types[0]) < 32 || type_bits(signature->types[0]) > 64 || inst->pragma ||
-        !is_simple_operand(inst, &inst->operands[place]))
+    if (!operation || signature->type_count != 1 || !has_value || type_bits(signature->types[0]) < 32 ||
+        type_bits(signature->types[0]) > 64 || inst->pragma ||
+        !(is_float || is_simple_operand(inst, &inst->operands[place])))
         return ATOMIC_IS_OTHER;
     const bool is_signed = type_class(signature->types[0]) == CLASS_SIGNED;
     const bool is_wide = type_bits(signature->types[0]) == 64;
@@ -99,7 +111,7 @@ AtomicKind atomic_update(const Body *body, const Values *values, Inst *inst, Ato
                           .type = signature->types[0], .bytes = is_wide ? 8 : 4};
     out->identity = is_wide ? (is_signed ? operation->signed_64 : operation->unsigned_64)
                             : (is_signed ? operation->signed_32 : operation->unsigned_32);
-    if (operation->mod == MOD_ADD)
+    if (operation->mod == MOD_ADD && !is_float)
         out->type = is_wide ? TYPE_U64 : TYPE_U32;
     RegId reg = operand_plain_reg(inst, out->value);
     const bool is_known = inst_access(inst, &out->access) &&

@@ -4,7 +4,7 @@
 
 #include "analysis/analysis.h"
 
-/* An update: [address] = [address] op value, on integers. */
+/* An update: [address] = [address] op value, on integers, or a sum of floating-point numbers. */
 typedef struct AtomicUpdate {
     Inst *inst;
     Access access;
@@ -20,12 +20,13 @@ typedef enum AtomicKind {
     ATOMIC_IS_UPDATE,
     ATOMIC_IS_READ,    /* something uses its result */
     ATOMIC_IS_ORDERED, /* it orders other accesses, or is seen by the whole system */
-    ATOMIC_IS_FLOAT,   /* rounds */
+    ATOMIC_IS_FLOAT,   /* rounds, and the order of sums is to stay, or it is no sum */
     ATOMIC_IS_OTHER,   /* an exchange, a wrapping counter, a vector ... */
 } AtomicKind;
 
-/* Decodes an instruction that is an atomic operation (ACCESS_ATOMIC). 'out' is set for updates only. */
-AtomicKind atomic_update(const Body *body, const Values *values, Inst *inst, AtomicUpdate *out);
+/* Decodes an instruction that is an atomic operation (ACCESS_ATOMIC). 'out' is set for updates only. 'reassociates':
+ * sums of floating-point numbers of 32 and 64 bits are updates, too. */
+AtomicKind atomic_update(const Body *body, const Values *values, Inst *inst, bool reassociates, AtomicUpdate *out);
 /* Whether the two may be executed in any order on the same address, whichever it is. */
 bool updates_commute(const AtomicUpdate *a, const AtomicUpdate *b);
 /* An instruction that combines two registers as the update does: "add.u32", "min.s64". */
