@@ -160,6 +160,12 @@ static void test_launches(void **state)
     check_launches(PRODUCT GUARD IMAGES_BY_PRODUCT ADDRESSES LOOP STORE, true, 4);
     check_launches(INDEX GUARD ROWS_BY_BITS ADDRESSES LOOP STORE, false, 6);
     check_launches(INDEX GUARD IMAGES_BY_BITS ADDRESSES LOOP STORE, true, 7);
+    /* the quotient is divided, and multiplied, by other numbers as well */
+    check_launches(INDEX GUARD IMAGES ADDRESSES
+                   "\tadd.u32 %r30, %depth, 1;\n\tdiv.u32 %r31, %q, %r30;\n\trem.u32 %r32, %q, %r30;\n"
+                   "\tmul.lo.u32 %r33, %q, %m;\n\tsub.u32 %r34, %i, %q;\n" LOOP
+                   "\tmad.lo.u32 %sum, %r31, 7, %sum;\n\tmad.lo.u32 %sum, %r32, 11, %sum;\n"
+                   "\tmad.lo.u32 %sum, %r33, 13, %sum;\n\tadd.u32 %sum, %sum, %r34;\n" STORE, true, 8);
     /* the quotient is stored as well, and threads know the other axes */
     check_launches(INDEX GUARD IMAGES ADDRESSES LOOP "\tadd.u32 %sum, %sum, %q;\n\tmov.u32 %r30, %ctaid.y;\n"
                    "\tadd.u32 %sum, %sum, %r30;\n" STORE, true, 5);
@@ -192,6 +198,8 @@ static void test_left(void **state)
     check_left(INDEX GUARD ROWS "\tadd.s32 %x, %x, %i;\n" ADDRESSES LOOP STORE);
     /* by what a thread's own number divides; an index of another kind */
     check_left(INDEX GUARD "\tadd.s32 %n, %i, 1;\n" ROWS ADDRESSES LOOP STORE);
+    check_left(INDEX GUARD "\tadd.s32 %r36, %i, 1;\n\tdiv.s32 %y, %i, %r36;\n\trem.s32 %x, %i, %r36;\n"
+               "\tmov.u32 %z, 0;\n" ADDRESSES LOOP STORE);
     check_left("\tmad.lo.s32 %i, %r1, 64, %r3;\n" GUARD ROWS ADDRESSES LOOP STORE);
     check_left("\tmad.lo.s32 %i, %r1, %r3, %r3;\n" GUARD ROWS ADDRESSES LOOP STORE);
     /* threads learn of their place, or do something together */
