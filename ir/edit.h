@@ -56,6 +56,8 @@ bool inst_unguard(Inst *inst);
 void inst_replace_symbol(Body *body, Inst *inst, const Variable *from, Variable *to);
 /* Makes the instruction, a mov or cvt, read a 32-bit register instead of the special register. */
 void inst_replace_special(Body *body, Inst *inst, const Sreg *sreg, RegId reg);
+/* The same of all instructions of the body that read it. */
+void body_replace_special(Body *body, const Sreg *sreg, RegId reg);
 /* Makes the instruction read a register, which holds the variable's address, instead of naming the variable. */
 void inst_replace_variable(Body *body, Inst *inst, const Variable *variable, RegId reg);
 /* Makes the instruction read a register as its operand 'index', which must be a constant or a register that it

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "opt/common/cleanup.h"
+#include "opt/common/version.h"
 #include "opt/demands.h"
 #include "opt/memory/apply.h"
 #include "opt/registers/moves/knobs.h"
@@ -62,14 +63,6 @@ static void join_later(PassContext *context)
 static bool joins_later(const KernelRequest *request)
 {
     return request->staging.wanted && request->staging.before_vectors;
-}
-
-static bool has_slow_side(const Body *body)
-{
-    for (size_t b = 0; b < body->blocks.count; b++)
-        if (body->blocks.data[b]->is_cold)
-            return true;
-    return false;
 }
 
 bool kernel_is_jammed(const KernelResult *result)
@@ -215,7 +208,7 @@ static void coarsen(PassContext *context, const KernelRequest *request, KernelRe
         set_coarsened(context, result);
         return;
     }
-    bool had_slow_side = has_slow_side(context->body);
+    bool had_slow_side = body_has_cold(context->body);
     CoarsenRequest coarsening = request->coarsening;
     if (coarsening.guards == GUARDS_INTERIOR)
         coarsening.guards = GUARDS_AUTO;
@@ -233,7 +226,7 @@ static void coarsen(PassContext *context, const KernelRequest *request, KernelRe
         result->refusal = context->refusal;
         return;
     }
-    result->has_fast_paths = !had_slow_side && has_slow_side(context->body);
+    result->has_fast_paths = !had_slow_side && body_has_cold(context->body);
     if (context->unflattened.done)
         fold_constants(context->body, context->analyses); /* of the tiles of replicas */
     pass_run(context, PASS_CLEANUP);

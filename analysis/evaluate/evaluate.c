@@ -311,6 +311,21 @@ RegId computation_copied(const Body *body, const Inst *inst)
     return c.bits == c.reg_bits && c.bits == c.sources[0].reg_bits ? c.sources[0].reg : REG_NONE;
 }
 
+void computation_take_division(Computation *c)
+{
+    ComputeSource *by = &c->sources[1];
+    const uint32_t number = (uint32_t)by->constant;
+    if (c->bits != 32 || c->source_count != 2 || !by->is_constant)
+        return;
+    if (c->op == COMPUTE_SHIFT_RIGHT && number < 31) {
+        c->op = COMPUTE_DIV;
+        by->constant = UINT64_C(1) << number;
+    } else if (c->op == COMPUTE_AND && number && !(number & (number + 1)) && number < UINT32_MAX / 2) {
+        c->op = COMPUTE_REM;
+        by->constant = (uint64_t)number + 1;
+    }
+}
+
 bool computation_is_comparison(const Computation *c, unsigned bits)
 {
     return c->op == COMPUTE_COMPARE && c->bits == 1 && c->combination == COMBINE_NOTHING && c->sources[0].bits == bits;

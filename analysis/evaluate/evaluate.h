@@ -93,6 +93,9 @@ bool computation_matches(const Body *body, const Inst *inst, ComputeOp op, unsig
 /* The register that the instruction makes a copy of, whole, also as a choice between it and itself; REG_NONE if
  * it does anything else. */
 RegId computation_copied(const Body *body, const Inst *inst);
+/* Makes a shift to the right, or a mask of the lowest bits, of 32 bits a division by a power of two, or its remainder:
+ * the same for values below 2^31. Other computations stay. */
+void computation_take_division(Computation *c);
 /* True if it makes a predicate just by comparing two integers of this many bits. */
 bool computation_is_comparison(const Computation *c, unsigned bits);
 

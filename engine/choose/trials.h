@@ -170,7 +170,7 @@ typedef struct MemoryTrial {
     unsigned depth, buffers; /* staged: as in StageRequest, */
     bool unrolls, prefetches, before_vectors; /* as well */
     bool vectors_first; /* staged, vectors: as in KernelRequest */
-    bool only_exchanges; /* staged: no loop has a tile, but threads change places */
+    bool only_exchanges; /* staged: no loop has a tile, but threads of the launch change places */
     double speedup; /* predicted, over the form without; 0: unknown */
     bool chosen;
     TrialVerdict verdict;

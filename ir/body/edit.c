@@ -353,6 +353,14 @@ void inst_replace_special(Body *body, Inst *inst, const Sreg *sreg, RegId reg)
     inst_bind_again(body, inst);
 }
 
+void body_replace_special(Body *body, const Sreg *sreg, RegId reg)
+{
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
+            if (inst_sreg(inst) == sreg)
+                inst_replace_special(body, inst, sreg, reg);
+}
+
 static const void *symbol_key(const Operand *operand)
 {
     if (operand->kind != OPERAND_SYMBOL)

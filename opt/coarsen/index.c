@@ -30,28 +30,22 @@ static const Sreg *component(const char *vector, unsigned dimension)
     return sreg_component(sreg_find(vector), dimension);
 }
 
-/* Replaces all reads of a special register by the register, or for REG_NONE by a new one with the name, if there are
- * any. Returns the register, which nothing sets yet. */
-static RegId replace_reads(Body *body, const Sreg *sreg, RegId reg, const char *reg_name)
+static bool reads_special(const Body *body, const Sreg *sreg)
 {
-    for (size_t b = 0; b < body->blocks.count; b++) {
-        for (Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next) {
-            if (inst_sreg(inst) != sreg)
-                continue;
-            if (reg == REG_NONE)
-                reg = body_add_reg(body, TYPE_B32, intern(body->module->names, reg_name));
-            inst_replace_special(body, inst, sreg, reg);
-        }
-    }
-    return reg;
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
+            if (inst_sreg(inst) == sreg)
+                return true;
+    return false;
 }
 
 /* Replaces all reads of a special register by one in the entry block, and returns it; NULL if nothing reads it. */
 static Inst *gather_reads(Body *body, const Sreg *sreg, const char *reg_name)
 {
-    RegId reg = replace_reads(body, sreg, REG_NONE, reg_name);
-    if (reg == REG_NONE)
+    if (!reads_special(body, sreg))
         return NULL;
+    const RegId reg = body_add_reg(body, TYPE_B32, intern(body->module->names, reg_name));
+    body_replace_special(body, sreg, reg);
     Inst *read = inst_build(body, "mov.u32", "ds", reg, sreg->name);
     inst_insert_first(body->blocks.data[0], read);
     return read;
@@ -140,15 +134,6 @@ static RegId append_remainder(Body *body, Block *block, const char *name, RegId 
     return rest;
 }
 
-static bool reads_special(const Body *body, const Sreg *sreg)
-{
-    for (size_t b = 0; b < body->blocks.count; b++)
-        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
-            if (inst_sreg(inst) == sreg)
-                return true;
-    return false;
-}
-
 /* How often the turn has moved on, at the end of the entry: along x about every 128 blocks, which no number of SMs that
  * GPUs have is in step with, and with every other row of a grid that has rows; along y and z with each block along x,
  * or each group of them where they are merged, too (stopping the surplus along x replaces this read). */
@@ -198,7 +183,7 @@ void coarsening_stop_surplus(Body *body, unsigned dimension, unsigned factor)
     RegId works = body_add_reg(body, TYPE_B32, intern(names, "%works"));
     RegId is_missing = body_add_reg(body, TYPE_PRED, intern(names, "%missing"));
     RegId surplus = body_add_reg(body, TYPE_PRED, intern(names, "%surplus"));
-    replace_reads(body, sreg, group, NULL);
+    body_replace_special(body, sreg, group);
     inst_append(entry, inst_build(body, "mov.u32", "ds", launched, sreg->name));
     inst_insert_quotient(body, entry->last, group, launched, factor);
     RegId position = append_remainder(body, entry, "%ctaid_position", launched, group, factor);

@@ -35,6 +35,14 @@ bool blocks_may_version(Block *const *blocks, size_t count, size_t most)
     return insts <= most;
 }
 
+bool body_has_cold(const Body *body)
+{
+    for (size_t b = 0; b < body->blocks.count; b++)
+        if (body->blocks.data[b]->is_cold)
+            return true;
+    return false;
+}
+
 /* Moves everything from 'at' on to a block of its own, to which the rest does not lead yet. */
 static Block *split_before(Body *body, Block *before, Inst *at)
 {

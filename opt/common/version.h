@@ -13,6 +13,9 @@ bool body_may_version(const Body *body, const Dominance *dominance, const Block 
 bool inst_may_version(const Inst *inst);
 bool blocks_may_version(Block *const *blocks, size_t count, size_t most);
 
+/* Whether the body has code for what few threads need, such as the copies that versions make. */
+bool body_has_cold(const Body *body);
+
 /* Moves everything from 'at' on to a block of its own, which the rest leads to. Gives that block. */
 Block *body_split(Body *body, Inst *at);
 /* The same with nothing but where the block, which must not end in a branch, leads to. */

@@ -20,14 +20,6 @@ static RegId add_reg(Grow *g, const char *name)
     return body_add_reg(g->c.body, TYPE_B32, intern(g->c.body->module->names, name));
 }
 
-static void replace_reads(Grow *g, const Sreg *sreg, RegId reg)
-{
-    for (size_t b = 0; b < g->c.body->blocks.count; b++)
-        for (Inst *inst = g->c.body->blocks.data[b]->first; inst; inst = inst->next)
-            if (inst_sreg(inst) == sreg)
-                inst_replace_special(g->c.body, inst, sreg, reg);
-}
-
 /* Adds the instruction at the beginning of the kernel, after those that were added before. */
 static void put(Grow *g, Inst **place, Inst *inst)
 {
@@ -77,10 +69,10 @@ static void place_along(Grow *g, Inst **place, unsigned d)
     axis->index = add_reg(g, "%tid_read");
     axis->group = add_reg(g, "%ctaid_read");
     axis->grid = add_reg(g, "%nctaid_read");
-    replace_reads(g, component("%tid", d), axis->index);
-    replace_reads(g, component("%ntid", d), axis->size);
-    replace_reads(g, component("%ctaid", d), axis->group);
-    replace_reads(g, component("%nctaid", d), axis->grid);
+    body_replace_special(g->c.body, component("%tid", d), axis->index);
+    body_replace_special(g->c.body, component("%ntid", d), axis->size);
+    body_replace_special(g->c.body, component("%ctaid", d), axis->group);
+    body_replace_special(g->c.body, component("%nctaid", d), axis->grid);
     put_read(g, place, axis->thread, "%tid", d);
     put_parts(g, place, axis, d);
     put_read(g, place, axis->block, "%ctaid", d);

@@ -20,7 +20,7 @@ typedef enum AtomicKind {
     ATOMIC_IS_UPDATE,
     ATOMIC_IS_READ,    /* something uses its result */
     ATOMIC_IS_ORDERED, /* it orders other accesses, or is seen by the whole system */
-    ATOMIC_IS_FLOAT,   /* rounds, and the order of sums is to stay, or it is no sum */
+    ATOMIC_IS_FLOAT,   /* on floating-point numbers: not a sum, or one whose order must stay */
     ATOMIC_IS_OTHER,   /* an exchange, a wrapping counter, a vector ... */
 } AtomicKind;
 

@@ -85,15 +85,6 @@ static void append_diagonal(Body *body, Block *entry, Place launched, RegId plac
     inst_append(entry, inst_build(body, "rem.u32", "drr", place_x, sum, width));
 }
 
-static void replace_reads(Body *body, const char *name, RegId reg)
-{
-    const Sreg *sreg = sreg_find(name);
-    for (size_t b = 0; b < body->blocks.count; b++)
-        for (Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
-            if (inst_sreg(inst) == sreg)
-                inst_replace_special(body, inst, sreg, reg);
-}
-
 bool pass_block_order(PassContext *context)
 {
     Body *body = context->body;
@@ -102,10 +93,10 @@ bool pass_block_order(PassContext *context)
     if (order->kind == GRID_ORDER_ROWS)
         return false;
     Place place = {.x = new_reg(body, "%ctaid_x")};
-    replace_reads(body, "%ctaid.x", place.x);
+    body_replace_special(body, sreg_find("%ctaid.x"), place.x);
     if (!is_diagonal) {
         place.y = new_reg(body, "%ctaid_y");
-        replace_reads(body, "%ctaid.y", place.y);
+        body_replace_special(body, sreg_find("%ctaid.y"), place.y);
     }
     Block *entry = body_add_entry(body);
     const RegId launched_x = append_read(body, entry, "%ctaid_launched_x", "%ctaid.x");

@@ -24,7 +24,6 @@ RegId place_regs(const PlaceCode *code, const char *op, RegId a, RegId b)
     return place_put(code, result, inst_build(code->body, op, "drr", result, a, b));
 }
 
-/* a * b + c */
 RegId place_mad(const PlaceCode *code, RegId a, RegId b, RegId c)
 {
     const RegId result = place_reg(code);
@@ -37,12 +36,25 @@ RegId place_read(const PlaceCode *code, const char *sreg)
     return place_put(code, result, inst_build(code->body, "mov.u32", "ds", result, sreg));
 }
 
+static RegId place_predicate(const PlaceCode *code)
+{
+    return body_add_reg(code->body, TYPE_PRED, intern(code->body->module->names, "%fits"));
+}
+
 RegId place_test(const PlaceCode *code, const char *op, RegId a, RegId b, RegId also)
 {
-    const RegId result = body_add_reg(code->body, TYPE_PRED, intern(code->body->module->names, "%fits"));
+    const RegId result = place_predicate(code);
     return place_put(code, result,
-                    also == REG_NONE ? inst_build(code->body, op, "drr", result, a, b)
-                                     : inst_build(code->body, op, "drrr", result, a, b, also));
+                     also == REG_NONE ? inst_build(code->body, op, "drr", result, a, b)
+                                      : inst_build(code->body, op, "drrr", result, a, b, also));
+}
+
+RegId place_compare(const PlaceCode *code, const char *op, RegId a, int64_t b, RegId also)
+{
+    const RegId result = place_predicate(code);
+    return place_put(code, result,
+                     also == REG_NONE ? inst_build(code->body, op, "dri", result, a, b)
+                                      : inst_build(code->body, op, "drir", result, a, b, also));
 }
 
 RegId place_choice(const PlaceCode *code, RegId a, RegId b, RegId first)

@@ -20,6 +20,8 @@ RegId place_mad(const PlaceCode *code, RegId a, RegId b, RegId c);
 RegId place_read(const PlaceCode *code, const char *sreg);
 /* A predicate; 'also' REG_NONE: the instruction has no third source. */
 RegId place_test(const PlaceCode *code, const char *op, RegId a, RegId b, RegId also);
+/* The same of a register and a number. */
+RegId place_compare(const PlaceCode *code, const char *op, RegId a, int64_t b, RegId also);
 RegId place_choice(const PlaceCode *code, RegId a, RegId b, RegId first);
 
 #endif

@@ -132,22 +132,6 @@ static bool computes(const Unflattener *u, const Inst *inst, Computation *c)
            !c->saturates;
 }
 
-/* Makes shifts, and what takes their place for remainders, divisions, of values below 2^31. */
-static void take_for_division(Computation *c)
-{
-    ComputeSource *by = &c->sources[1];
-    const uint32_t number = (uint32_t)by->constant;
-    if (c->source_count != 2 || !by->is_constant)
-        return;
-    if (c->op == COMPUTE_SHIFT_RIGHT && number < 31) {
-        c->op = COMPUTE_DIV;
-        by->constant = UINT64_C(1) << number;
-    } else if (c->op == COMPUTE_AND && number && !(number & (number + 1)) && number < UINT32_MAX / 2) {
-        c->op = COMPUTE_REM;
-        by->constant = (uint64_t)number + 1;
-    }
-}
-
 /* Whether the number of 32 bits leaves out the last bits of another one. */
 static bool is_mask(uint64_t number)
 {
@@ -164,7 +148,7 @@ static bool divides(const Unflattener *u, const Inst *inst, Kind dividend, Compu
         c->op = COMPUTE_DIV;
         c->sources[1].constant = -(uint32_t)c->sources[1].constant;
     }
-    take_for_division(c);
+    computation_take_division(c);
     return (c->op == COMPUTE_DIV || c->op == COMPUTE_REM) && kind_of(u, &c->sources[0]) == dividend &&
            is_common(u, &c->sources[1]);
 }
@@ -185,7 +169,8 @@ static unsigned find_divisors(const Unflattener *u, Kind dividend, ComputeSource
     return count;
 }
 
-/* n is a divisor of the index that is no product of another one and m. */
+/* Takes a divisor of the index for n that is not the product of another one and something; m is the other factor of a
+ * divisor n * m, if there is one. */
 static bool find_width(Unflattener *u)
 {
     ComputeSource divisors[MOST_DIVISORS];
@@ -274,7 +259,7 @@ static Kind computed_kind(const Unflattener *u, const Inst *inst)
         return masked_kind(u, &c, first);
     if (shifted_kind(&c, first) != KIND_OTHER)
         return KIND_ZERO;
-    take_for_division(&c);
+    computation_take_division(&c);
     switch (c.op) {
     case COMPUTE_DIV: return quotient_kind(u, &c, first);
     case COMPUTE_REM: return remainder_kind(u, &c, first);
@@ -371,7 +356,8 @@ static bool is_multiple(const Unflattener *u, const Size *size, unsigned bits)
            !(value & ((UINT64_C(1) << bits) - 1));
 }
 
-/* Sets a side of 2^bits things to be 'off' longer than half of the bits; false if there is no such side. */
+/* Splits 2^bits things into two sides, as square as they can be for 'off' 0, and less so from one to the next; false if
+ * they cannot be split so. */
 static bool set_side(unsigned sides[2], unsigned bits, unsigned off)
 {
     const unsigned half = (bits + 1) / 2, side = off % 2 ? half - (off + 1) / 2 : half + off / 2;
@@ -396,21 +382,17 @@ static bool find_tiles(Unflattener *u, unsigned threads, unsigned merged)
     return false;
 }
 
-/* number >= 0, and its lowest bits are zero, too. */
+/* A multiple of 2^bits, and 'also'. */
 static RegId put_multiple(const PlaceCode *code, RegId number, unsigned bits, RegId also)
 {
     const RegId rest = place_number(code, "and.b32", number, (INT64_C(1) << bits) - 1);
-    const RegId sign = place_number(code, "and.b32", number, INT64_C(1) << 31);
-    const RegId none = place_number(code, "and.b32", number, 0);
-    return place_test(code, also == REG_NONE ? "setp.eq.u32" : "setp.eq.and.u32",
-                      place_regs(code, "or.b32", rest, sign), none, also);
+    return place_compare(code, "setp.eq.and.u32", rest, 0, also);
 }
 
-/* number > 0, and a multiple of 2^bits. */
+/* The same of a number above 0. */
 static RegId put_size(const PlaceCode *code, RegId number, unsigned bits, RegId also)
 {
-    const RegId none = place_number(code, "and.b32", number, 0);
-    return place_test(code, "setp.gt.and.s32", number, none, put_multiple(code, number, bits, also));
+    return put_multiple(code, number, bits, place_compare(code, "setp.gt.and.s32", number, 0, also));
 }
 
 /* Whether the launch's threads can be tiles, at the end of the block. */
@@ -419,11 +401,8 @@ static RegId put_test(const Unflattener *u, const PlaceCode *code, unsigned thre
     const unsigned of_width = u->tile[0] + u->merged[0], of_height = u->tile[1] + u->merged[1];
     const unsigned of_group = u->merged[0] + u->merged[1], of_block = u->tile[0] + u->tile[1];
     const RegId size = place_read(code, "%ntid.x"), grid = place_read(code, "%nctaid.x");
-    RegId expected = place_reg(code), most = place_reg(code);
-    place_put(code, expected, inst_build(u->body, "mov.u32", "di", expected, (int64_t)threads));
-    place_put(code, most, inst_build(u->body, "mov.u32", "di", most, (INT64_C(1) << 31 >> of_block) - 1));
-    RegId holds = place_test(code, "setp.eq.u32", size, expected, REG_NONE);
-    holds = place_test(code, "setp.le.and.u32", grid, most, holds);
+    RegId holds = place_compare(code, "setp.eq.u32", size, threads, REG_NONE);
+    holds = place_compare(code, "setp.lt.and.u32", grid, INT64_C(1) << 31 >> of_block, holds);
     holds = put_multiple(code, grid, of_group, holds);
     holds = put_size(code, width, of_width, holds);
     if (height != REG_NONE)
@@ -431,7 +410,7 @@ static RegId put_test(const Unflattener *u, const PlaceCode *code, unsigned thre
     /* the width may be 0 */
     const RegId across = place_number(code, "max.u32", place_number(code, "shr.u32", width, of_width), 1);
     const RegId left = place_regs(code, "rem.u32", place_number(code, "shr.u32", grid, of_group), across);
-    return place_test(code, "setp.eq.and.u32", left, place_number(code, "and.b32", left, 0), holds);
+    return place_compare(code, "setp.eq.and.u32", left, 0, holds);
 }
 
 /* The registers that hold values of each kind in the version with tiles. */
@@ -494,14 +473,6 @@ static void take_places(const Unflattener *u, const PlaceValues *places, const B
     }
 }
 
-static bool has_cold_part(const Body *body)
-{
-    for (size_t b = 0; b < body->blocks.count; b++)
-        if (body->blocks.data[b]->is_cold)
-            return true;
-    return false;
-}
-
 /* The size where the kernel begins; REG_NONE: there is none. */
 static RegId put_divisor(const EarlyPlace *place, const PlaceCode *code, const Size *size)
 {
@@ -550,7 +521,7 @@ bool pass_unflatten(PassContext *context)
     Unflattener u = {.scratch = arena_new(), .body = body, .analyses = context->analyses,
                      .values = analyses_values(context->analyses), .known = context->known};
     const bool done = may_be_tiles(block, context->flat_merged) && body_inst_count(body) <= MOST_COPIED &&
-                      !has_cold_part(body) && !demands_find(context->kernel).has_clusters &&
+                      !body_has_cold(body) && !demands_find(context->kernel).has_clusters &&
                       flat_index_find(body, u.values, &u.flat) && flat_index_is_all(&u.flat) && find_rows(&u) &&
                       find_tiles(&u, block->threads[0], context->flat_merged);
     if (done) {
