@@ -321,7 +321,7 @@ $(OUT)/tests/work-check: $(OUT)/tests/tools/stage_kernel.o
 $(OUT)/tests/row-check: $(OUT)/tests/tools/row_kernel.o
 $(OUT)/tests/refine-check: $(OUT)/tests/tools/refine_kernel.o
 $(OUT)/tests/stage-check: $(addprefix $(OUT)/tests/tools/,stage_kernel.o nest_kernel.o store_kernel.o)
-$(OUT)/tests/count-check: $(OUT)/tests/tools/count_kernel.o $(OUT)/tests/tools/walk_kernel.o
+$(OUT)/tests/count-check: $(addprefix $(OUT)/tests/tools/,count_kernel.o walk_kernel.o sum_kernel.o)
 $(OUT)/tests/pattern-check: $(addprefix $(OUT)/tests/tools/,pattern_trace.o stage_kernel.o nest_kernel.o \
     row_kernel.o random_kernel.o random_walk.o)
 $(TOOLS): $(OUT)/tests/%: $(OUT)/tests/tools/%.o $(OUT)/libptxopt.a

@@ -294,7 +294,7 @@ typedef struct EmulatorCounters {
     /* Stores to sectors that this warp was the last of the block to store to, by their distance in stored lines. */
     uint64_t own_rewrites[REUSE_DISTANCES];
     /* How often atomic operations update the global sector that they update the most: lanes with the same address take
-     * turns, unless all of the warp have it. */
+     * turns, unless all of the warp have it and the operation is on integers. */
     uint64_t most_updates;
 } EmulatorCounters;
 

@@ -372,7 +372,8 @@ static Freedoms find_freedoms(const Run *run)
     for (size_t i = 0; i < run->report.kernel_count; i++) {
         const KernelResult *result = &run->report.kernels[i].result;
         const bool refines = result->coarsening == OUTCOME_DONE && result->refined.reassociated;
-        const bool reorders = refines || counters_reassociate(&result->counted);
+        const bool reorders = refines || partial_sums_reassociate(&result->summed) ||
+                              counters_reassociate(&result->counted);
         if (reorders || dead_buffers_count(&result->dead))
             found.of[found.count++] = (Freedom){result->kernel->name, reorders, &result->dead};
     }

@@ -77,7 +77,8 @@ typedef struct PassContext {
     Unflattened unflattened; /* set by unflatten */
     StageResult staged;      /* set by staging; in the module's arena */
     CountersResult counted;  /* set by private counters; in the module's arena */
-    bool reassociates;       /* private counters may add floating-point numbers in another order */
+    PartialSums summed;      /* set by partial sums; in the module's arena */
+    bool reassociates;       /* these two may add floating-point numbers in another order */
     uint64_t counting_dynamic_shared; /* bytes of a block at launch */
     DeadBuffersResult dead;           /* with the parameters when dead_buffers runs, which sets the rest */
     uint64_t dead_dynamic_shared;     /* bytes of a block at launch */

@@ -273,13 +273,21 @@ static void stage_loops(PassContext *context, const KernelRequest *request, Kern
     result->staging = done || stage_is_done(&result->staged) ? OUTCOME_DONE : OUTCOME_REFUSED;
 }
 
+/* Before staging and vectors, which take loops without atomic operations. */
+static void sum_partially(PassContext *context, const KernelRequest *request, KernelResult *result)
+{
+    context->reassociates = request->reassociates;
+    if (memory_sums(context))
+        result->summed = context->summed;
+}
+
 static void count_privately(PassContext *context, const KernelRequest *request, KernelResult *result)
 {
     const LaunchChange change = kernel_launch_change(result);
     context->reassociates = request->reassociates;
     const bool done = memory_counters(context, launch_change_shared(&change, request->dynamic_shared));
     result->counted = context->counted;
-    result->counting = done                                   ? OUTCOME_DONE
+    result->counting = done || result->summed.sums.count      ? OUTCOME_DONE
                        : is_refusal(&result->counted.refusal) ? OUTCOME_REFUSED
                                                               : OUTCOME_UNCHANGED;
 }
@@ -586,6 +594,8 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         pass_run(&context, PASS_DECIDE);
         reuse(&context, !joins_later(request));
     }
+    if (request->counters)
+        sum_partially(&context, request, result);
     if (request->vectors && request->vectors_first)
         make_vectors(&context, result, false);
     if (request->staging.wanted)

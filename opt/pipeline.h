@@ -70,6 +70,7 @@ typedef struct KernelResult {
     Outcome staging;
     StageResult staged;
     Outcome counting;
+    PartialSums summed;      /* counting done: before anything was counted */
     CountersResult counted;  /* also if nothing is */
     DeadBuffersResult dead;  /* one for each that was requested */
     Outcome vectors;

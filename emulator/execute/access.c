@@ -72,7 +72,9 @@ static bool access_begin(Exec *x, const Op *op, const MemoryOp *memory, uint32_t
     Space space = lane_space(at, (unsigned)__builtin_ctz(mask));
     if (mode == MODE_ATOMIC)
         x->emulator->result->counters.atomics[space]++;
-    else
+    if (mode == MODE_ATOMIC && x->emulator->options.count_reuse)
+        updates_count(mask, memory->type, at);
+    if (mode != MODE_ATOMIC)
         count_bytes(x, mask, memory, space, mode == MODE_STORE);
     if (x->emulator->options.count_memory)
         count_access(x, mask, bytes, mode, at);

@@ -127,8 +127,6 @@ void count_access(Exec *x, uint32_t mask, unsigned bytes, AccessMode mode, const
     const unsigned distinct_lines = loops->distinct(lines, count);
     if (x->emulator->options.count_reuse)
         reuse_count(x, mask, bytes, distinct_lines, mode, at);
-    if (x->emulator->options.count_reuse && mode == MODE_ATOMIC)
-        updates_count(mask, at);
     stored_add(x, mode != MODE_LOAD, global_lanes, bytes);
     if (shared_lanes && bytes == SHARED_WORD && mode != MODE_ATOMIC)
         words_add(x, in_shared.all, joined_passes(shared_lanes, shared));

@@ -66,7 +66,7 @@ static void count_sector(Exec *x, const Region *region, uint64_t sector, SectorT
     }
 }
 
-/* Whether all lanes have the address of the first: assemblers or the hardware make one update of theirs. */
+/* Whether all lanes have the address of the first. */
 static bool is_one_address(uint32_t mask, const Translation *at)
 {
     const uint64_t first = at->address[__builtin_ctz(mask)];
@@ -88,10 +88,11 @@ static unsigned lanes_alike(uint32_t mask, unsigned lane, const Translation *at)
 }
 
 /* Memory updates a word once at a time, but different words of a sector together. So a sector is updated as often as
- * the access updates one of its words. */
-void updates_count(uint32_t mask, const Translation *at)
+ * the access updates one of its words. If all lanes have one address, assemblers combine integers before, by REDUX
+ * or by counting lanes, and leave floating-point numbers as they are. */
+void updates_count(uint32_t mask, Type type, const Translation *at)
 {
-    const bool is_one = is_one_address(mask, at);
+    const bool is_one = type_class(type) != CLASS_FLOAT && is_one_address(mask, at);
     EACH_ACTIVE(lane, mask)
     {
         const Region *region = at->region[lane];

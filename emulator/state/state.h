@@ -434,7 +434,7 @@ void pending_clear(BlockState *block);
 
 void reuse_prepare(Emulator *emulator, Region *region);
 void reuse_count(Exec *x, uint32_t mask, unsigned bytes, unsigned lines, AccessMode mode, const Translation *at);
-void updates_count(uint32_t mask, const Translation *at); /* of an atomic operation */
+void updates_count(uint32_t mask, Type type, const Translation *at); /* of an atomic operation */
 void reuse_merge(Region *region, const Region *other); /* adds the sectors that another Emulator touched in the same
                                                         * memory */
 void reuse_collect(Emulator *emulator);                  /* fills in the footprints */

@@ -163,9 +163,12 @@ static void print_counters(Buf *out, const KernelReport *kernel)
     if (kernel->result.counting == OUTCOME_NOT_ASKED)
         return;
     separate(out, kernel);
+    const size_t sums = kernel->result.summed.sums.count;
+    if (sums)
+        buf_printf(out, "%zu atomic update%s added up in registers%s", sums, plural(sums), count ? ", " : "");
     if (count)
         buf_printf(out, "%u atomic update%s counted in shared memory", count, plural(count));
-    else
+    else if (!sums)
         buf_puts(out, "no private counters");
 }
 

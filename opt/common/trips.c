@@ -1,6 +1,8 @@
 /* Counters of loops, and code for the number of rounds. */
 #include "opt/common/trips.h"
 
+enum { PARTS_DEPTH = 6 }; /* of a condition for the next round */
+
 RegId loop_start(const Loop *loop, const Phi *phi)
 {
     return phi_argument(phi, loop->preheader);
@@ -137,6 +139,37 @@ bool loop_counter_find(const Loop *loop, const LoopForest *loops, Analyses *anal
     return out->start != REG_NONE;
 }
 
+/* The register that the phi of the header grows by in each round; REG_NONE: it does something else. *next: the sum. */
+static RegId stride_find(const Loop *loop, const LoopForest *loops, const Values *values, const Phi *phi, RegId *next)
+{
+    const unsigned bits = type_bits(values->body->regs.data[phi->dst].type);
+    Computation c;
+    *next = phi_argument(phi, loop->latches[0]);
+    for (unsigned l = 1; l < loop->latch_count; l++)
+        if (phi_argument(phi, loop->latches[l]) != *next)
+            return REG_NONE;
+    if (!computation_matches(values->body, value_inst(values, *next), COMPUTE_ADD, bits, "rr", &c) || c.saturates)
+        return REG_NONE;
+    for (unsigned i = 0; i < 2; i++)
+        if (c.sources[i].reg == phi->dst && is_made_before(loop, loops, values, c.sources[1 - i].reg) &&
+            type_bits(values->body->regs.data[c.sources[1 - i].reg].type) == bits)
+            return c.sources[1 - i].reg;
+    return REG_NONE;
+}
+
+bool loop_counter_find_strided(const Loop *loop, const LoopForest *loops, Analyses *analyses, RegId reg,
+                               LoopCounter *out)
+{
+    const Affine *affine = analyses_affine(analyses);
+    *out = (LoopCounter){.bits = type_bits(affine->body->regs.data[reg].type), .addend = REG_NONE};
+    const Phi *phi = phi_find(loop, affine, reg, &out->offset);
+    RegId next;
+    out->is_strided = true;
+    out->stride = phi ? stride_find(loop, loops, analyses_values(analyses), phi, &next) : REG_NONE;
+    out->start = phi ? loop_start(loop, phi) : REG_NONE;
+    return out->stride != REG_NONE && out->start != REG_NONE;
+}
+
 static Type counter_type(const LoopCounter *counter)
 {
     return counter->bits == 64 ? TYPE_B64 : TYPE_B32;
@@ -220,29 +253,104 @@ static bool counts(const Loop *loop, const LoopForest *loops, Analyses *analyses
     return false;
 }
 
+/* The same for a counter that a register is added to. */
+static bool counts_strided(const Loop *loop, const LoopForest *loops, Analyses *analyses, const Computation *compare,
+                           unsigned bits, bool holds, TripCount *out)
+{
+    const Values *values = analyses_values(analyses);
+    out->is_ordered = true;
+    out->is_signed = compare->is_signed;
+    for (unsigned i = 0; i < 2; i++) {
+        const RegId reg = compare->sources[i].reg;
+        if (bits != 32 || reg == REG_NONE || continues_while(compare, holds, i == 1) != WHILE_LESS ||
+            !bound_find(loop, loops, values, &compare->sources[1 - i], bits, out) ||
+            (out->bound != REG_NONE && type_bits(values->body->regs.data[out->bound].type) != bits))
+            continue;
+        for (size_t p = 0; p < loop->header->phis.count; p++) {
+            const Phi *phi = &loop->header->phis.data[p];
+            RegId next;
+            const RegId stride = type_bits(values->body->regs.data[phi->dst].type) == bits
+                                     ? stride_find(loop, loops, values, phi, &next)
+                                     : REG_NONE;
+            if (stride == REG_NONE || (reg != phi->dst && reg != next))
+                continue;
+            out->counter = (LoopCounter){.start = loop_start(loop, phi), .offset = reg == next, .bits = bits,
+                                         .addend = REG_NONE, .is_strided = true, .stride = stride};
+            return out->counter.start != REG_NONE;
+        }
+    }
+    return false;
+}
+
+/* The branch that ends the block if each round passes it once and it may leave the loop; NULL: it is something else.
+ * *holds: the value of its predicate for which the loop goes on. */
+static const Inst *exit_find(const Loop *loop, const LoopForest *loops, Analyses *analyses, const Block *exiting,
+                             bool *holds)
+{
+    const Inst *branch = block_two_way_branch(exiting);
+    if (!branch || loop_of(loops, exiting) != loop)
+        return NULL;
+    for (uint32_t i = 0; i < loop->latch_count; i++)
+        if (!dominance_has(analyses_dominance(analyses), exiting, loop->latches[i]))
+            return NULL;
+    const bool leaves = !loop_contains(loops, loop, branch->targets[0]);
+    if (!leaves && loop_contains(loops, loop, exiting->fall))
+        return NULL;
+    *holds = leaves == branch->guard_inverted;
+    return branch;
+}
+
 bool trip_count_find(const Loop *loop, const LoopForest *loops, Analyses *analyses, TripCount *out)
 {
+    bool holds;
     *out = (TripCount){.exiting = loop_only_exit(loop, loops)};
-    const Inst *branch = out->exiting ? block_two_way_branch(out->exiting) : NULL;
-    if (!loop->preheader || !branch)
-        return false;
-    /* Each round passes the exit once: it is in no inner loop. */
-    if (loop_of(loops, out->exiting) != loop)
-        return false;
-    for (uint32_t i = 0; i < loop->latch_count; i++)
-        if (!dominance_has(analyses_dominance(analyses), out->exiting, loop->latches[i]))
-            return false;
-    const Values *values = analyses_values(analyses);
-    const Inst *made = value_inst(values, inst_predicate(branch));
+    const bool has_exit = out->exiting && loop->preheader;
+    const Inst *branch = has_exit ? exit_find(loop, loops, analyses, out->exiting, &holds) : NULL;
+    const Inst *made = branch ? value_inst(analyses_values(analyses), inst_predicate(branch)) : NULL;
     Computation compare;
-    if (!made || !computation_of(values->body, made, &compare))
+    if (!made || !computation_of(analyses_values(analyses)->body, made, &compare))
         return false;
     const unsigned bits = computation_is_comparison(&compare, 64) ? 64 : 32;
-    if (!computation_is_comparison(&compare, bits))
-        return false;
-    bool leaves = !loop_contains(loops, loop, branch->targets[0]);
-    return counts(loop, loops, analyses, &compare, bits, leaves == branch->guard_inverted, out);
+    return computation_is_comparison(&compare, bits) && counts(loop, loops, analyses, &compare, bits, holds, out);
 }
+
+/* The loop goes on only while the predicate has this value: finds a counter in one of its parts. */
+static bool parts_count(const Loop *loop, const LoopForest *loops, Analyses *analyses, RegId predicate, bool holds,
+                        unsigned depth, TripCount *out)
+{
+    const Values *values = analyses_values(analyses);
+    const Inst *made = value_inst(values, predicate);
+    Computation c;
+    if (!made || !computation_of(values->body, made, &c))
+        return false;
+    for (unsigned bits = 32; bits <= 64; bits += 32)
+        if (computation_is_comparison(&c, bits))
+            return counts(loop, loops, analyses, &c, bits, holds, out) ||
+                   counts_strided(loop, loops, analyses, &c, bits, holds, out);
+    if (!depth || c.bits != 1 || c.reg_bits != 1 ||
+        (c.op != COMPUTE_COPY && c.op != COMPUTE_NOT && c.op != (holds ? COMPUTE_AND : COMPUTE_OR)))
+        return false;
+    for (unsigned i = 0; i < c.source_count; i++) {
+        const bool is_opposite = c.sources[i].is_inverted != (c.op == COMPUTE_NOT);
+        if (c.sources[i].reg != REG_NONE &&
+            parts_count(loop, loops, analyses, c.sources[i].reg, holds != is_opposite, depth - 1, out))
+            return true;
+    }
+    return false;
+}
+
+bool trip_count_find_most(const Loop *loop, const LoopForest *loops, Analyses *analyses, TripCount *out)
+{
+    for (uint32_t b = 0; b < loop->block_count && loop->preheader; b++) {
+        bool holds;
+        *out = (TripCount){.exiting = loop->blocks[b]};
+        const Inst *branch = exit_find(loop, loops, analyses, out->exiting, &holds);
+        if (branch && parts_count(loop, loops, analyses, inst_predicate(branch), holds, PARTS_DEPTH, out))
+            return true;
+    }
+    return false;
+}
+
 
 static int64_t step_size(const TripCount *trips)
 {
@@ -256,7 +364,7 @@ int64_t trip_count_bound(const TripCount *trips, const Affine *affine)
     const AffineForm *start = &affine->forms[trips->counter.start];
     const AffineForm *bound = trips->bound == REG_NONE ? &constant : &affine->forms[trips->bound];
     int64_t low[2], high[2], way, size = step_size(trips);
-    if (start->bits != bits || bound->bits != bits || trips->counter.addend != REG_NONE ||
+    if (trips->counter.is_strided || start->bits != bits || bound->bits != bits || trips->counter.addend != REG_NONE ||
         !affine_bounds(start, &low[0], &high[0]) || !affine_bounds(bound, &low[1], &high[1]) ||
         (trips->is_ordered && !trips->is_signed && (low[0] < 0 || low[1] < 0)) ||
         __builtin_sub_overflow(high[trips->counter.step > 0], low[trips->counter.step < 0], &way))
@@ -266,7 +374,7 @@ int64_t trip_count_bound(const TripCount *trips, const Affine *affine)
 
 bool trip_count_is_exact(const TripCount *trips)
 {
-    return !trips->is_ordered && !(step_size(trips) & (step_size(trips) - 1));
+    return !trips->counter.is_strided && !trips->is_ordered && !(step_size(trips) & (step_size(trips) - 1));
 }
 
 uint64_t trip_count_constant(const TripCount *trips, const Affine *affine)
@@ -276,9 +384,9 @@ uint64_t trip_count_constant(const TripCount *trips, const Affine *affine)
     const AffineForm *start = &affine->forms[trips->counter.start];
     const AffineForm *bound = trips->bound == REG_NONE ? &constant : &affine->forms[trips->bound];
     const int64_t most = INT64_C(1) << (bits - 2), size = step_size(trips);
-    if (start->bits != bits || start->term_count || bound->bits != bits || bound->term_count ||
-        trips->counter.addend != REG_NONE || start->constant < 0 || start->constant >= most || bound->constant < 0 ||
-        bound->constant >= most)
+    if (trips->counter.is_strided || start->bits != bits || start->term_count || bound->bits != bits ||
+        bound->term_count || trips->counter.addend != REG_NONE || start->constant < 0 || start->constant >= most ||
+        bound->constant < 0 || bound->constant >= most)
         return 0;
     const int64_t up = bound->constant - start->constant - trips->counter.offset;
     const int64_t way = trips->counter.step < 0 ? -up : up;
@@ -422,8 +530,48 @@ static RegId ordered_build(const SumPlace *place, const TripCount *trips, uint32
     return fits;
 }
 
+/* While the counter, or its next value, is less than the bound: (bound - start - 1) / stride rounds follow the first,
+ * or one more if the counter itself is compared. The stride is positive, and start and bound are two strides away from
+ * the end of the range, so that nothing wraps before the loop ends. */
+static RegId strided_build(const SumPlace *place, const TripCount *trips, uint32_t limit, RegId *rounds)
+{
+    Body *body = place->body;
+    const int64_t most = trips->is_signed ? INT32_MAX : (int64_t)UINT32_MAX;
+    const RegId bound = widen(place, trips, bound_build(place, trips), "%bound");
+    const RegId start = widen(place, trips, trips->counter.start, "%start");
+    const RegId stride = widen(place, trips, trips->counter.stride, "%stride");
+    const RegId way = sum_reg(place, TYPE_B64, "%way"), distance = sum_reg(place, TYPE_B64, "%way");
+    const RegId least = sum_reg(place, TYPE_B64, "%way"), edge = sum_reg(place, TYPE_B64, "%way");
+    const RegId narrow = sum_reg(place, TYPE_B32, "%way"), size = sum_reg(place, TYPE_B32, "%stride");
+    const RegId count = sum_reg(place, TYPE_B32, "%rounds");
+    RegId fits[4];
+    for (unsigned i = 0; i < COUNT_OF(fits); i++)
+        fits[i] = sum_reg(place, TYPE_PRED, "%fits");
+    sum_put(place, inst_build(body, "sub.s64", "drr", way, bound, start));
+    sum_put(place, inst_build(body, "add.s64", "dri", distance, way, (int64_t)-1));
+    sum_put(place, inst_build(body, "max.s64", "dri", least, distance, (int64_t)0));
+    sum_put(place, inst_build(body, "cvt.u32.u64", "dr", narrow, least)); /* two numbers of 32 bits are apart by one */
+    sum_put(place, inst_build(body, "max.u32", "dri", size, trips->counter.stride, (int64_t)1));
+    sum_put(place, inst_build(body, "div.u32", "drr", count, narrow, size));
+    *rounds = sum_reg(place, TYPE_B64, "%rounds");
+    sum_put(place, inst_build(body, "cvt.u64.u32", "dr", *rounds, count));
+    if (!trips->counter.offset) {
+        const RegId more = sum_reg(place, TYPE_B64, "%rounds");
+        sum_put(place, inst_build(body, "add.s64", "dri", more, *rounds, (int64_t)1));
+        *rounds = more;
+    }
+    sum_put(place, inst_build(body, "mad.lo.s64", "drii", edge, stride, (int64_t)-2, most));
+    sum_put(place, inst_build(body, "setp.gt.s64", "dri", fits[0], stride, (int64_t)0));
+    sum_put(place, inst_build(body, "setp.le.and.s64", "drrr", fits[1], bound, edge, fits[0]));
+    sum_put(place, inst_build(body, "setp.le.and.s64", "drrr", fits[2], start, edge, fits[1]));
+    sum_put(place, inst_build(body, "setp.lt.and.u64", "drir", fits[3], *rounds, (int64_t)limit, fits[2]));
+    return fits[3];
+}
+
 RegId trip_count_build(const SumPlace *place, const TripCount *trips, uint32_t limit, RegId *rounds)
 {
+    if (trips->counter.is_strided)
+        return strided_build(place, trips, limit, rounds);
     return trips->is_ordered ? ordered_build(place, trips, limit, rounds) : unequal_build(place, trips, limit, rounds);
 }
 

@@ -12,10 +12,15 @@ typedef struct LoopCounter {
     unsigned bits;          /* of the value, the phi and the addend */
     RegId addend;           /* made before the loop; REG_NONE: nothing is added */
     bool subtracts;         /* the addend */
+    bool is_strided;        /* not by 'step', which is 0, but by: */
+    RegId stride;           /* made before the loop, of 'bits' bits */
 } LoopCounter;
 
 /* False if the register, which the loop makes, is not such a value. */
 bool loop_counter_find(const Loop *loop, const LoopForest *loops, Analyses *analyses, RegId reg, LoopCounter *out);
+/* The same for a phi plus 'offset' that grows by a register, as the index of a grid-stride loop. */
+bool loop_counter_find_strided(const Loop *loop, const LoopForest *loops, Analyses *analyses, RegId reg,
+                               LoopCounter *out);
 /* A register with what the value is in the first round, without the offset, with the code that it takes.
  * The sum may wrap, as it does in the loop. */
 RegId loop_counter_build_start(const SumPlace *place, const LoopCounter *counter);
@@ -32,6 +37,10 @@ typedef struct TripCount {
 
 /* False if the loop is not of that kind. */
 bool trip_count_find(const Loop *loop, const LoopForest *loops, Analyses *analyses, TripCount *out);
+/* The same for loops that may end earlier, because they have other exits as well or go on while several conditions
+ * hold, and for those that go on while a strided counter of 32 bits is less than the bound; 'offset' is then 0 if it is
+ * compared, and 1 if its next value is. There is no more than an upper bound of the number of rounds. */
+bool trip_count_find_most(const Loop *loop, const LoopForest *loops, Analyses *analyses, TripCount *out);
 
 /* The most rounds that the loop can go, as far as bounds of the values tell; INT64_MAX: unknown. */
 int64_t trip_count_bound(const TripCount *trips, const Affine *affine);

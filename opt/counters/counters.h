@@ -1,4 +1,5 @@
-/* Private counters: what the threads of a block update atomically in global memory is added up in shared memory. */
+/* Private counters: what the threads of a block update atomically in global memory is added up in shared memory; and
+ * partial sums: what a thread updates at one address is added up in a register first. */
 #ifndef PTXOPT_OPT_COUNTERS_COUNTERS_H
 #define PTXOPT_OPT_COUNTERS_COUNTERS_H
 
@@ -17,6 +18,19 @@ typedef struct CountedUpdate {
     Refusal refusal;   /* not done */
 } CountedUpdate;
 
+/* An update that a partial sum has taken the place of. */
+typedef struct PartialSum {
+    Span span;
+    const Loc *loc; /* NULL: unknown */
+    bool in_loop;     /* of all rounds; the update comes after the loop */
+    unsigned updates; /* not in_loop: how many are one now */
+    bool reassociates; /* floating-point numbers are added in another order */
+} PartialSum;
+
+typedef struct PartialSums {
+    VEC(PartialSum) sums;
+} PartialSums;
+
 typedef struct CountersResult {
     Refusal refusal; /* of the kernel as a whole */
     VEC(CountedUpdate) updates;
@@ -24,6 +38,7 @@ typedef struct CountersResult {
 
 /* Whether any of them adds floating-point numbers in another order. */
 bool counters_reassociate(const CountersResult *result);
+bool partial_sums_reassociate(const PartialSums *result);
 /* The updates that count in shared memory. */
 unsigned counters_count(const CountersResult *result);
 

@@ -3,6 +3,7 @@
 #include "opt/common/byte_words.h"
 #include "opt/common/kept_sums.h"
 #include "opt/common/preheader.h"
+#include "opt/memory/atomics.h"
 #include "opt/passes.h"
 #include "opt/policy.h"
 
@@ -73,6 +74,20 @@ bool memory_stage(PassContext *context, const StageRequest *request)
         pass_set_body(context, before);
     context->staging = NULL;
     return done;
+}
+
+bool memory_sums(PassContext *context)
+{
+    if (!body_has_atomics(context->body))
+        return false;
+    Body *before = prepare(context, true);
+    if (pass_run(context, PASS_PARTIAL_SUMS)) {
+        pass_run(context, PASS_CLEANUP);
+        body_free(before);
+        return true;
+    }
+    pass_set_body(context, before);
+    return false;
 }
 
 bool memory_counters(PassContext *context, uint64_t dynamic_shared)

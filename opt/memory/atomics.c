@@ -119,6 +119,17 @@ AtomicKind atomic_update(const Body *body, const Values *values, Inst *inst, boo
     return is_known ? ATOMIC_IS_UPDATE : ATOMIC_IS_OTHER;
 }
 
+bool body_has_atomics(const Body *body)
+{
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next) {
+            Access access;
+            if (inst_access(inst, &access) && access.kind == ACCESS_ATOMIC)
+                return true;
+        }
+    return false;
+}
+
 bool updates_commute(const AtomicUpdate *a, const AtomicUpdate *b)
 {
     return a->type == b->type && strcmp(a->op, b->op) == 0;

@@ -27,6 +27,8 @@ typedef enum AtomicKind {
 /* Decodes an instruction that is an atomic operation (ACCESS_ATOMIC). 'out' is set for updates only. 'reassociates':
  * sums of floating-point numbers of 32 and 64 bits are updates, too. */
 AtomicKind atomic_update(const Body *body, const Values *values, Inst *inst, bool reassociates, AtomicUpdate *out);
+/* Whether the body has any atomic operation. */
+bool body_has_atomics(const Body *body);
 /* Whether the two may be executed in any order on the same address, whichever it is. */
 bool updates_commute(const AtomicUpdate *a, const AtomicUpdate *b);
 /* An instruction that combines two registers as the update does: "add.u32", "min.s64". */

@@ -8,10 +8,10 @@
  * are neighbours. With it as a sum of 64 bits, loops along rows become vectors, and tiles have rows, as where compilers
  * advance a pointer.
  *
- * The index is a phi of the header, times a constant, plus values that are the same in all rounds; all modulo 2^32. So
- * it is first + round * step modulo 2^32, and that is the extended value in all rounds if it is in the range of 32 bits
- * in the first and in the last one, because it grows or falls all the way between them. A test before the loop shows
- * that; the original loop is executed elsewhere. */
+ * The index is a phi of the header, times a constant or a value that is known before the loop, plus values that are
+ * the same in all rounds; all modulo 2^32. So it is first + round * step modulo 2^32, and that is the extended value
+ * in all rounds if it is in the range of 32 bits in the first and in the last one, because it grows or falls all the
+ * way between them. A test before the loop shows that; the original loop is executed elsewhere. */
 #include "opt/common/early.h"
 #include "opt/common/preheader.h"
 #include "opt/common/trips.h"
@@ -34,8 +34,8 @@ typedef struct WideIndex {
     bool is_signed;       /* how it is extended */
     int64_t factor;       /* by which instructions multiply the extended index */
     int64_t low, high;    /* of the others, less this one */
-    int64_t step;         /* for each round, if it is a constant; */
-    RegId step_reg;       /* 32 bits; REG_NONE: it is */
+    RegId step_reg;       /* 32 bits, made before the loop; REG_NONE: none */
+    int64_t step;         /* for each round, times that register */
     RegId first, by, reg; /* 64 bits, times the factor: in the first round, the step (REG_NONE: a constant), and the
                            * phi of the header */
 } WideIndex;
@@ -89,6 +89,30 @@ static RegId added_reg(const Widening *w, const Phi *phi)
     return REG_NONE;
 }
 
+/* A product of the loop's: a phi of the header plus constants, times a register that is made before the loop, and plus
+ * what is the same in all rounds. Sets the register, and how often each round adds it. */
+static bool product_find(const Widening *w, RegId reg, RegId *by, int64_t *step)
+{
+    const Inst *made = value_inst(w->values, reg);
+    Computation c;
+    if (!computation_matches(w->body, made, COMPUTE_MUL, 32, "rr", &c) &&
+        !(computation_matches(w->body, made, COMPUTE_MAD, 32, "rrr", &c) && is_before(w, c.sources[2].reg)))
+        return false;
+    for (unsigned i = 0; i < 2; i++) {
+        const AffineForm *form = &w->affine->forms[c.sources[i].reg];
+        const Phi *phi = form->bits == 32 && form->term_count == 1 ? header_phi(w, &form->terms[0]) : NULL;
+        AffineTerm terms[AFFINE_TERMS];
+        AffineForm grows;
+        *by = c.sources[1 - i].reg;
+        if (!phi || !is_before(w, *by) || type_bits(w->body->regs.data[*by].type) != 32 ||
+            !loop_step(w->loop, phi, w->affine, terms, &grows) || grows.bits != 32 || grows.term_count)
+            continue;
+        *step = (int32_t)((uint32_t)grows.constant * (uint32_t)form->terms[0].coefficient);
+        return *step != 0;
+    }
+    return false;
+}
+
 /* The sum in the first round: with the phi's start in its place. */
 static bool set_start(const Widening *w, const AffineForm *form, const AffineTerm *moving, const Phi *phi,
                       WideIndex *index)
@@ -100,29 +124,45 @@ static bool set_start(const Widening *w, const AffineForm *form, const AffineTer
            affine_add(w->scratch, &rest, &w->affine->forms[start], moving->coefficient, &index->start);
 }
 
-/* Whether the register is a phi of the header times a constant, plus what is the same in all rounds; and its step. */
+/* The only term that changes from round to round; NULL: there are several, or none. */
+static const AffineTerm *moving_term(const Widening *w, const AffineForm *form)
+{
+    const AffineTerm *moving = NULL;
+    for (unsigned i = 0; i < form->term_count; i++) {
+        const AffineTerm *term = &form->terms[i];
+        if ((term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED) || is_before(w, term->reg))
+            continue;
+        if (moving)
+            return NULL;
+        moving = term;
+    }
+    return moving;
+}
+
+/* Whether the register is a phi of the header times a constant, or such a product, plus what is the same in all rounds;
+ * and its step. */
 static bool index_of(const Widening *w, RegId reg, WideIndex *out)
 {
     const AffineForm *form = &w->affine->forms[reg];
-    const AffineTerm *moving = NULL;
-    const Phi *phi = NULL;
-    for (unsigned i = 0; i < form->term_count; i++) {
-        const AffineTerm *term = &form->terms[i];
-        const Phi *own = header_phi(w, term);
-        if (own ? phi != NULL
-                : (term->base == AFFINE_VALUE || term->base == AFFINE_SIGNED) && !is_before(w, term->reg))
-            return false;
-        phi = own ? own : phi;
-        moving = own ? term : moving;
-    }
+    const AffineTerm *moving = form->bits == 32 ? moving_term(w, form) : NULL;
+    const Phi *phi = moving ? header_phi(w, moving) : NULL;
     AffineTerm terms[AFFINE_TERMS];
     AffineForm step;
-    if (form->bits != 32 || !phi || !loop_step(w->loop, phi, w->affine, terms, &step) || step.bits != 32 ||
+    out->step_reg = REG_NONE;
+    if (moving && !phi) {
+        out->start = *form;
+        return moving->base == AFFINE_VALUE && moving->coefficient == 1 &&
+               product_find(w, moving->reg, &out->step_reg, &out->step);
+    }
+    if (!phi || !loop_step(w->loop, phi, w->affine, terms, &step) || step.bits != 32 ||
         !set_start(w, form, moving, phi, out))
         return false;
     out->step = (int32_t)((uint32_t)step.constant * (uint32_t)moving->coefficient);
-    out->step_reg = step.term_count && moving->coefficient == 1 ? added_reg(w, phi) : REG_NONE;
-    return step.term_count ? out->step_reg != REG_NONE : out->step != 0;
+    if (!step.term_count)
+        return out->step != 0;
+    out->step_reg = moving->coefficient == 1 ? added_reg(w, phi) : REG_NONE;
+    out->step = 1;
+    return out->step_reg != REG_NONE;
 }
 
 static bool step_alike(const WideIndex *a, const WideIndex *b)
@@ -251,7 +291,7 @@ static RegId indices_test(Widening *w, const SumPlace *place, unsigned index, Re
     int64_t low, high;
     find_extremes(w, place, index, extremes, &low, &high);
     if (own->step_reg != REG_NONE)
-        step = sum_extend(place, own->step_reg, is_signed, "%wide");
+        step = scale(place, sum_extend(place, own->step_reg, is_signed, "%wide"), own->step);
     sum_put(place, step != REG_NONE ? inst_build(body, "mul.lo.s64", "drr", way, last, step)
                                     : inst_build(body, "mul.lo.s64", "dri", way, last, own->step));
     for (unsigned i = index; i < w->count && step != REG_NONE; i++)
@@ -323,8 +363,10 @@ static bool loop_qualifies(Widening *w)
 {
     const Loop *loop = w->loop;
     return loop && loop->preheader && loop->latch_count == 1 && loop->end == loop->index + 1 &&
-           !loop->header->is_cold && trip_count_find(loop, w->loops, w->analyses, &w->trips) &&
-           w->trips.exiting == loop->latches[0] && trip_count_bound(&w->trips, w->affine) >= ROUNDS_LEAST &&
+           !loop->header->is_cold && trip_count_find_most(loop, w->loops, w->analyses, &w->trips) &&
+           !w->trips.counter.is_strided && w->trips.exiting == loop->latches[0] &&
+           loop_only_exit(loop, w->loops) == loop->latches[0] &&
+           trip_count_bound(&w->trips, w->affine) >= ROUNDS_LEAST &&
            blocks_may_version(loop->blocks, loop->block_count, MOST_COPIED);
 }
 

@@ -13,70 +13,19 @@
  * - every other access that may meet it has an address that grows by the same amount in each round, and the number of
  *   rounds is known before the loop.
  * Since a race-free program cannot see what a thread stores between two barriers, only the last value counts. */
-#include "opt/common/version.h"
 #include "opt/passes.h"
 #include "opt/replicas/accumulator.h"
 
-enum {
-    MOST_COPIED = 2000, /* instructions that are made twice */
-    MOST_LOOPS = 8,     /* that are changed */
-    LEAST_ROUNDS = 8,   /* of a loop that may go as often: fewer, as of what unrolling leaves over, pay for no test */
-};
+enum { MOST_LOOPS = 8 }; /* that are changed */
 
 /* Nothing in the loop that orders memory, or leaves it in an unknown way. */
 static bool loop_is_plain(const Promoter *promoter)
 {
     for (uint32_t b = 0; b < promoter->loop->block_count; b++)
-        for (const Inst *inst = promoter->loop->blocks[b]->first; inst; inst = inst->next) {
-            Access access;
-            bool is_memory = inst->effects & (EFFECT_READ | EFFECT_WRITE);
-            if (inst_is_opaque(inst) || inst_is_call(inst) || inst->sync != SYNC_NONE ||
-                inst->effects & (EFFECT_SYNC | EFFECT_ASYNC | EFFECT_STACK | EFFECT_VOLATILE) ||
-                (inst_is_terminator(inst) && !inst_is_branch(inst)))
+        for (const Inst *inst = promoter->loop->blocks[b]->first; inst; inst = inst->next)
+            if (!accumulator_inst_is_plain(inst))
                 return false;
-            if (is_memory && (!inst_access(inst, &access) ||
-                              (!access.read_only && (!access.weak || !access.address || !access.bytes))))
-                return false;
-        }
     return true;
-}
-
-/* The blocks on the edges that lead out of the loop, each with one predecessor. */
-typedef VEC(Block *) BlockVec;
-
-static Block *edge_split(Body *body, Block *from, Block *to)
-{
-    Block *between = body_add_block(body, from->fall == to ? from : NULL);
-    for (unsigned t = 0; from->last && t < from->last->target_count; t++)
-        if (from->last->targets[t] == to)
-            from->last->targets[t] = between;
-    if (from->fall == to)
-        from->fall = between;
-    between->fall = to;
-    for (size_t p = 0; p < to->phis.count; p++)
-        for (size_t a = 0; a < to->phis.data[p].args.count; a++)
-            if (to->phis.data[p].args.data[a].pred == from)
-                to->phis.data[p].args.data[a].pred = between;
-    return between;
-}
-
-static BlockVec exits_split(Promoter *promoter)
-{
-    Body *body = promoter->body;
-    const Loop *loop = promoter->loop;
-    BlockVec exits = {0};
-    BlockEdgeVec edges = body_edges(promoter->scratch, body);
-    VEC(Block *) ends = {0};
-    for (size_t e = 0; e < edges.count; e++) {
-        Block *from = body->blocks.data[edges.data[e].from], *to = body->blocks.data[edges.data[e].to];
-        if (loop_contains(promoter->loops, loop, from) && !loop_contains(promoter->loops, loop, to)) {
-            VEC_PUSH(promoter->scratch, ends, from);
-            VEC_PUSH(promoter->scratch, ends, to);
-        }
-    }
-    for (size_t i = 0; i < ends.count; i += 2)
-        VEC_PUSH(promoter->scratch, exits, edge_split(body, ends.data[i], ends.data[i + 1]));
-    return exits;
 }
 
 static RegId stored_reg(const PlainAccess *store)
@@ -178,46 +127,14 @@ static void cells_keep_available(Promoter *promoter)
     promoter->cells.count = kept;
 }
 
-/* Tests before the loop whether the cells meet anything else in it, and makes a second loop for where they do. */
-static bool loop_test(Promoter *promoter)
-{
-    Body *body = promoter->body;
-    Block *preheader = promoter->loop->preheader;
-    Inst *end = preheader->last && inst_is_terminator(preheader->last) ? preheader->last : NULL;
-    SumPlace place = sum_place_new(body, preheader, promoter->analyses);
-    TripCount trips;
-    if (!trip_count_find(promoter->loop, promoter->loops, promoter->analyses, &trips) ||
-        trip_count_bound(&trips, place.affine) < LEAST_ROUNDS ||
-        !body_may_version(body, place.dominance, preheader, end, MOST_COPIED))
-        return false;
-    RegId holds = accumulator_test_build(promoter, &place, &trips);
-    if (holds == REG_NONE)
-        return false;
-    body_version(body, preheader, end, holds);
-    return true;
-}
-
-static bool loop_find(Promoter *promoter, const Block *header)
-{
-    promoter->loops = analyses_loops(promoter->analyses);
-    promoter->loop = loop_headed(promoter->loops, header);
-    return promoter->loop && promoter->loop->preheader;
-}
-
 static bool loop_promote(Promoter *promoter, const Block *header)
 {
     accumulator_cells_find(promoter);
     accumulator_cells_check(promoter);
     cells_keep_available(promoter);
-    if (!promoter->cells.count || !accumulator_ranges_find(promoter) ||
-        (promoter->ranges.count && !loop_test(promoter)))
+    BlockVec exits = {0};
+    if (!promoter->cells.count || !accumulator_free_cells(promoter, header, &exits))
         return false;
-    analyses_invalidate(promoter->analyses, ANALYSES_ALL);
-    bool found = loop_find(promoter, header);
-    require(found);
-    BlockVec exits = exits_split(promoter);
-    body_update_preds(promoter->body);
-    /* Blocks have been added to the layout, and the loop's lists name blocks, not their numbers: cells need no more. */
     for (size_t c = 0; c < promoter->cells.count; c++)
         cell_promote(promoter, &promoter->cells.data[c], &exits);
     return true;
@@ -234,7 +151,7 @@ static bool header_promote(PassContext *context, const Locations *locations, con
     Arena *scratch = arena_new();
     Promoter promoter = {
         .body = context->body, .scratch = scratch, .analyses = context->analyses, .locations = locations};
-    bool changed = locations && loop_find(&promoter, header) && loop_is_plain(&promoter) &&
+    bool changed = locations && accumulator_loop_find(&promoter, header) && loop_is_plain(&promoter) &&
                    loop_promote(&promoter, header);
     arena_free(scratch);
     return changed;

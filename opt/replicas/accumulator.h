@@ -1,4 +1,5 @@
-/* The files of the accumulator pass share this: a loop, and the cells of memory that it updates. */
+/* Cells of memory that a loop updates, and that are kept in registers meanwhile: by the accumulator pass, and as
+ * partial sums of atomic operations (opt/counters/partial_sums.c). */
 #ifndef PTXOPT_OPT_REPLICAS_ACCUMULATOR_H
 #define PTXOPT_OPT_REPLICAS_ACCUMULATOR_H
 
@@ -10,12 +11,16 @@ typedef struct LaterLoad {
     size_t stores; /* of the cell's, before it in the block */
 } LaterLoad;
 
-/* The accesses to one location in the loop. */
+/* The accesses to one place in the loop. */
 typedef struct Cell {
+    const Inst *inst;        /* one that changes it */
+    const AffineForm *form;  /* of its address */
+    unsigned bytes;
+    /* Plain accesses; a cell that atomic operations update has none. */
     uint32_t location;
     Block *block;
-    const PlainAccess *load;  /* the first one, if it is before the first store; NULL: none */
-    VEC(LaterLoad) later;     /* the other loads */
+    const PlainAccess *load; /* the first one, if it is before the first store; NULL: none */
+    VEC(LaterLoad) later;    /* the other loads */
     VEC(const PlainAccess *) stores;
 } Cell;
 
@@ -42,7 +47,7 @@ typedef struct Promoter {
     Body *body;
     Arena *scratch;
     Analyses *analyses;
-    const Locations *locations;
+    const Locations *locations; /* NULL: no cell is accessed plainly */
     const LoopForest *loops;
     const Loop *loop;
     VEC(Cell) cells;
@@ -58,6 +63,19 @@ bool accumulator_cell_has(const Cell *cell, const PlainAccess *access);
 void accumulator_cells_find(Promoter *promoter);
 /* Sets the cells' loads. Drops cells with other accesses to the same location. */
 void accumulator_cells_check(Promoter *promoter);
+
+/* accumulator_loop.c */
+/* The blocks on the edges that lead out of a loop. */
+typedef VEC(Block *) BlockVec;
+/* True if the instruction neither orders memory nor leaves the loop in an unknown way, and accesses memory plainly if
+ * at all. */
+bool accumulator_inst_is_plain(const Inst *inst);
+/* Sets the loop with this header; false: it has no preheader. */
+bool accumulator_loop_find(Promoter *promoter, const Block *header);
+/* Sees to it that no plain access of the loop meets a cell, other than its own, by a test before the loop and a second
+ * loop if need be; then gives each edge out of the loop a block of its own. False if that cannot be, and the body has
+ * some dead code at most. Cells' instructions are still there, but analyses are forgotten, and forms with them. */
+bool accumulator_free_cells(Promoter *promoter, const Block *header, BlockVec *exits);
 
 /* accumulator_ranges.c */
 /* Collects the ranges that have to be compared with the cells' at run time. False if one cannot be. */

@@ -60,7 +60,10 @@ void accumulator_cells_find(Promoter *promoter)
             continue;
         Cell *cell = cell_of(promoter, location);
         if (!cell && promoter->cells.count < MOST_CELLS) {
-            VEC_PUSH(promoter->scratch, promoter->cells, (Cell){.location = location, .block = block});
+            const Location *item = &locations->items[location];
+            VEC_PUSH(promoter->scratch, promoter->cells,
+                     ((Cell){.inst = access->inst, .form = &item->form, .bytes = item->bytes, .location = location,
+                             .block = block}));
             cell = &VEC_LAST(promoter->cells);
         }
         if (cell && cell->block == block)

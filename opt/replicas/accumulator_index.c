@@ -1,4 +1,5 @@
-/* Indices of 32 bits in the addresses of a loop: 'p + 4 * i' where i, extended to 64 bits, grows by a constant.
+/* Indices of 32 bits in the addresses of a loop: 'p + 4 * i' where i, extended to 64 bits, grows by a constant, or by a
+ * value that is known before the loop.
  *
  * The address grows by the same amount in each round unless the index wraps. It grows or falls all the way, so that a
  * last value in the range of 32-bit integers, computed with 64 bits, shows that no value before it has wrapped. */
@@ -9,7 +10,9 @@ bool accumulator_index_find(const Promoter *promoter, const AffineTerm *term, Ra
     *out = (RangeIndex){.is_signed = term->base == AFFINE_SIGNED, .coefficient = term->coefficient};
     out->is_found = (term->base == AFFINE_VALUE || term->base == AFFINE_SIGNED) &&
                     type_bits(promoter->body->regs.data[term->reg].type) == 32 &&
-                    loop_counter_find(promoter->loop, promoter->loops, promoter->analyses, term->reg, &out->counter);
+                    (loop_counter_find(promoter->loop, promoter->loops, promoter->analyses, term->reg, &out->counter) ||
+                     loop_counter_find_strided(promoter->loop, promoter->loops, promoter->analyses, term->reg,
+                                               &out->counter));
     return out->is_found;
 }
 
@@ -34,7 +37,11 @@ static RegId fits_build(const SumPlace *place, const RangeIndex *index, RegId fi
     const int64_t low = index->is_signed ? INT32_MIN : 0;
     RegId way = sum_reg(place, TYPE_B64, "%index"), end = sum_reg(place, TYPE_B64, "%index");
     RegId above = sum_reg(place, TYPE_B64, "%index"), fits = sum_reg(place, TYPE_PRED, "%fits");
-    sum_put(place, inst_build(body, "mul.lo.s64", "dri", way, last, (int64_t)(int32_t)index->counter.step));
+    if (!index->counter.is_strided)
+        sum_put(place, inst_build(body, "mul.lo.s64", "dri", way, last, (int64_t)(int32_t)index->counter.step));
+    else
+        sum_put(place, inst_build(body, "mul.lo.s64", "drr", way, last,
+                                  sum_extend(place, index->counter.stride, index->is_signed, "%index")));
     sum_put(place, inst_build(body, "add.s64", "drr", end, first, way));
     sum_put(place, inst_build(body, "sub.s64", "dri", above, end, low));
     sum_put(place, inst_build(body, "setp.le.u64", "dri", fits, above, (int64_t)UINT32_MAX));

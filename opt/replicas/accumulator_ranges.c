@@ -85,8 +85,15 @@ static bool range_of_form(const Promoter *promoter, const AffineForm *form, Rang
     int64_t constant = form->constant;
     range->step = (AffineForm){64, 0, 0, range->step_terms};
     if (range->index.is_found) {
-        const int64_t step = (int32_t)range->index.counter.step;
-        if (phi || __builtin_mul_overflow(range->index.coefficient, step, &range->step.constant) ||
+        const LoopCounter *counter = &range->index.counter;
+        if (counter->is_strided) {
+            range->step_terms[0] = (AffineTerm){.base = range->index.is_signed ? AFFINE_SIGNED : AFFINE_VALUE,
+                                                .reg = counter->stride,
+                                                .coefficient = range->index.coefficient};
+            range->step.term_count = 1;
+        }
+        if (phi ||
+            __builtin_mul_overflow(range->index.coefficient, (int32_t)counter->step, &range->step.constant) ||
             !is_small(promoter, &range->step))
             return false;
     }
@@ -215,13 +222,13 @@ static bool of_different_threads(const Inst *a, const Inst *b)
 /* True if an access of the loop may meet the cell, as far as can be told now. */
 static bool may_meet(const Promoter *promoter, const Cell *cell, const Inst *inst)
 {
-    const Inst *store = cell->stores.data[0]->inst;
-    return !of_different_threads(store, inst) && !accesses_apart(analyses_memory(promoter->analyses), store, inst);
+    return !of_different_threads(cell->inst, inst) &&
+           !accesses_apart(analyses_memory(promoter->analyses), cell->inst, inst);
 }
 
 static const Cell *cell_of_inst(const Promoter *promoter, const Inst *inst)
 {
-    const PlainAccess *plain = promoter->locations->access_of[inst->id];
+    const PlainAccess *plain = promoter->locations ? promoter->locations->access_of[inst->id] : NULL;
     for (size_t c = 0; c < promoter->cells.count && plain; c++)
         if (accumulator_cell_has(&promoter->cells.data[c], plain))
             return &promoter->cells.data[c];
@@ -236,8 +243,9 @@ bool accumulator_ranges_find(Promoter *promoter)
             Access access;
             AffineAddress address;
             bool may = false;
-            if (!inst_access(inst, &access) || access.read_only)
+            if (!inst_access(inst, &access) || access.read_only || access.kind == ACCESS_ATOMIC)
                 continue;
+            /* There are atomic operations only beside cells of their kind, which partial_sums.c compares. */
             const Cell *own = cell_of_inst(promoter, inst);
             for (size_t c = 0; c < promoter->cells.count; c++)
                 may |= own != &promoter->cells.data[c] && may_meet(promoter, &promoter->cells.data[c], inst);
@@ -249,8 +257,8 @@ bool accumulator_ranges_find(Promoter *promoter)
                 return false;
         }
     for (size_t c = 0; c < promoter->cells.count && meets; c++) {
-        const Location *location = &promoter->locations->items[promoter->cells.data[c].location];
-        if (!range_add(promoter, &location->form, location->bytes, &promoter->cells.data[c]))
+        const Cell *cell = &promoter->cells.data[c];
+        if (!range_add(promoter, cell->form, cell->bytes, cell))
             return false;
     }
     ranges_thin(promoter);
@@ -348,7 +356,7 @@ static bool hull_finish(const Promoter *promoter, const SumPlace *place, Hull *h
 static bool cells_apart(const SumPlace *place, const Range *a, const Range *b, RegId *holds)
 {
     Body *body = place->body;
-    if (of_different_threads(a->cell->stores.data[0]->inst, b->cell->stores.data[0]->inst) ||
+    if (of_different_threads(a->cell->inst, b->cell->inst) ||
         affine_compare(&a->start, (uint64_t)a->bytes, &b->start, (uint64_t)b->bytes) == ALIAS_NONE)
         return true;
     RegId x = sum_build(place, &a->start), y = sum_build(place, &b->start);

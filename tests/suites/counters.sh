@@ -9,13 +9,13 @@ BUILD="${BUILD:-build}"
 program="${PTXOPT:-./ptxopt}"
 TEST_TMP="${TEST_TMP:-$(mktemp -d)}"
 folder="$TEST_TMP"
-seeds=4000
+seeds=6000
 case "$BUILD" in
 */asan) seeds=300 ;;
 esac
 
 random_check "random" count-check "1,$seeds"
-result "every rule at work" "$(grep -oE '(tested|copies|watched|apart|coarse) [0-9]\b' <<<"$said")"
+result "every rule at work" "$(grep -oE '(tested|copies|watched|apart|summed|merged|coarse) [0-9]\b' <<<"$said")"
 
 random_check "dead buffers equal to the originals" dead-check "1,$seeds"
 result "dead buffers at work" "$(grep -oE '\b[0-9]{1,2} with fewer' <<<"$said")"

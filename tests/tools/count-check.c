@@ -1,14 +1,15 @@
-/* Checks private counters: converts the atomic updates of random kernels, and compares with the original in the
- * emulator, which looks for races in shared memory.
+/* Checks private counters and partial sums: converts the atomic updates of random kernels, and compares with the
+ * original in the emulator, which looks for races in shared memory.
  *
  *     count-check [-v] [-d FOLDER] SEED,COUNT
  *
  * Some kernels are coarsened before. Prints the errors, and at the end the numbers of kernels in which an update is
  * counted privately or none, and, of the former, of those with a run-time path for other elements, with copies of
- * counters, with accesses that are watched, with loops whose accesses a test shows to be apart, and of coarsened ones:
- * a check of nothing would find nothing. -v
- * names the refusals; -d keeps wrong outputs. */
+ * counters, with accesses that are watched, with loops whose accesses a test shows to be apart, with partial sums of
+ * loops, with updates that became one, and of coarsened ones: a check of nothing would find nothing. -v names the
+ * refusals; -d keeps wrong outputs. */
 #include "count_kernel.h"
+#include "sum_kernel.h"
 #include "walk_kernel.h"
 
 #include "form_difference.h"
@@ -27,7 +28,7 @@
 
 typedef struct Sums {
     unsigned done, refused, wrong;
-    unsigned tested, copies, watched, apart, coarse;
+    unsigned tested, copies, watched, apart, summed, merged, coarse;
 } Sums;
 
 typedef struct Check {
@@ -76,6 +77,13 @@ static void count_forms(Sums *sums, const KernelResult *result, const char *text
         tested |= result->counted.updates.data[i].is_tested;
         copies |= result->counted.updates.data[i].copies > 1;
     }
+    bool summed = false, merged = false;
+    for (size_t i = 0; i < result->summed.sums.count; i++) {
+        summed |= result->summed.sums.data[i].in_loop;
+        merged |= !result->summed.sums.data[i].in_loop;
+    }
+    sums->summed += summed;
+    sums->merged += merged;
     sums->tested += tested;
     sums->copies += copies;
     sums->watched += strstr(text, "atom.shared.exch") != NULL;
@@ -92,10 +100,8 @@ static void check_seed(void *context, uint64_t seed)
     Launch launch;
     Buf text = {0}, after = {0};
     const EmulatorOptions options = {.check_races = true};
-    if (seed % 2 == 0)
-        walk_kernel(seed, arena, &text, &launch);
-    else
-        count_kernel(seed, arena, &text, &launch);
+    static void (*const makers[])(uint64_t, Arena *, Buf *, Launch *) = {sum_kernel, walk_kernel, count_kernel};
+    makers[seed % COUNT_OF(makers)](seed, arena, &text, &launch);
     Module *module = parse_text("random.ptx", buf_text(&text), text.length);
     require(module);
     EmulatorResult *expected = emulator_run(arena, module, &launch, &options);
@@ -137,7 +143,9 @@ int main(int count, char **words)
         return 2;
     each_seed(seeds, check.verbose, check_seed, &check);
     const Sums *sums = &check.sums;
-    printf("%u done, %u refused, %u wrong; tested %u, copies %u, watched %u, apart %u, coarse %u\n", sums->done,
-           sums->refused, sums->wrong, sums->tested, sums->copies, sums->watched, sums->apart, sums->coarse);
+    printf("%u done, %u refused, %u wrong; tested %u, copies %u, watched %u, apart %u, summed %u, merged %u, "
+           "coarse %u\n",
+           sums->done, sums->refused, sums->wrong, sums->tested, sums->copies, sums->watched, sums->apart,
+           sums->summed, sums->merged, sums->coarse);
     return sums->wrong != 0;
 }
