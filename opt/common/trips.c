@@ -167,6 +167,7 @@ bool loop_counter_find_strided(const Loop *loop, const LoopForest *loops, Analys
     out->is_strided = true;
     out->stride = phi ? stride_find(loop, loops, analyses_values(analyses), phi, &next) : REG_NONE;
     out->start = phi ? loop_start(loop, phi) : REG_NONE;
+    out->phi = phi ? phi->dst : REG_NONE;
     return out->stride != REG_NONE && out->start != REG_NONE;
 }
 
@@ -262,7 +263,7 @@ static bool counts_strided(const Loop *loop, const LoopForest *loops, Analyses *
     out->is_signed = compare->is_signed;
     for (unsigned i = 0; i < 2; i++) {
         const RegId reg = compare->sources[i].reg;
-        if (bits != 32 || reg == REG_NONE || continues_while(compare, holds, i == 1) != WHILE_LESS ||
+        if (reg == REG_NONE || continues_while(compare, holds, i == 1) != WHILE_LESS ||
             !bound_find(loop, loops, values, &compare->sources[1 - i], bits, out) ||
             (out->bound != REG_NONE && type_bits(values->body->regs.data[out->bound].type) != bits))
             continue;
@@ -275,7 +276,7 @@ static bool counts_strided(const Loop *loop, const LoopForest *loops, Analyses *
             if (stride == REG_NONE || (reg != phi->dst && reg != next))
                 continue;
             out->counter = (LoopCounter){.start = loop_start(loop, phi), .offset = reg == next, .bits = bits,
-                                         .addend = REG_NONE, .is_strided = true, .stride = stride};
+                                         .addend = REG_NONE, .is_strided = true, .stride = stride, .phi = phi->dst};
             return out->counter.start != REG_NONE;
         }
     }
@@ -530,42 +531,88 @@ static RegId ordered_build(const SumPlace *place, const TripCount *trips, uint32
     return fits;
 }
 
-/* While the counter, or its next value, is less than the bound: (bound - start - 1) / stride rounds follow the first,
- * or one more if the counter itself is compared. The stride is positive, and start and bound are two strides away from
- * the end of the range, so that nothing wraps before the loop ends. */
-static RegId strided_build(const SumPlace *place, const TripCount *trips, uint32_t limit, RegId *rounds)
+/* The numbers of a strided loop, 64 bits each. */
+typedef struct Strides {
+    RegId start, bound, stride;
+    RegId way; /* from the start to the last number below the bound */
+} Strides;
+
+static Strides strides_build(const SumPlace *place, const TripCount *trips)
 {
     Body *body = place->body;
-    const int64_t most = trips->is_signed ? INT32_MAX : (int64_t)UINT32_MAX;
-    const RegId bound = widen(place, trips, bound_build(place, trips), "%bound");
-    const RegId start = widen(place, trips, trips->counter.start, "%start");
-    const RegId stride = widen(place, trips, trips->counter.stride, "%stride");
-    const RegId way = sum_reg(place, TYPE_B64, "%way"), distance = sum_reg(place, TYPE_B64, "%way");
-    const RegId least = sum_reg(place, TYPE_B64, "%way"), edge = sum_reg(place, TYPE_B64, "%way");
-    const RegId narrow = sum_reg(place, TYPE_B32, "%way"), size = sum_reg(place, TYPE_B32, "%stride");
-    const RegId count = sum_reg(place, TYPE_B32, "%rounds");
+    const RegId difference = sum_reg(place, TYPE_B64, "%way"), distance = sum_reg(place, TYPE_B64, "%way");
+    const Strides s = {.start = widen(place, trips, trips->counter.start, "%start"),
+                       .bound = widen(place, trips, bound_build(place, trips), "%bound"),
+                       .stride = widen(place, trips, trips->counter.stride, "%stride"),
+                       .way = sum_reg(place, TYPE_B64, "%way")};
+    sum_put(place, inst_build(body, "sub.s64", "drr", difference, s.bound, s.start));
+    sum_put(place, inst_build(body, "add.s64", "dri", distance, difference, (int64_t)-1));
+    sum_put(place, inst_build(body, "max.s64", "dri", s.way, distance, (int64_t)0));
+    return s;
+}
+
+/* The stride is positive, and start and bound are two strides away from the end of the range, so that nothing wraps
+ * before the loop ends; wide ones are in a quarter of it. */
+static RegId strides_test(const SumPlace *place, const TripCount *trips, const Strides *s)
+{
+    Body *body = place->body;
+    const bool is_wide = trips->counter.bits == 64;
+    const int64_t most = is_wide ? INT64_C(1) << 61 : trips->is_signed ? INT32_MAX : (int64_t)UINT32_MAX;
+    const RegId edge = sum_reg(place, TYPE_B64, "%way");
     RegId fits[4];
     for (unsigned i = 0; i < COUNT_OF(fits); i++)
         fits[i] = sum_reg(place, TYPE_PRED, "%fits");
-    sum_put(place, inst_build(body, "sub.s64", "drr", way, bound, start));
-    sum_put(place, inst_build(body, "add.s64", "dri", distance, way, (int64_t)-1));
-    sum_put(place, inst_build(body, "max.s64", "dri", least, distance, (int64_t)0));
-    sum_put(place, inst_build(body, "cvt.u32.u64", "dr", narrow, least)); /* two numbers of 32 bits are apart by one */
-    sum_put(place, inst_build(body, "max.u32", "dri", size, trips->counter.stride, (int64_t)1));
-    sum_put(place, inst_build(body, "div.u32", "drr", count, narrow, size));
+    sum_put(place, inst_build(body, "mad.lo.s64", "drii", edge, s->stride, (int64_t)-2, most));
+    sum_put(place, inst_build(body, "setp.gt.s64", "dri", fits[0], s->stride, (int64_t)0));
+    sum_put(place, inst_build(body, "setp.le.and.s64", "drrr", fits[1], s->bound, edge, fits[0]));
+    sum_put(place, inst_build(body, "setp.le.and.s64", "drrr", fits[2], s->start, edge, fits[1]));
+    if (!is_wide)
+        return fits[2];
+    const RegId either = sum_reg(place, TYPE_B64, "%way"), all = sum_reg(place, TYPE_B64, "%way");
+    sum_put(place, inst_build(body, "or.b64", "drr", either, s->bound, s->start));
+    sum_put(place, inst_build(body, "or.b64", "drr", all, either, s->stride));
+    sum_put(place, inst_build(body, "setp.le.and.u64", "drir", fits[3], all, most, fits[2]));
+    return fits[3];
+}
+
+/* While the counter, or its next value, is less than the bound: way / stride rounds follow the first, or one more if
+ * the counter itself is compared. */
+static RegId strided_build(const SumPlace *place, const TripCount *trips, uint32_t limit, RegId *rounds)
+{
+    Body *body = place->body;
+    const bool is_wide = trips->counter.bits == 64;
+    const Strides s = strides_build(place, trips);
+    const RegId size = sum_reg(place, counter_type(&trips->counter), "%stride");
+    const RegId fits = sum_reg(place, TYPE_PRED, "%fits");
     *rounds = sum_reg(place, TYPE_B64, "%rounds");
-    sum_put(place, inst_build(body, "cvt.u64.u32", "dr", *rounds, count));
+    sum_put(place, inst_build(body, is_wide ? "max.u64" : "max.u32", "dri", size, trips->counter.stride, (int64_t)1));
+    if (is_wide) {
+        sum_put(place, inst_build(body, "div.u64", "drr", *rounds, s.way, size));
+    } else { /* two numbers of 32 bits are less than 2^32 apart */
+        const RegId narrow = sum_reg(place, TYPE_B32, "%way"), count = sum_reg(place, TYPE_B32, "%rounds");
+        sum_put(place, inst_build(body, "cvt.u32.u64", "dr", narrow, s.way));
+        sum_put(place, inst_build(body, "div.u32", "drr", count, narrow, size));
+        sum_put(place, inst_build(body, "cvt.u64.u32", "dr", *rounds, count));
+    }
     if (!trips->counter.offset) {
         const RegId more = sum_reg(place, TYPE_B64, "%rounds");
         sum_put(place, inst_build(body, "add.s64", "dri", more, *rounds, (int64_t)1));
         *rounds = more;
     }
-    sum_put(place, inst_build(body, "mad.lo.s64", "drii", edge, stride, (int64_t)-2, most));
-    sum_put(place, inst_build(body, "setp.gt.s64", "dri", fits[0], stride, (int64_t)0));
-    sum_put(place, inst_build(body, "setp.le.and.s64", "drrr", fits[1], bound, edge, fits[0]));
-    sum_put(place, inst_build(body, "setp.le.and.s64", "drrr", fits[2], start, edge, fits[1]));
-    sum_put(place, inst_build(body, "setp.lt.and.u64", "drir", fits[3], *rounds, (int64_t)limit, fits[2]));
-    return fits[3];
+    sum_put(place, inst_build(body, "setp.lt.and.u64", "drir", fits, *rounds, (int64_t)limit,
+                              strides_test(place, trips, &s)));
+    return fits;
+}
+
+RegId strided_way_build(const SumPlace *place, const TripCount *trips, int64_t limit, RegId *way)
+{
+    require(trips->counter.is_strided && trips->counter.offset);
+    const Strides s = strides_build(place, trips);
+    const RegId fits = sum_reg(place, TYPE_PRED, "%fits");
+    *way = s.way;
+    sum_put(place, inst_build(place->body, "setp.lt.and.u64", "drir", fits, s.way, limit,
+                              strides_test(place, trips, &s)));
+    return fits;
 }
 
 RegId trip_count_build(const SumPlace *place, const TripCount *trips, uint32_t limit, RegId *rounds)

@@ -12,8 +12,9 @@ typedef struct LoopCounter {
     unsigned bits;          /* of the value, the phi and the addend */
     RegId addend;           /* made before the loop; REG_NONE: nothing is added */
     bool subtracts;         /* the addend */
-    bool is_strided;        /* not by 'step', which is 0, but by: */
-    RegId stride;           /* made before the loop, of 'bits' bits */
+    bool is_strided;        /* not by 'step', which is 0, but by a register: */
+    RegId stride;           /* made before the loop, of 'bits' bits; strided counters have no addend */
+    RegId phi;              /* strided: the header's */
 } LoopCounter;
 
 /* False if the register, which the loop makes, is not such a value. */
@@ -38,7 +39,7 @@ typedef struct TripCount {
 /* False if the loop is not of that kind. */
 bool trip_count_find(const Loop *loop, const LoopForest *loops, Analyses *analyses, TripCount *out);
 /* The same for loops that may end earlier, because they have other exits as well or go on while several conditions
- * hold, and for those that go on while a strided counter of 32 bits is less than the bound; 'offset' is then 0 if it is
+ * hold, and for those that go on while a strided counter is less than the bound; 'offset' is then 0 if it is
  * compared, and 1 if its next value is. There is no more than an upper bound of the number of rounds. */
 bool trip_count_find_most(const Loop *loop, const LoopForest *loops, Analyses *analyses, TripCount *out);
 
@@ -54,6 +55,10 @@ bool trip_count_is_exact(const TripCount *trips);
 /* Adds code to the loop's preheader. *rounds: a 64-bit register with the number of the last round, or more. Gives a
  * predicate that says that this is right, and that the number is below 'limit'. */
 RegId trip_count_build(const SumPlace *place, const TripCount *trips, uint32_t limit, RegId *rounds);
+
+/* The same for a strided loop that compares the counter's next value. *way: a 64-bit register with the most that the
+ * counter is beyond its start in any round; no value wraps, and the way is below 'limit', if the predicate holds. */
+RegId strided_way_build(const SumPlace *place, const TripCount *trips, int64_t limit, RegId *way);
 
 /* A counter that falls to zero, and says in each round whether another one follows. */
 typedef struct FallingCounter {

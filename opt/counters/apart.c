@@ -8,8 +8,9 @@
  *                                                       // watched: x[i], atomicAdd(..)
  *
  * A comparison before each access costs more than the access, and keeps rounds from being executed side by side. In a
- * loop whose number of rounds is known before it, accesses along pointers that grow by a constant touch bytes between
- * two ends: one comparison for each pointer and array tells whether any of them is counted. */
+ * loop of which an upper bound of the number of rounds is known before it, accesses along pointers that grow by a
+ * constant touch bytes between two ends: one comparison for each pointer and array tells whether any of them is
+ * counted. In a grid-stride loop, so do accesses at multiples of the index, which grows from its start to the bound. */
 #include "opt/common/early.h"
 #include "opt/common/preheader.h"
 #include "opt/common/trips.h"
@@ -19,6 +20,7 @@
 
 enum {
     ROUNDS_LIMIT = 1 << 30,
+    WAY_LIMIT_BITS = 40,
     ROUNDS_LEAST = 8,
     RANGES_MOST = 8,    /* pointers of a loop */
     MOST_STEP = 1 << 16,
@@ -27,9 +29,12 @@ enum {
 };
 
 /* The bytes that accesses at one pointer touch: from its value + first to its value + end in the first round, and step
- * bytes further on in each of the others. */
+ * bytes further on in each of the others; or for each number that the counter of a grid-stride loop is beyond its
+ * start, which is at least the number of the round. */
 typedef struct Range {
     RegId pointer;
+    RegId narrow;     /* such a counter's start, of 32 bits, which the pointer is a multiple of; REG_NONE: none */
+    bool is_signed;   /* how that is extended */
     int64_t step, first, end;
     bool groups[GROUPS_MOST]; /* whose counters they may touch */
 } Range;
@@ -49,6 +54,30 @@ static EarlyPlace first_round(const ApartLoop *a)
                         .values = a->c->values, .dominance = analyses_dominance(a->c->analyses), .loop = a->loop};
 }
 
+/* Sets what the sum grows by for each number that a counter with the loop's stride is beyond its start. */
+static bool strided_step(const ApartLoop *a, const AffineForm *form, Range *range)
+{
+    uint64_t step = 0;
+    range->narrow = REG_NONE;
+    for (unsigned i = 0; i < form->term_count; i++) {
+        const AffineTerm *term = &form->terms[i];
+        LoopCounter counter;
+        if (loop_term_is_fixed(a->c->scratch, a->loop, a->c->analyses, term))
+            continue;
+        if ((term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED) ||
+            !loop_counter_find_strided(a->loop, a->loops, a->c->analyses, term->reg, &counter) || counter.offset ||
+            counter.stride != a->trips.counter.stride || (counter.bits == 32 && range->narrow != REG_NONE))
+            return false;
+        if (counter.bits == 32) {
+            range->narrow = counter.start;
+            range->is_signed = term->base == AFFINE_SIGNED;
+        }
+        step += (uint64_t)term->coefficient;
+    }
+    range->step = (int64_t)step;
+    return true;
+}
+
 static Range *range_of(ApartLoop *a, RegId pointer)
 {
     for (unsigned i = 0; i < a->range_count; i++)
@@ -56,13 +85,14 @@ static Range *range_of(ApartLoop *a, RegId pointer)
             return &a->ranges[i];
     const EarlyPlace place = first_round(a);
     const AffineForm *form = &analyses_affine(a->c->analyses)->forms[pointer];
-    int64_t step;
+    Range range = {.pointer = pointer, .narrow = REG_NONE, .first = INT64_MAX, .end = INT64_MIN};
     if (a->range_count == RANGES_MOST || form->bits != 64 || !value_is_early(&place, pointer) ||
-        !loop_sum_step(a->c->scratch, a->loop, a->c->analyses, form, &step) || step > MOST_STEP || step < -MOST_STEP)
+        (!loop_sum_step(a->c->scratch, a->loop, a->c->analyses, form, &range.step) &&
+         !(a->trips.counter.is_strided && strided_step(a, form, &range))) ||
+        range.step > MOST_STEP || range.step < -MOST_STEP)
         return NULL;
-    Range *range = &a->ranges[a->range_count++];
-    *range = (Range){.pointer = pointer, .step = step, .first = INT64_MAX, .end = INT64_MIN};
-    return range;
+    a->ranges[a->range_count++] = range;
+    return &a->ranges[a->range_count - 1];
 }
 
 static bool range_add(ApartLoop *a, const Watched *watched)
@@ -97,8 +127,9 @@ static bool loop_qualifies(ApartLoop *a)
 {
     const Loop *loop = a->loop;
     return loop && loop->preheader && loop->latch_count == 1 && loop->end == loop->index + 1 &&
-           !loop->header->is_cold && trip_count_find(loop, a->loops, a->c->analyses, &a->trips) &&
-           a->trips.exiting == loop->latches[0] &&
+           !loop->header->is_cold && trip_count_find_most(loop, a->loops, a->c->analyses, &a->trips) &&
+           a->trips.exiting == loop->latches[0] && loop_only_exit(loop, a->loops) == loop->latches[0] &&
+           (!a->trips.counter.is_strided || a->trips.counter.offset) &&
            trip_count_bound(&a->trips, analyses_affine(a->c->analyses)) >= ROUNDS_LEAST &&
            blocks_may_version(loop->blocks, loop->block_count, MOST_COPIED);
 }
@@ -144,12 +175,27 @@ static RegId build_apart(const ApartLoop *a, const SumPlace *place, RegId begin,
     return put(place, apart, inst_build(body, "setp.le.and.u64", "drrr", apart, room, most, holds));
 }
 
+/* The range's own counter does not wrap on its way either, and 'holds'. */
+static RegId build_fits(const ApartLoop *a, const SumPlace *place, const Range *range, RegId way, RegId holds)
+{
+    const int64_t most = range->is_signed ? INT32_MAX : (int64_t)UINT32_MAX;
+    const RegId end = sum_reg(place, TYPE_B64, "%way"), fits = sum_reg(place, TYPE_PRED, "%fits");
+    sum_put(place, inst_build(a->c->body, "add.s64", "drr", end, way,
+                              sum_extend(place, range->narrow, range->is_signed, "%way")));
+    return put(place, fits, inst_build(a->c->body, "setp.le.and.s64", "drir", fits, end, most, holds));
+}
+
 static RegId build_test(const ApartLoop *a)
 {
     const SumPlace place = sum_place_new(a->c->body, a->loop->preheader, a->c->analyses);
-    RegId last, holds = trip_count_build(&place, &a->trips, ROUNDS_LIMIT, &last);
+    RegId last;
+    RegId holds = a->trips.counter.is_strided
+                            ? strided_way_build(&place, &a->trips, INT64_C(1) << WAY_LIMIT_BITS, &last)
+                            : trip_count_build(&place, &a->trips, ROUNDS_LIMIT, &last);
     for (unsigned i = 0; i < a->range_count; i++) {
         RegId length;
+        if (a->ranges[i].narrow != REG_NONE)
+            holds = build_fits(a, &place, &a->ranges[i], last, holds);
         const RegId begin = build_range(a, &place, &a->ranges[i], last, &length);
         for (unsigned g = 0; g < a->c->group_count; g++)
             if (a->ranges[i].groups[g])

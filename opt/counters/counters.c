@@ -282,6 +282,19 @@ static void join_group(Counting *c, Counted *update)
     VEC_PUSH(c->scratch, group->members, update);
 }
 
+/* The first element of the array that has a counter if not all can: index 0, or the next one that there may be. */
+static int64_t window_start(const CounterGroup *group)
+{
+    int64_t start = INT64_MAX;
+    for (size_t i = 0; i < group->members.count; i++) {
+        const Counted *member = group->members.data[i];
+        const int64_t first = !member->is_bounded || member->low < 0 ? 0 : member->low;
+        const int64_t own = member->constant + (member->is_bounded && member->high < 0 ? member->low : first);
+        start = own < start ? own : start;
+    }
+    return start;
+}
+
 /* The counters from the lowest address to the highest that bounds allow, or a window of them. */
 static void size_group(CounterGroup *group)
 {
@@ -296,6 +309,8 @@ static void size_group(CounterGroup *group)
         end = last + bytes > end ? last + bytes : end;
     }
     group->is_tested |= end - group->start > BYTES_MOST;
+    if (group->is_tested)
+        group->start = window_start(group);
     group->count = group->is_tested ? WINDOW : (uint64_t)((end - group->start) / bytes);
     group->copies = 1;
     while (group->copies < COPIES_MOST && 2 * group->copies * group->count <= WORDS_OF_COPIES)

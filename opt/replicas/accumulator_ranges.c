@@ -43,83 +43,110 @@ static bool is_small(const Promoter *promoter, const AffineForm *form)
     return size < most_step;
 }
 
-/* Adds 'form' to the range's start, except for a term of the header's phi. */
-static bool range_of_form(const Promoter *promoter, const AffineForm *form, Range *range)
+static bool term_is_invariant(const Promoter *promoter, const AffineTerm *term)
+{
+    const AffineForm one = {64, 1, 0, term};
+    RegIdVec leaves = {0};
+    if (!affine_leaves(promoter->scratch, analyses_affine(promoter->analyses), &one, MOST_LEAVES, &leaves))
+        return false;
+    for (size_t k = 0; k < leaves.count; k++)
+        if (!accumulator_is_invariant(promoter, leaves.data[k]))
+            return false;
+    return true;
+}
+
+/* The header's phi of 64 bits that the term is a multiple of; NULL: it is something else. */
+static const Phi *phi_of(const Promoter *promoter, const AffineTerm *term)
+{
+    const Block *header = promoter->loop->header;
+    if (term->base != AFFINE_VALUE || type_bits(promoter->body->regs.data[term->reg].type) != 64)
+        return NULL;
+    for (size_t p = 0; p < header->phis.count; p++)
+        if (term->reg == header->phis.data[p].dst)
+            return &header->phis.data[p];
+    return NULL;
+}
+
+/* The term, times a factor; false if nothing is left of it, modulo 2^64. */
+static bool scale_term(AffineTerm *term, uint64_t factor)
+{
+    term->coefficient = (int64_t)(factor * (uint64_t)term->coefficient);
+    return term->coefficient != 0;
+}
+
+/* Adds 'factor' times the phi to the range: its start, and its step. */
+static bool range_add_phi(const Promoter *promoter, const Phi *phi, uint64_t factor, Range *range)
 {
     const Affine *affine = analyses_affine(promoter->analyses);
-    const Loop *loop = promoter->loop;
+    const RegId start = loop_start(promoter->loop, phi);
+    AffineForm *sum = &range->start;
+    if (start == REG_NONE || !loop_step(promoter->loop, phi, affine, range->step_terms, &range->step))
+        return false;
+    range->step.constant = (int64_t)(factor * (uint64_t)range->step.constant);
+    for (unsigned i = 0; i < range->step.term_count; i++)
+        if (!scale_term(&range->step_terms[i], factor) || !term_is_invariant(promoter, &range->step_terms[i]))
+            return false;
+    if (!range->step.term_count && !is_small(promoter, &range->step))
+        return false;
+    const AffineForm *at = &affine->forms[start];
+    if (sum->term_count + at->term_count > AFFINE_TERMS + 1)
+        return false;
+    for (unsigned i = 0; i < at->term_count; i++) {
+        AffineTerm *term = &range->start_terms[sum->term_count++];
+        *term = at->terms[i];
+        if (!scale_term(term, factor))
+            return false;
+    }
+    sum->constant = (int64_t)((uint64_t)sum->constant + factor * (uint64_t)at->constant);
+    return true;
+}
+
+/* Sets the step of the range's index. */
+static bool range_step_index(const Promoter *promoter, Range *range)
+{
+    const LoopCounter *counter = &range->index.counter;
+    if (counter->is_strided) {
+        range->step_terms[0] = (AffineTerm){.base = range->index.is_signed ? AFFINE_SIGNED : AFFINE_VALUE,
+                                            .reg = counter->stride, .coefficient = range->index.coefficient};
+        range->step.term_count = 1;
+    }
+    return !__builtin_mul_overflow(range->index.coefficient, (int32_t)counter->step, &range->step.constant) &&
+           is_small(promoter, &range->step);
+}
+
+/* Sets the range's start and step to those of the sum, which may have one index, or a multiple of one phi. */
+static bool range_of_form(const Promoter *promoter, const AffineForm *form, Range *range)
+{
     const Phi *phi = NULL;
-    unsigned count = 0;
+    uint64_t factor = 1;
     if (form->bits != 64)
         return false;
     range->index.is_found = false;
+    range->start = (AffineForm){64, 0, form->constant, range->start_terms};
+    range->step = (AffineForm){64, 0, 0, range->step_terms};
     for (unsigned i = 0; i < form->term_count; i++) {
         const AffineTerm *term = &form->terms[i];
         RangeIndex index;
-        if (accumulator_index_find(promoter, term, &index)) {
-            if (range->index.is_found)
-                return false;
+        const Phi *own = phi_of(promoter, term);
+        const bool is_index = accumulator_index_find(promoter, term, &index);
+        if ((own || is_index) && (phi || range->index.is_found))
+            return false;
+        if (own) {
+            phi = own;
+            factor = (uint64_t)term->coefficient;
+            continue;
+        }
+        if (is_index) {
             range->index = index;
-            range->index_term = count;
-            range->start_terms[count++] = *term;
-            continue;
-        }
-        for (size_t p = 0; p < loop->header->phis.count; p++)
-            if (term->base == AFFINE_VALUE && term->reg == loop->header->phis.data[p].dst) {
-                if (phi || term->coefficient != 1 ||
-                    type_bits(promoter->body->regs.data[term->reg].type) != 64)
-                    return false;
-                phi = &loop->header->phis.data[p];
-            }
-        if (phi && term->reg == phi->dst && term->base == AFFINE_VALUE)
-            continue;
-        AffineForm one = {64, 1, 0, term};
-        RegIdVec leaves = {0};
-        if (!affine_leaves(promoter->scratch, affine, &one, MOST_LEAVES, &leaves))
+            range->index_term = range->start.term_count;
+        } else if (!term_is_invariant(promoter, term)) {
             return false;
-        for (size_t k = 0; k < leaves.count; k++)
-            if (!accumulator_is_invariant(promoter, leaves.data[k]))
-                return false;
-        range->start_terms[count++] = *term;
-    }
-    int64_t constant = form->constant;
-    range->step = (AffineForm){64, 0, 0, range->step_terms};
-    if (range->index.is_found) {
-        const LoopCounter *counter = &range->index.counter;
-        if (counter->is_strided) {
-            range->step_terms[0] = (AffineTerm){.base = range->index.is_signed ? AFFINE_SIGNED : AFFINE_VALUE,
-                                                .reg = counter->stride,
-                                                .coefficient = range->index.coefficient};
-            range->step.term_count = 1;
         }
-        if (phi ||
-            __builtin_mul_overflow(range->index.coefficient, (int32_t)counter->step, &range->step.constant) ||
-            !is_small(promoter, &range->step))
-            return false;
+        range->start_terms[range->start.term_count++] = *term;
     }
-    if (phi) {
-        RegId start = loop_start(loop, phi);
-        if (start == REG_NONE || count >= AFFINE_TERMS ||
-            !loop_step(loop, phi, affine, range->step_terms, &range->step))
-            return false;
-        for (unsigned i = 0; i < range->step.term_count; i++) {
-            RegIdVec leaves = {0};
-            AffineForm one = {64, 1, 0, &range->step_terms[i]};
-            if (!affine_leaves(promoter->scratch, affine, &one, MOST_LEAVES, &leaves))
-                return false;
-            for (size_t k = 0; k < leaves.count; k++)
-                if (!accumulator_is_invariant(promoter, leaves.data[k]))
-                    return false;
-        }
-        const AffineForm *at = &affine->forms[start];
-        for (unsigned i = 0; i < at->term_count; i++) {
-            if (count > AFFINE_TERMS)
-                return false;
-            range->start_terms[count++] = at->terms[i];
-        }
-        constant = (int64_t)((uint64_t)constant + (uint64_t)at->constant);
-    }
-    range->start = (AffineForm){64, count, constant, range->start_terms};
+    if ((range->index.is_found && !range_step_index(promoter, range)) ||
+        (phi && !range_add_phi(promoter, phi, factor, range)))
+        return false;
     range->object = object_of(&range->start);
     return true;
 }

@@ -42,6 +42,48 @@ for form in off x4 bx4 x4,bx2; do
     done
 done
 
+# An index of which nothing is known but that it is signed: the first elements of the array have counters.
+cat >"$folder/signed.ptx" <<'END'
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 keys, .param .u64 bins, .param .u32 n)
+{
+	.reg .pred %p<4>;
+	.reg .b32 %r<8>;
+	.reg .b64 %rd<8>;
+	ld.param.u64 %rd1, [keys];
+	ld.param.u64 %rd2, [bins];
+	ld.param.u32 %r1, [n];
+	mov.u32 %r2, %tid.x;
+	mul.wide.u32 %rd3, %r2, 4;
+	add.s64 %rd4, %rd1, %rd3;
+	ld.global.nc.u32 %r3, [%rd4];
+	setp.lt.s32 %p1, %r3, 0;
+	setp.ge.s32 %p2, %r3, %r1;
+	or.pred %p3, %p1, %p2;
+	@%p3 bra DONE;
+	mul.wide.s32 %rd5, %r3, 4;
+	add.s64 %rd6, %rd2, %rd5;
+	red.global.add.u32 [%rd6], 1;
+DONE:
+	ret;
+}
+END
+cat >"$folder/signed.json" <<'END'
+{"kernel": "k", "grid": [1, 1, 1], "block": [256, 1, 1], "dynamic_shared": 0, "args": [
+    {"buffer": "keys", "type": "s32", "count": 256, "init": "uniform", "low": -9, "high": 3, "seed": 1},
+    {"buffer": "bins", "type": "u32", "count": 40, "init": "zero"}, {"scalar": "s32", "value": 40}],
+    "check": ["bins"], "tolerance": {"kind": "exact"}}
+END
+wrong="$("$program" -q -assembler none -block 256 -memory counters -verify "$folder/signed.json" -o "$folder/out.ptx" \
+    "$folder/signed.ptx" 2>&1 || printf 'status %s\n' $?)"
+"$program" run -q "$folder/out.ptx" "$folder/signed.json" >"$folder/run.txt"
+for atomics in 'shared: .* [1-9][0-9]*' 'global: .* 1'; do
+    grep -qE "^$atomics atomics" "$folder/run.txt" || wrong+="no '$atomics atomics'"
+done
+result "a guarded signed index" "$wrong"
+
 # The tree leaves its sums in shared memory, also where threads and blocks are merged, and the search makes it faster.
 sed 's/"grid": \[[^]]*\]/"grid": [16, 1, 1]/' corpus/rd/rd.large.launch.json >"$folder/rd.json"
 for form in off x4 bx4 x4,bx2; do
