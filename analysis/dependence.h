@@ -37,8 +37,8 @@ bool insts_may_swap(const MemoryModel *model, const Inst *first, const Inst *sec
 
 /* True if the two memory accesses provably have no byte in common, under the conditions of affine_compare. */
 bool accesses_apart(const MemoryModel *model, const Inst *a, const Inst *b);
-/* The same, however often and in whichever order the two are executed: they are in other state spaces, or on other
- * variables. */
+/* The same, however often, in whichever order and by whichever threads the two are executed: they are in other state
+ * spaces, on other variables, or at places of their own. */
 bool accesses_apart_always(const MemoryModel *model, const Inst *a, const Inst *b);
 /* True if the addresses are comparable: not one generic and one within a space, except for global, where both are the
  * same. */

@@ -172,6 +172,22 @@ bool accesses_apart(const MemoryModel *model, const Inst *a, const Inst *b)
     return ordering_alias(model, &x, &y) == ALIAS_NONE;
 }
 
+/* Whether the address is one place, whoever computes it and whenever. */
+static bool is_fixed(const AffineForm *form)
+{
+    for (unsigned i = 0; i < form->term_count; i++)
+        if (form->terms[i].base != AFFINE_PARAM && form->terms[i].base != AFFINE_SYMBOL &&
+            form->terms[i].base != AFFINE_WINDOW)
+            return false;
+    return form->bits == 64;
+}
+
+static bool places_differ(const Ordering *x, const Ordering *y)
+{
+    return is_fixed(&x->address.form) && is_fixed(&y->address.form) &&
+           affine_compare(&x->address.form, x->access.bytes, &y->address.form, y->access.bytes) == ALIAS_NONE;
+}
+
 bool accesses_apart_always(const MemoryModel *model, const Inst *a, const Inst *b)
 {
     Ordering x, y;
@@ -179,5 +195,5 @@ bool accesses_apart_always(const MemoryModel *model, const Inst *a, const Inst *
     ordering_find(model, b, &y);
     return spaces_differ(&x, &y) ||
            (model->affine && x.decoded && y.decoded && accesses_have_same_terms(&x.access, &y.access) &&
-            objects_differ(&x, &y));
+            (objects_differ(&x, &y) || places_differ(&x, &y)));
 }
