@@ -164,6 +164,8 @@ bool loop_counter_find_strided(const Loop *loop, const LoopForest *loops, Analys
     *out = (LoopCounter){.bits = type_bits(affine->body->regs.data[reg].type), .addend = REG_NONE};
     const Phi *phi = phi_find(loop, affine, reg, &out->offset);
     RegId next;
+    if (!phi)
+        phi = phi_find_added(loop, loops, analyses, reg, out);
     out->is_strided = true;
     out->stride = phi ? stride_find(loop, loops, analyses_values(analyses), phi, &next) : REG_NONE;
     out->start = phi ? loop_start(loop, phi) : REG_NONE;

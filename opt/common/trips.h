@@ -13,13 +13,13 @@ typedef struct LoopCounter {
     RegId addend;           /* made before the loop; REG_NONE: nothing is added */
     bool subtracts;         /* the addend */
     bool is_strided;        /* not by 'step', which is 0, but by a register: */
-    RegId stride;           /* made before the loop, of 'bits' bits; strided counters have no addend */
+    RegId stride;           /* made before the loop, of 'bits' bits */
     RegId phi;              /* strided: the header's */
 } LoopCounter;
 
 /* False if the register, which the loop makes, is not such a value. */
 bool loop_counter_find(const Loop *loop, const LoopForest *loops, Analyses *analyses, RegId reg, LoopCounter *out);
-/* The same for a phi plus 'offset' that grows by a register, as the index of a grid-stride loop. */
+/* The same for a phi that grows by a register, as the index of a grid-stride loop. */
 bool loop_counter_find_strided(const Loop *loop, const LoopForest *loops, Analyses *analyses, RegId reg,
                                LoopCounter *out);
 /* A register with what the value is in the first round, without the offset, with the code that it takes.

@@ -33,7 +33,8 @@ enum {
  * start, which is at least the number of the round. */
 typedef struct Range {
     RegId pointer;
-    RegId narrow;     /* such a counter's start, of 32 bits, which the pointer is a multiple of; REG_NONE: none */
+    bool has_narrow;  /* it is a multiple of such a counter of 32 bits: */
+    LoopCounter narrow;
     bool is_signed;   /* how that is extended */
     int64_t step, first, end;
     bool groups[GROUPS_MOST]; /* whose counters they may touch */
@@ -58,7 +59,7 @@ static EarlyPlace first_round(const ApartLoop *a)
 static bool strided_step(const ApartLoop *a, const AffineForm *form, Range *range)
 {
     uint64_t step = 0;
-    range->narrow = REG_NONE;
+    range->has_narrow = false;
     for (unsigned i = 0; i < form->term_count; i++) {
         const AffineTerm *term = &form->terms[i];
         LoopCounter counter;
@@ -66,10 +67,11 @@ static bool strided_step(const ApartLoop *a, const AffineForm *form, Range *rang
             continue;
         if ((term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED) ||
             !loop_counter_find_strided(a->loop, a->loops, a->c->analyses, term->reg, &counter) || counter.offset ||
-            counter.stride != a->trips.counter.stride || (counter.bits == 32 && range->narrow != REG_NONE))
+            counter.stride != a->trips.counter.stride || (counter.bits == 32 && range->has_narrow))
             return false;
         if (counter.bits == 32) {
-            range->narrow = counter.start;
+            range->has_narrow = true;
+            range->narrow = counter;
             range->is_signed = term->base == AFFINE_SIGNED;
         }
         step += (uint64_t)term->coefficient;
@@ -85,7 +87,7 @@ static Range *range_of(ApartLoop *a, RegId pointer)
             return &a->ranges[i];
     const EarlyPlace place = first_round(a);
     const AffineForm *form = &analyses_affine(a->c->analyses)->forms[pointer];
-    Range range = {.pointer = pointer, .narrow = REG_NONE, .first = INT64_MAX, .end = INT64_MIN};
+    Range range = {.pointer = pointer, .first = INT64_MAX, .end = INT64_MIN};
     if (a->range_count == RANGES_MOST || form->bits != 64 || !value_is_early(&place, pointer) ||
         (!loop_sum_step(a->c->scratch, a->loop, a->c->analyses, form, &range.step) &&
          !(a->trips.counter.is_strided && strided_step(a, form, &range))) ||
@@ -181,7 +183,8 @@ static RegId build_fits(const ApartLoop *a, const SumPlace *place, const Range *
     const int64_t most = range->is_signed ? INT32_MAX : (int64_t)UINT32_MAX;
     const RegId end = sum_reg(place, TYPE_B64, "%way"), fits = sum_reg(place, TYPE_PRED, "%fits");
     sum_put(place, inst_build(a->c->body, "add.s64", "drr", end, way,
-                              sum_extend(place, range->narrow, range->is_signed, "%way")));
+                              sum_extend(place, loop_counter_build_start(place, &range->narrow), range->is_signed,
+                                         "%way")));
     return put(place, fits, inst_build(a->c->body, "setp.le.and.s64", "drir", fits, end, most, holds));
 }
 
@@ -194,7 +197,7 @@ static RegId build_test(const ApartLoop *a)
                             : trip_count_build(&place, &a->trips, ROUNDS_LIMIT, &last);
     for (unsigned i = 0; i < a->range_count; i++) {
         RegId length;
-        if (a->ranges[i].narrow != REG_NONE)
+        if (a->ranges[i].has_narrow)
             holds = build_fits(a, &place, &a->ranges[i], last, holds);
         const RegId begin = build_range(a, &place, &a->ranges[i], last, &length);
         for (unsigned g = 0; g < a->c->group_count; g++)

@@ -224,6 +224,14 @@ static int64_t factor_of(const Computation *c)
     return c->sources[1].is_signed ? (int32_t)factor : (int64_t)factor;
 }
 
+/* The index of a grid-stride loop itself, for which analyses of ranges need no version of the loop. */
+static bool is_strided_counter(const Widening *w, RegId reg)
+{
+    LoopCounter counter;
+    return loop_counter_find_strided(w->loop, w->loops, w->analyses, reg, &counter) && !counter.offset &&
+           counter.addend == REG_NONE;
+}
+
 static void find_extensions(Widening *w)
 {
     for (uint32_t b = 0; b < w->loop->block_count; b++)
@@ -236,7 +244,8 @@ static void find_extensions(Widening *w)
             own.narrow = c.sources[0].reg;
             own.is_signed = c.sources[0].is_signed;
             own.factor = factor_of(&c);
-            if (index_of(w, own.narrow, &own) && index_add(w, &own, &extension.index, &extension.distance))
+            if (!is_strided_counter(w, own.narrow) && index_of(w, own.narrow, &own) &&
+                index_add(w, &own, &extension.index, &extension.distance))
                 VEC_PUSH(w->scratch, w->extensions, extension);
         }
 }
@@ -364,7 +373,7 @@ static bool loop_qualifies(Widening *w)
     const Loop *loop = w->loop;
     return loop && loop->preheader && loop->latch_count == 1 && loop->end == loop->index + 1 &&
            !loop->header->is_cold && trip_count_find_most(loop, w->loops, w->analyses, &w->trips) &&
-           !w->trips.counter.is_strided && w->trips.exiting == loop->latches[0] &&
+           w->trips.exiting == loop->latches[0] &&
            loop_only_exit(loop, w->loops) == loop->latches[0] &&
            trip_count_bound(&w->trips, w->affine) >= ROUNDS_LEAST &&
            blocks_may_version(loop->blocks, loop->block_count, MOST_COPIED);

@@ -10,13 +10,16 @@ enum { TOTALS = 4, LAST_WORD = 60, COUNTED_MOST = 12, STRIDED_MOST = 36, STEPS_M
 typedef enum LoopKind {
     LOOP_COUNTED, /* i = 0, 1, .. while i < n */
     LOOP_STRIDED, /* i = x & 3, + m, .. while i < n */
+    LOOP_LONG,    /* the same in 64 bits */
     LOOP_BOTH,    /* counted, while also 2 * i < m */
+    LOOP_EITHER,  /* counted, or while 2 * i < m */
     LOOP_KINDS
 } LoopKind;
 
 typedef enum WalkKind {
     WALK_INDEX,   /* a sum of 32 bits, extended in each round */
     WALK_PRODUCT, /* the same with a product by a register */
+    WALK_PLAIN,   /* the counter alone, extended in each round */
     WALK_POINTER,
     WALK_KINDS
 } WalkKind;
@@ -36,9 +39,9 @@ typedef struct Maker {
     Operation operations[2];
 } Maker;
 
-static unsigned rounds_most(const Maker *m)
+static bool is_strided(const Maker *m)
 {
-    return m->loop == LOOP_STRIDED ? STRIDED_MOST : COUNTED_MOST;
+    return m->loop == LOOP_STRIDED || m->loop == LOOP_LONG;
 }
 
 static void choose(Maker *m)
@@ -48,9 +51,9 @@ static void choose(Maker *m)
     static const Operation wide[] = {{"add", "u64"}, {"max", "s64"}, {"xor", "b64"}};
     m->loop = (LoopKind)below(&m->to, LOOP_KINDS);
     m->walk = (WalkKind)below(&m->to, WALK_KINDS);
-    m->step = m->loop == LOOP_STRIDED ? 1 : (int)below(&m->to, 4) - 1;
-    m->n = below(&m->to, rounds_most(m) + 1);
-    m->m = m->loop == LOOP_STRIDED ? 1 + below(&m->to, 5) : below(&m->to, 30);
+    m->step = is_strided(m) || m->walk == WALK_PLAIN ? 1 : (int)below(&m->to, 4) - 1;
+    m->n = below(&m->to, (is_strided(m) ? STRIDED_MOST : COUNTED_MOST) + 1);
+    m->m = is_strided(m) ? 1 + below(&m->to, 5) : below(&m->to, 2 * COUNTED_MOST);
     m->is_signed = chance(&m->to, 50);
     m->is_wide = chance(&m->to, 20);
     m->compares_next = chance(&m->to, 70);
@@ -113,6 +116,14 @@ static void make_place(Maker *m)
         line(&m->to, "mov.u64 %%at, %%p;");
         return;
     }
+    if (m->walk == WALK_PLAIN) {
+        if (m->loop == LOOP_LONG)
+            line(&m->to, "shl.b64 %%way, %%long, 2;");
+        else
+            line(&m->to, "mul.wide.%s32 %%way, %%i, 4;", m->is_signed ? "s" : "u");
+        line(&m->to, "add.s64 %%at, %%own, %%way; add.s64 %%at, %%at, %u;", 4 * m->start);
+        return;
+    }
     line(&m->to, "mad.lo.s32 %%g0, %%x, %d, %u;", OWN_WORDS, m->start);
     if (m->walk == WALK_PRODUCT)
         line(&m->to, "mad.lo.s32 %%g0, %%i, %%by, %%g0;");
@@ -157,6 +168,8 @@ static void make_steps(Maker *m)
         const bool skips = chance(&m->to, 15);
         if (skips)
             line(&m->to, "and.b32 %%g0, %%sum, 3; setp.eq.u32 %%odd, %%g0, 1; @%%odd bra SKIP%u;", label);
+        if (skips && chance(&m->to, 40))
+            line(&m->to, "add.u32 %%g0, %%i, 1; setp.ge.u32 %%odd, %%g0, %%m; @%%odd bra OUT;");
         make_step(m);
         if (skips)
             buf_printf(m->to.out, "SKIP%u:\n", label);
@@ -168,13 +181,18 @@ static void make_end(Maker *m)
 {
     const char *sign = m->is_signed ? "s" : "u", *compared = m->compares_next ? "%i" : "%last";
     line(&m->to, "mov.u32 %%last, %%i;");
-    if (m->loop == LOOP_STRIDED)
+    if (is_strided(m))
         line(&m->to, "add.s32 %%i, %%i, %%m; mul.wide.s32 %%way, %%m, 4; add.s64 %%p, %%p, %%way;");
     else
         line(&m->to, "add.s32 %%i, %%i, 1; add.s64 %%p, %%p, %d;", 4 * m->step);
-    line(&m->to, "setp.lt.%s32 %%more, %s, %%n;", sign, compared);
-    if (m->loop == LOOP_BOTH)
-        line(&m->to, "shl.b32 %%g0, %%i, 1; setp.lt.u32 %%odd, %%g0, %%m; and.pred %%more, %%odd, %%more;");
+    if (m->loop == LOOP_LONG)
+        line(&m->to, "mov.u64 %%w2, %%long; add.s64 %%long, %%long, %%mlong; setp.lt.%s64 %%more, %s, %%nlong;", sign,
+             m->compares_next ? "%long" : "%w2");
+    else
+        line(&m->to, "setp.lt.%s32 %%more, %s, %%n;", sign, compared);
+    if (m->loop == LOOP_BOTH || m->loop == LOOP_EITHER)
+        line(&m->to, "shl.b32 %%g0, %%i, 1; setp.lt.u32 %%odd, %%g0, %%m; %s.pred %%more, %%odd, %%more;",
+             m->loop == LOOP_BOTH ? "and" : "or");
     line(&m->to, "@%%more bra LOOP;");
 }
 
@@ -182,7 +200,8 @@ static void make_loop(Maker *m)
 {
     line(&m->to, "mov.u32 %%outer, 0;");
     buf_puts(m->to.out, "OUTER:\n");
-    line(&m->to, m->loop == LOOP_STRIDED ? "and.b32 %%i, %%x, 3;" : "mov.u32 %%i, 0;");
+    line(&m->to, is_strided(m) ? "and.b32 %%i, %%x, 3;" : "mov.u32 %%i, 0;");
+    line(&m->to, "cvt.u64.u32 %%long, %%i; cvt.u64.u32 %%mlong, %%m; cvt.u64.u32 %%nlong, %%n;");
     line(&m->to, "mul.wide.u32 %%way, %%i, 4; add.s64 %%p, %%own, %%way; add.s64 %%p, %%p, %u;", 4 * m->start);
     if (chance(&m->to, 50))
         line(&m->to, "setp.ge.u32 %%more, %%i, %%n; @%%more bra OUT;");
@@ -205,7 +224,7 @@ void sum_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     choose(&m);
     own_launch(&m.to, arena, m.n, m.m, launch);
     own_begin(&m.to);
-    line(&m.to, "mov.u32 %%sum, %%x; mov.u32 %%v, 3; mov.u64 %%w, 9; mov.u32 %%i, 0;");
+    line(&m.to, "mov.u32 %%sum, %%x; mov.u32 %%v, 3; mov.u64 %%w, 9; mov.u32 %%i, 0; mov.u64 %%long, 0;");
     line(&m.to, "mov.u32 %%by, %d; mov.u64 %%p, %%own;", m.step);
     if (chance(&m.to, 80))
         make_loop(&m);
@@ -215,7 +234,8 @@ void sum_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     line(&m.to, "st.global.u32 [%%own+%d], %%sum; ret;", 4 * LAST_WORD);
     buf_puts(text, ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 table, "
                    ".param .u64 own, .param .u32 n, .param .u32 m)\n{\n");
-    buf_puts(text, "\t.reg .b64 %table, %own, %all, %at, %p, %way, %w, %w2;\n\t.reg .pred %odd, %big, %more;\n");
+    buf_puts(text, "\t.reg .b64 %table, %own, %all, %at, %p, %way, %w, %w2, %long, %mlong, %nlong;\n"
+                   "\t.reg .pred %odd, %big, %more;\n");
     buf_puts(text, "\t.reg .b32 %n, %m, %x, %g<4>, %i, %last, %outer, %by, %v, %sum;\n");
     buf_write(text, buf_text(&code), code.length);
     buf_puts(text, "}\n");
