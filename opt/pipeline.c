@@ -273,11 +273,12 @@ static void stage_loops(PassContext *context, const KernelRequest *request, Kern
     result->staging = done || stage_is_done(&result->staged) ? OUTCOME_DONE : OUTCOME_REFUSED;
 }
 
-/* Before staging and vectors, which take loops without atomic operations. */
-static void sum_partially(PassContext *context, const KernelRequest *request, KernelResult *result)
+/* Before loops are changed, because fewer of them are as simple afterwards; and before staging and vectors, which take
+ * loops without atomic operations, for what merged threads and unrolled rounds have left. */
+static void sum_partially(PassContext *context, const KernelRequest *request, bool is_first, KernelResult *result)
 {
     context->reassociates = request->reassociates;
-    if (memory_sums(context))
+    if (memory_sums(context, !is_first))
         result->summed = context->summed;
 }
 
@@ -558,7 +559,7 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     if (orders)
         check_order(&context, result);
     if (request->coarsen || request->refining.threads || request->staging.wanted || request->vectors ||
-        request->jam_count) {
+        request->counters || request->jam_count) {
         run_and_clean(&context, PASS_MIDDLE_EXITS);  /* then rounds can be counted before the loop */
         run_and_clean(&context, PASS_POINTER_LOOPS); /* and it shows that threads go round equally often */
     }
@@ -571,6 +572,8 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         if (!run_and_clean(&context, PASS_UNFLATTEN))
             run_and_clean(&context, PASS_EXCHANGE);
     }
+    if (request->counters)
+        sum_partially(&context, request, true, result);
     const bool coarsens = request->coarsen && grow(&context, request, result);
     if (request->edges)
         let_edges_join(&context, request, result);
@@ -595,7 +598,7 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         reuse(&context, !joins_later(request));
     }
     if (request->counters)
-        sum_partially(&context, request, result);
+        sum_partially(&context, request, false, result);
     if (request->vectors && request->vectors_first)
         make_vectors(&context, result, false);
     if (request->staging.wanted)

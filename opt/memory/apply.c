@@ -76,11 +76,11 @@ bool memory_stage(PassContext *context, const StageRequest *request)
     return done;
 }
 
-bool memory_sums(PassContext *context)
+bool memory_sums(PassContext *context, bool rolls)
 {
     if (!body_has_atomics(context->body))
         return false;
-    Body *before = prepare(context, true);
+    Body *before = prepare(context, rolls);
     if (pass_run(context, PASS_PARTIAL_SUMS)) {
         pass_run(context, PASS_CLEANUP);
         body_free(before);

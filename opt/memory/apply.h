@@ -6,8 +6,9 @@
 
 /* Stages what can be staged; context->staged says what was, and why the rest was not. */
 bool memory_stage(PassContext *context, const StageRequest *request);
-/* Adds up in registers what threads update atomically at one address; context->summed says what. */
-bool memory_sums(PassContext *context);
+/* Adds up in registers what threads update atomically at one address; context->summed says what, after all calls.
+ * 'rolls': rolls loops up first. */
+bool memory_sums(PassContext *context, bool rolls);
 /* Counts in shared memory what blocks update atomically; context->counted says what, and why the rest is not. Blocks
  * have 'dynamic_shared' bytes of dynamic shared memory at launch. */
 bool memory_counters(PassContext *context, uint64_t dynamic_shared);

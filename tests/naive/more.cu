@@ -176,3 +176,57 @@ KERNEL filter_guarded_expert(const float *in, float *out, int width, int height,
     }
     *(float4 *)&out[(y0 + ty) * width + x0 + tx * 4] = make_float4(sums[0], sums[1], sums[2], sums[3]);
 }
+
+/* Sums of columns, of 32 rows in each block. */
+KERNEL columns_added(const float *in, float *out, int width, int height)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x, first = blockIdx.y * 32;
+    if (x >= width)
+        return;
+    for (int y = first; y < first + 32 && y < height; y++)
+        atomicAdd(&out[x], in[y * width + x]);
+}
+
+/* The sum of all, in a grid-stride loop. */
+KERNEL all_added(const float *in, float *out, int width, int height)
+{
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < width * height; i += blockDim.x * gridDim.x)
+        atomicAdd(out, in[i]);
+}
+
+/* Four columns for each thread, in registers. */
+KERNEL columns_added_expert(const float *__restrict__ in, float *__restrict__ out, int width, int height)
+{
+    int x = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
+    float4 sum = make_float4(0, 0, 0, 0);
+#pragma unroll 8
+    for (int y = blockIdx.y * 32; y < blockIdx.y * 32 + 32; y++) {
+        float4 v = *(const float4 *)&in[y * width + x];
+        sum.x += v.x, sum.y += v.y, sum.z += v.z, sum.w += v.w;
+    }
+    atomicAdd(&out[x], sum.x), atomicAdd(&out[x + 1], sum.y);
+    atomicAdd(&out[x + 2], sum.z), atomicAdd(&out[x + 3], sum.w);
+}
+
+/* Sums in registers, of warps by shuffles, and of blocks in shared memory. */
+KERNEL all_added_expert(const float *__restrict__ in, float *__restrict__ out, int width, int height)
+{
+    __shared__ float sums[8];
+    const float4 *from = (const float4 *)in;
+    float sum = 0;
+#pragma unroll 4
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < width * height / 4; i += blockDim.x * gridDim.x) {
+        float4 v = from[i];
+        sum += (v.x + v.y) + (v.z + v.w);
+    }
+    for (int lanes = 16; lanes; lanes /= 2)
+        sum += __shfl_down_sync(0xffffffff, sum, lanes);
+    if (threadIdx.x % 32 == 0)
+        sums[threadIdx.x / 32] = sum;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int w = 1; w < blockDim.x / 32; w++)
+            sum += sums[w];
+        atomicAdd(out, sum);
+    }
+}

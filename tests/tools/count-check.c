@@ -3,11 +3,11 @@
  *
  *     count-check [-v] [-d FOLDER] SEED,COUNT
  *
- * Some kernels are coarsened before. Prints the errors, and at the end the numbers of kernels in which an update is
- * counted privately or none, and, of the former, of those with a run-time path for other elements, with copies of
- * counters, with accesses that are watched, with loops whose accesses a test shows to be apart, with partial sums of
- * loops, with updates that became one, and of coarsened ones: a check of nothing would find nothing. -v names the
- * refusals; -d keeps wrong outputs. */
+ * Some kernels are coarsened or jammed as well. Prints the errors, and at the end the numbers of kernels in which an
+ * update is counted privately or none, and, of the former, of those with a run-time path for other elements, with
+ * copies of counters, with accesses that are watched, with loops whose accesses a test shows to be apart, with partial
+ * sums of loops, with updates that became one, and of coarsened and jammed ones: a check of nothing would find
+ * nothing. -v names the refusals; -d keeps wrong outputs. */
 #include "count_kernel.h"
 #include "sum_kernel.h"
 #include "walk_kernel.h"
@@ -28,7 +28,7 @@
 
 typedef struct Sums {
     unsigned done, refused, wrong;
-    unsigned tested, copies, watched, apart, summed, merged, coarse;
+    unsigned tested, copies, watched, apart, summed, merged, coarse, jammed;
 } Sums;
 
 typedef struct Check {
@@ -64,6 +64,11 @@ static bool transform(const Check *check, Arena *arena, Function *kernel, const 
         request.coarsening.shape = (Shape){.threads = {form ? 1 : 2, 1, 1}, .blocks = {form ? 2 : 1, 1, 1}};
         request.coarsening.stride = (Stride){.kind = random_below(random, 2) ? STRIDE_UNIT : STRIDE_BLOCK};
     }
+    const UnrollJam jam = {"LOOP", 2 + (unsigned)random_below(random, 3)};
+    if (form == 2) {
+        request.jams = &jam;
+        request.jam_count = 1;
+    }
     pipeline_run(arena, kernel, &request, &options, result);
     if (check->verbose)
         print_refusals(&result->counted);
@@ -89,6 +94,7 @@ static void count_forms(Sums *sums, const KernelResult *result, const char *text
     sums->watched += strstr(text, "atom.shared.exch") != NULL;
     sums->apart += strstr(text, "%apart") != NULL;
     sums->coarse += result->coarsening == OUTCOME_DONE;
+    sums->jammed += kernel_is_jammed(result);
 }
 
 static void check_seed(void *context, uint64_t seed)
@@ -144,8 +150,8 @@ int main(int count, char **words)
     each_seed(seeds, check.verbose, check_seed, &check);
     const Sums *sums = &check.sums;
     printf("%u done, %u refused, %u wrong; tested %u, copies %u, watched %u, apart %u, summed %u, merged %u, "
-           "coarse %u\n",
+           "coarse %u, jammed %u\n",
            sums->done, sums->refused, sums->wrong, sums->tested, sums->copies, sums->watched, sums->apart,
-           sums->summed, sums->merged, sums->coarse);
+           sums->summed, sums->merged, sums->coarse, sums->jammed);
     return sums->wrong != 0;
 }

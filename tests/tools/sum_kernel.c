@@ -35,6 +35,7 @@ typedef struct Maker {
     int step;                /* words for each value of i */
     unsigned start, n, m;    /* the word where the walk starts; the kernel's parameters */
     unsigned cells[2];       /* words that are updated in all rounds */
+    unsigned by;             /* counted loops: what i grows by */
     bool is_signed, is_wide, compares_next, nests, breaks;
     Operation operations[2];
 } Maker;
@@ -54,6 +55,7 @@ static void choose(Maker *m)
     m->step = is_strided(m) || m->walk == WALK_PLAIN ? 1 : (int)below(&m->to, 4) - 1;
     m->n = below(&m->to, (is_strided(m) ? STRIDED_MOST : COUNTED_MOST) + 1);
     m->m = is_strided(m) ? 1 + below(&m->to, 5) : below(&m->to, 2 * COUNTED_MOST);
+    m->by = chance(&m->to, 70) ? 1 : 2;
     m->is_signed = chance(&m->to, 50);
     m->is_wide = chance(&m->to, 20);
     m->compares_next = chance(&m->to, 70);
@@ -124,11 +126,18 @@ static void make_place(Maker *m)
         line(&m->to, "add.s64 %%at, %%own, %%way; add.s64 %%at, %%at, %u;", 4 * m->start);
         return;
     }
-    line(&m->to, "mad.lo.s32 %%g0, %%x, %d, %u;", OWN_WORDS, m->start);
-    if (m->walk == WALK_PRODUCT)
-        line(&m->to, "mad.lo.s32 %%g0, %%i, %%by, %%g0;");
-    else
-        line(&m->to, "mad.lo.s32 %%g0, %%i, %d, %%g0;", m->step);
+    if (m->walk == WALK_INDEX) {
+        line(&m->to, "mad.lo.s32 %%g0, %%i, %d, %%base;", m->step);
+    } else if (chance(&m->to, 60)) {
+        line(&m->to, "mad.lo.s32 %%g0, %%i, %%by, %%base;");
+    } else if (chance(&m->to, 50)) {
+        line(&m->to, "and.b32 %%g0, %%sum, 1; add.s32 %%g0, %%g0, %%base; mad.lo.s32 %%g0, %%i, %%by, %%g0;");
+    } else {
+        line(&m->to, "mul.lo.s32 %%g0, %%i, %%by;");
+        if (m->step == 1 && !is_strided(m) && chance(&m->to, 50))
+            line(&m->to, "shl.b32 %%g0, %%g0, 1;");
+        line(&m->to, "add.s32 %%g0, %%g0, %%base;");
+    }
     line(&m->to, "mul.wide.%s32 %%way, %%g0, 4; add.s64 %%at, %%all, %%way;", m->is_signed ? "s" : "u");
 }
 
@@ -184,7 +193,7 @@ static void make_end(Maker *m)
     if (is_strided(m))
         line(&m->to, "add.s32 %%i, %%i, %%m; mul.wide.s32 %%way, %%m, 4; add.s64 %%p, %%p, %%way;");
     else
-        line(&m->to, "add.s32 %%i, %%i, 1; add.s64 %%p, %%p, %d;", 4 * m->step);
+        line(&m->to, "add.s32 %%i, %%i, %u; add.s64 %%p, %%p, %d;", m->by, 4 * m->step * (int)m->by);
     if (m->loop == LOOP_LONG)
         line(&m->to, "mov.u64 %%w2, %%long; add.s64 %%long, %%long, %%mlong; setp.lt.%s64 %%more, %s, %%nlong;", sign,
              m->compares_next ? "%long" : "%w2");
@@ -225,7 +234,7 @@ void sum_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     own_launch(&m.to, arena, m.n, m.m, launch);
     own_begin(&m.to);
     line(&m.to, "mov.u32 %%sum, %%x; mov.u32 %%v, 3; mov.u64 %%w, 9; mov.u32 %%i, 0; mov.u64 %%long, 0;");
-    line(&m.to, "mov.u32 %%by, %d; mov.u64 %%p, %%own;", m.step);
+    line(&m.to, "mov.u32 %%by, %d; mov.u64 %%p, %%own; mad.lo.s32 %%base, %%x, %d, %u;", m.step, OWN_WORDS, m.start);
     if (chance(&m.to, 80))
         make_loop(&m);
     for (unsigned s = below(&m.to, 5); s; s--)
@@ -236,7 +245,7 @@ void sum_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
                    ".param .u64 own, .param .u32 n, .param .u32 m)\n{\n");
     buf_puts(text, "\t.reg .b64 %table, %own, %all, %at, %p, %way, %w, %w2, %long, %mlong, %nlong;\n"
                    "\t.reg .pred %odd, %big, %more;\n");
-    buf_puts(text, "\t.reg .b32 %n, %m, %x, %g<4>, %i, %last, %outer, %by, %v, %sum;\n");
+    buf_puts(text, "\t.reg .b32 %n, %m, %x, %g<4>, %i, %last, %outer, %by, %base, %v, %sum;\n");
     buf_write(text, buf_text(&code), code.length);
     buf_puts(text, "}\n");
     buf_free(&code);

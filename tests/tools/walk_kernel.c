@@ -24,6 +24,7 @@ typedef struct Walk {
 typedef struct Maker {
     Writer to;
     unsigned blocks, threads, rounds, start;
+    unsigned stride;            /* of the counter, in a register; 0: counts by one */
     bool counts_down, is_plain; /* is_plain: keys are among what is updated */
     bool is_at_ends;            /* the first and the last word are updated alone */
     const char *op;
@@ -48,7 +49,8 @@ static void choose(Maker *m)
     m->blocks = 1 + below(&m->to, 3);
     m->threads = chance(&m->to, 50) ? 1 : 5;
     m->rounds = 1 + below(&m->to, ROUNDS_MOST);
-    m->counts_down = chance(&m->to, 50);
+    m->stride = chance(&m->to, 30) ? 1 + below(&m->to, 4) : 0;
+    m->counts_down = !m->stride && chance(&m->to, 50);
     m->is_plain = chance(&m->to, 10);
     m->op = operations[below(&m->to, COUNT_OF(operations))];
     for (unsigned i = 0; i < POINTERS; i++) {
@@ -107,23 +109,32 @@ static void make_access(Maker *m, unsigned w)
 static void make_loop(Maker *m)
 {
     const unsigned steps = 1 + below(&m->to, STEPS_MOST);
-    line(&m->to, "ld.param.u32 %%rounds, [rounds]; mov.u32 %%i, %s;", m->counts_down ? "%rounds" : "0");
+    const char *sign = chance(&m->to, 50) ? "s" : "u";
+    line(&m->to, "ld.param.u32 %%stride, [stride]; ld.param.u32 %%rounds, [rounds];");
+    line(&m->to, "mov.u32 %%i, %s;", m->counts_down ? "%rounds" : "0");
     for (unsigned w = 0; w < POINTERS; w++) {
         line(&m->to, "ld.param.u32 %%g0, [start]; cvt.u64.u32 %%way, %%g0;");
         line(&m->to, "add.s64 %%p%u, %s, %%way;", w, m->walks[w].is_elsewhere ? "%other" : "%part");
+        if (m->stride)
+            line(&m->to, "mov.u64 %%from%u, %%p%u;", w, w);
     }
     buf_puts(m->to.out, "LOOP:\n");
+    for (unsigned w = 0; w < POINTERS && m->stride; w++)
+        line(&m->to, "cvt.%s64.%s32 %%way, %%i; mad.lo.s64 %%p%u, %%way, %d, %%from%u;", sign, sign, w,
+             m->walks[w].step, w);
     for (unsigned s = 0; s < steps; s++) {
         if (!s || chance(&m->to, 50))
             make_update(m);
         make_access(m, below(&m->to, POINTERS));
     }
-    for (unsigned w = 0; w < POINTERS; w++)
+    for (unsigned w = 0; w < POINTERS && !m->stride; w++)
         line(&m->to, "add.s64 %%p%u, %%p%u, %d;", w, w, m->walks[w].step);
-    if (m->counts_down)
+    if (m->stride)
+        line(&m->to, "add.s32 %%i, %%i, %%stride; setp.lt.%s32 %%more, %%i, %%rounds;", sign);
+    else if (m->counts_down)
         line(&m->to, "add.s32 %%i, %%i, -1; setp.ne.s32 %%more, %%i, 0;");
     else
-        line(&m->to, "add.s32 %%i, %%i, 1; setp.lt.%s32 %%more, %%i, %%rounds;", chance(&m->to, 50) ? "s" : "u");
+        line(&m->to, "add.s32 %%i, %%i, 1; setp.lt.%s32 %%more, %%i, %%rounds;", sign);
     line(&m->to, "@%%more bra LOOP;");
 }
 
@@ -144,14 +155,15 @@ static void make_launch(const Maker *m, Arena *arena, Launch *launch)
 {
     static const char *const names[] = {"keys", "words", "other", "out"};
     const uint64_t counts[] = {KEYS, (uint64_t)WORDS * m->blocks, (uint64_t)WORDS * m->blocks, m->blocks};
-    *launch = (Launch){.kernel = "k", .grid = {m->blocks, 1, 1}, .block = {m->threads, 1, 1}, .argument_count = 6};
-    launch->arguments = ARENA_ARRAY(arena, LaunchArgument, 6);
+    *launch = (Launch){.kernel = "k", .grid = {m->blocks, 1, 1}, .block = {m->threads, 1, 1}, .argument_count = 7};
+    launch->arguments = ARENA_ARRAY(arena, LaunchArgument, 7);
     for (unsigned i = 0; i < COUNT_OF(names); i++)
         launch->arguments[i] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = names[i], .type = TYPE_U32,
                                                 .count = counts[i], .fill = FILL_UNIFORM, .low = 0, .high = 1 << 20,
                                                 .seed = m->to.random.state + i};
     scalar_argument(arena, &launch->arguments[4], m->rounds);
     scalar_argument(arena, &launch->arguments[5], m->start);
+    scalar_argument(arena, &launch->arguments[6], m->stride);
 }
 
 void walk_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
@@ -163,9 +175,9 @@ void walk_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     make_code(&m);
     buf_puts(text, ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 keys, "
                    ".param .u64 words, .param .u64 other, .param .u64 out, .param .u32 rounds, "
-                   ".param .u32 start)\n{\n");
-    buf_puts(text, "\t.reg .b64 %keys, %part, %other, %way, %at, %p<2>, %w;\n\t.reg .b16 %h;\n");
-    buf_puts(text, "\t.reg .b32 %t, %b, %g<2>, %i, %rounds, %sum, %v;\n\t.reg .pred %odd, %more;\n");
+                   ".param .u32 start, .param .u32 stride)\n{\n");
+    buf_puts(text, "\t.reg .b64 %keys, %part, %other, %way, %at, %p<2>, %from<2>, %w;\n\t.reg .b16 %h;\n");
+    buf_puts(text, "\t.reg .b32 %t, %b, %g<2>, %i, %rounds, %stride, %sum, %v;\n\t.reg .pred %odd, %more;\n");
     buf_write(text, buf_text(&code), code.length);
     buf_puts(text, "}\n");
     buf_free(&code);
