@@ -36,7 +36,7 @@ typedef struct Maker {
     unsigned start, n, m;    /* the word where the walk starts; the kernel's parameters */
     unsigned cells[2];       /* words that are updated in all rounds */
     unsigned by;             /* counted loops: what i grows by */
-    bool is_signed, is_wide, compares_next, nests, breaks;
+    bool is_signed, is_wide, is_constant, compares_next, nests, breaks; /* is_constant: m, in 64-bit loops */
     Operation operations[2];
 } Maker;
 
@@ -58,6 +58,7 @@ static void choose(Maker *m)
     m->by = chance(&m->to, 70) ? 1 : 2;
     m->is_signed = chance(&m->to, 50);
     m->is_wide = chance(&m->to, 20);
+    m->is_constant = chance(&m->to, 50);
     m->compares_next = chance(&m->to, 70);
     m->nests = chance(&m->to, 25);
     m->breaks = chance(&m->to, 15);
@@ -189,13 +190,16 @@ static void make_steps(Maker *m)
 static void make_end(Maker *m)
 {
     const char *sign = m->is_signed ? "s" : "u", *compared = m->compares_next ? "%i" : "%last";
+    char advance[64] = "add.s64 %long, %long, %mlong";
+    if (m->is_constant)
+        snprintf(advance, sizeof advance, "add.s64 %%long, %%long, %u", m->m);
     line(&m->to, "mov.u32 %%last, %%i;");
     if (is_strided(m))
         line(&m->to, "add.s32 %%i, %%i, %%m; mul.wide.s32 %%way, %%m, 4; add.s64 %%p, %%p, %%way;");
     else
         line(&m->to, "add.s32 %%i, %%i, %u; add.s64 %%p, %%p, %d;", m->by, 4 * m->step * (int)m->by);
     if (m->loop == LOOP_LONG)
-        line(&m->to, "mov.u64 %%w2, %%long; add.s64 %%long, %%long, %%mlong; setp.lt.%s64 %%more, %s, %%nlong;", sign,
+        line(&m->to, "mov.u64 %%w2, %%long; %s; setp.lt.%s64 %%more, %s, %%nlong;", advance, sign,
              m->compares_next ? "%long" : "%w2");
     else
         line(&m->to, "setp.lt.%s32 %%more, %s, %%n;", sign, compared);
@@ -234,7 +238,9 @@ void sum_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     own_launch(&m.to, arena, m.n, m.m, launch);
     own_begin(&m.to);
     line(&m.to, "mov.u32 %%sum, %%x; mov.u32 %%v, 3; mov.u64 %%w, 9; mov.u32 %%i, 0; mov.u64 %%long, 0;");
-    line(&m.to, "mov.u32 %%by, %d; mov.u64 %%p, %%own; mad.lo.s32 %%base, %%x, %d, %u;", m.step, OWN_WORDS, m.start);
+    /* A register that nothing is known of. */
+    line(&m.to, "shr.u32 %%by, %%n, 31; add.s32 %%by, %%by, %d;", m.step);
+    line(&m.to, "mov.u64 %%p, %%own; mad.lo.s32 %%base, %%x, %d, %u;", OWN_WORDS, m.start);
     if (chance(&m.to, 80))
         make_loop(&m);
     for (unsigned s = below(&m.to, 5); s; s--)

@@ -25,6 +25,7 @@ typedef struct Maker {
     Writer to;
     unsigned blocks, threads, rounds, start;
     unsigned stride;            /* of the counter, in a register; 0: counts by one */
+    bool has_second;            /* the second pointer has a counter with twice the stride */
     bool counts_down, is_plain; /* is_plain: keys are among what is updated */
     bool is_at_ends;            /* the first and the last word are updated alone */
     const char *op;
@@ -50,6 +51,7 @@ static void choose(Maker *m)
     m->threads = chance(&m->to, 50) ? 1 : 5;
     m->rounds = 1 + below(&m->to, ROUNDS_MOST);
     m->stride = chance(&m->to, 30) ? 1 + below(&m->to, 4) : 0;
+    m->has_second = chance(&m->to, 50);
     m->counts_down = !m->stride && chance(&m->to, 50);
     m->is_plain = chance(&m->to, 10);
     m->op = operations[below(&m->to, COUNT_OF(operations))];
@@ -111,7 +113,7 @@ static void make_loop(Maker *m)
     const unsigned steps = 1 + below(&m->to, STEPS_MOST);
     const char *sign = chance(&m->to, 50) ? "s" : "u";
     line(&m->to, "ld.param.u32 %%stride, [stride]; ld.param.u32 %%rounds, [rounds];");
-    line(&m->to, "mov.u32 %%i, %s;", m->counts_down ? "%rounds" : "0");
+    line(&m->to, "mov.u32 %%j, 0; shl.b32 %%twice, %%stride, 1; mov.u32 %%i, %s;", m->counts_down ? "%rounds" : "0");
     for (unsigned w = 0; w < POINTERS; w++) {
         line(&m->to, "ld.param.u32 %%g0, [start]; cvt.u64.u32 %%way, %%g0;");
         line(&m->to, "add.s64 %%p%u, %s, %%way;", w, m->walks[w].is_elsewhere ? "%other" : "%part");
@@ -120,8 +122,8 @@ static void make_loop(Maker *m)
     }
     buf_puts(m->to.out, "LOOP:\n");
     for (unsigned w = 0; w < POINTERS && m->stride; w++)
-        line(&m->to, "cvt.%s64.%s32 %%way, %%i; mad.lo.s64 %%p%u, %%way, %d, %%from%u;", sign, sign, w,
-             m->walks[w].step, w);
+        line(&m->to, "cvt.%s64.%s32 %%way, %s; mad.lo.s64 %%p%u, %%way, %d, %%from%u;", sign, sign,
+             w && m->has_second ? "%j" : "%i", w, m->walks[w].step, w);
     for (unsigned s = 0; s < steps; s++) {
         if (!s || chance(&m->to, 50))
             make_update(m);
@@ -130,7 +132,9 @@ static void make_loop(Maker *m)
     for (unsigned w = 0; w < POINTERS && !m->stride; w++)
         line(&m->to, "add.s64 %%p%u, %%p%u, %d;", w, w, m->walks[w].step);
     if (m->stride)
-        line(&m->to, "add.s32 %%i, %%i, %%stride; setp.lt.%s32 %%more, %%i, %%rounds;", sign);
+        line(&m->to, "add.s32 %%j, %%j, %%twice; add.s32 %%i, %%i, %%stride;");
+    if (m->stride)
+        line(&m->to, "setp.lt.%s32 %%more, %%i, %%rounds;", sign);
     else if (m->counts_down)
         line(&m->to, "add.s32 %%i, %%i, -1; setp.ne.s32 %%more, %%i, 0;");
     else
@@ -177,7 +181,8 @@ void walk_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
                    ".param .u64 words, .param .u64 other, .param .u64 out, .param .u32 rounds, "
                    ".param .u32 start, .param .u32 stride)\n{\n");
     buf_puts(text, "\t.reg .b64 %keys, %part, %other, %way, %at, %p<2>, %from<2>, %w;\n\t.reg .b16 %h;\n");
-    buf_puts(text, "\t.reg .b32 %t, %b, %g<2>, %i, %rounds, %stride, %sum, %v;\n\t.reg .pred %odd, %more;\n");
+    buf_puts(text, "\t.reg .b32 %t, %b, %g<2>, %i, %j, %rounds, %stride, %twice, %sum, %v;\n"
+                   "\t.reg .pred %odd, %more;\n");
     buf_write(text, buf_text(&code), code.length);
     buf_puts(text, "}\n");
     buf_free(&code);
