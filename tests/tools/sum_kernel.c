@@ -177,9 +177,10 @@ static void make_steps(Maker *m)
         const unsigned label = m->to.labels++;
         const bool skips = chance(&m->to, 15);
         if (skips)
-            line(&m->to, "and.b32 %%g0, %%sum, 3; setp.eq.u32 %%odd, %%g0, 1; @%%odd bra SKIP%u;", label);
+            line(&m->to, "and.b32 %%g0, %s, 3; setp.eq.u32 %%odd, %%g0, 1; @%%odd bra SKIP%u;",
+                 chance(&m->to, 50) ? "%sum" : "%x", label);
         if (skips && chance(&m->to, 40))
-            line(&m->to, "add.u32 %%g0, %%i, 1; setp.ge.u32 %%odd, %%g0, %%m; @%%odd bra OUT;");
+            line(&m->to, "add.u32 %%g0, %%i, 1; setp.ge.u32 %%odd, %%g0, %u; @%%odd bra OUT;", 1 + below(&m->to, 8));
         make_step(m);
         if (skips)
             buf_printf(m->to.out, "SKIP%u:\n", label);
@@ -237,7 +238,8 @@ void sum_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     choose(&m);
     own_launch(&m.to, arena, m.n, m.m, launch);
     own_begin(&m.to);
-    line(&m.to, "mov.u32 %%sum, %%x; mov.u32 %%v, 3; mov.u64 %%w, 9; mov.u32 %%i, 0; mov.u64 %%long, 0;");
+    line(&m.to, "mov.u32 %%sum, %%x; mov.u32 %%v, 3; mov.u64 %%w, 9; mov.u64 %%w2, 0;");
+    line(&m.to, "mov.u32 %%i, 0; mov.u64 %%long, 0;");
     /* A register that nothing is known of. */
     line(&m.to, "shr.u32 %%by, %%n, 31; add.s32 %%by, %%by, %d;", m.step);
     line(&m.to, "mov.u64 %%p, %%own; mad.lo.s32 %%base, %%x, %d, %u;", OWN_WORDS, m.start);

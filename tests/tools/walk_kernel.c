@@ -32,13 +32,16 @@ typedef struct Maker {
     Walk walks[POINTERS];
 } Maker;
 
-/* The byte where walks start: the first one begins or ends next to the updated words, or anywhere around them. */
+/* The byte where walks start: the first one, or the one with twice the stride, begins or ends next to updated words,
+ * or anywhere around them. */
 static unsigned choose_start(Maker *m)
 {
+    const bool is_second = m->stride && m->has_second && !m->walks[1].is_elsewhere;
+    const Walk *walk = &m->walks[is_second];
     const unsigned unit = m->walks[0].bytes > m->walks[1].bytes ? m->walks[0].bytes : m->walks[1].bytes;
-    const int way = (int)(m->rounds - 1) * m->walks[0].step, around = (int)below(&m->to, 4) - 2;
+    const int way = (int)(m->rounds - 1) * walk->step * (is_second ? 2 : 1), around = (int)below(&m->to, 4) - 2;
     int start = 4 * (FIRST + (chance(&m->to, 50) ? UPDATED : 0)) - (chance(&m->to, 50) ? way : 0) +
-                around * (int)m->walks[0].bytes;
+                around * (int)walk->bytes;
     if (chance(&m->to, 30))
         start = 4 * (FIRST - ROUNDS_MOST * 2 + (int)below(&m->to, UPDATED + ROUNDS_MOST * 4));
     return (unsigned)start & -unit;
