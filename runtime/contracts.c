@@ -421,6 +421,37 @@ static Contract *decide_by_contract(Contract *contract, unsigned grid[3], unsign
     return form_of(contract, fits) ? contract : NULL;
 }
 
+/* True if all blocks of the form's launch are on the device at once. */
+static bool is_resident(const Contract *form, const LaunchShape *launch)
+{
+    const Driver *driver = form->driver;
+    const double blocks = (double)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    const int threads = (int)(launch->block[0] * launch->block[1] * launch->block[2]);
+    int each = 0;
+    return driver->occupancy && driver->occupancy(&each, form->other, threads, launch->shared, 0) == 0 &&
+           blocks <= (double)each * multiprocessors(driver);
+}
+
+/* The first form that pays in the launch; 'resident': and of whose launch all blocks are on the device at once. */
+static Contract *decide_by_preference(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared,
+                                      void *const *parameters, bool resident)
+{
+    const LaunchShape launch = shape_of(grid, block, *shared);
+    const unsigned sms = multiprocessors(contract->driver);
+    LaunchShape adapted;
+    unsigned number = 0;
+    Contract *form;
+    while ((form = tuning_preferred(contract, &number, &launch, &adapted, sms, parameters)) != NULL)
+        if (grow_shared(form, adapted.shared) && (!resident || is_resident(form, &adapted)))
+            break;
+    if (form) {
+        shape_put(&adapted, grid, block, shared);
+        count(form, true);
+    }
+    count(contract, form != NULL);
+    return form;
+}
+
 /* The form that is known, or whose turn it is; the predicted one if there is no choice. 'timing': NULL if the launch is
  * not timed. */
 static Contract *decide_in_turn(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared,
@@ -428,6 +459,8 @@ static Contract *decide_in_turn(Contract *contract, unsigned grid[3], unsigned b
 {
     if (!contract || !contract->tuning)
         return contract ? decide_by_contract(contract, grid, block, shared, parameters) : NULL;
+    if (tuning_is_preferred(contract))
+        return decide_by_preference(contract, grid, block, shared, parameters, false);
     const LaunchShape launch = shape_of(grid, block, *shared);
     LaunchShape adapted;
     const int number = timing ? tuning_turn(contract, &launch, &adapted, stream, timing)
@@ -478,23 +511,14 @@ Contract *launch_decide(Contract *contract, unsigned grid[3], unsigned block[3],
     return decide_in_turn(contract, grid, block, shared, parameters, NULL, NULL);
 }
 
-/* True if all blocks of the form's launch are on the device at once. */
-static bool is_resident(const Contract *form, const LaunchShape *launch)
-{
-    const Driver *driver = form->driver;
-    const double blocks = (double)launch->grid[0] * launch->grid[1] * launch->grid[2];
-    const int threads = (int)(launch->block[0] * launch->block[1] * launch->block[2]);
-    int each = 0;
-    return driver->occupancy && driver->occupancy(&each, form->other, threads, launch->shared, 0) == 0 &&
-           blocks <= (double)each * multiprocessors(driver);
-}
-
 /* The program may have chosen the grid by a query, which was about the predicted form. */
 Contract *launch_decide_resident(Contract *contract, unsigned grid[3], unsigned block[3], unsigned *shared,
                                  void *const *parameters)
 {
     if (!contract || !contract->tuning)
         return launch_decide(contract, grid, block, shared, parameters);
+    if (tuning_is_preferred(contract))
+        return decide_by_preference(contract, grid, block, shared, parameters, true);
     const LaunchShape launch = shape_of(grid, block, *shared);
     LaunchShape adapted;
     const int number = tuning_known(contract, &launch, &adapted);

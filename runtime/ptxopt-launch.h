@@ -249,6 +249,57 @@ static inline int ptxopt_launch_pays_for(const uint32_t pays[PTXOPT_PAYS_WORDS],
     return threads >= ptxopt_trips_threads(trips, value) * multiprocessors && ptxopt_fills_warps(pays, block);
 }
 
+/* If -coarsen auto keeps several forms beside a kernel, __ptxopt_tune_KERNEL, a variable of some bytes in format 3, has
+ * PTXOPT_FORM_WORDS words for each, which say in which launches of the original it pays. A launch takes the first form,
+ * from 1, that pays and whose contract, __ptxopt_launch_KERNEL__ptxopt_formN, allows it; else the original. */
+enum { PTXOPT_FORM_WORDS = 24, PTXOPT_FORMS_MAGIC = 0x4e545850, PTXOPT_FORMS_FORMAT = 3, PTXOPT_MOST_FORMS = 15 };
+
+/* The number of forms of such a variable, which may contain anything; 0 if it is of another format, or not whole. */
+static inline unsigned ptxopt_forms_count(const void *table, size_t size)
+{
+    enum { HEADER = 32, BYTES = 4 * PTXOPT_FORM_WORDS };
+    const char *at = (const char *)table + HEADER, *end = (const char *)table + size, *zero;
+    uint32_t header[3], i;
+    if (size < HEADER)
+        return 0;
+    memcpy(header, table, sizeof header);
+    if (header[0] != PTXOPT_FORMS_MAGIC || header[1] != PTXOPT_FORMS_FORMAT || header[2] > PTXOPT_MOST_FORMS)
+        return 0;
+    for (i = 0; i < header[2]; i++) {
+        zero = (const char *)memchr(at, 0, (size_t)(end - at));
+        if (!zero)
+            return 0;
+        at = zero + 1;
+    }
+    return (size_t)(end - at) == (size_t)header[2] * BYTES ? header[2] : 0;
+}
+
+/* Sets the words of a form; 0 if there is no such form. */
+static inline int ptxopt_form_words(const void *table, size_t size, unsigned form, uint32_t words[PTXOPT_FORM_WORDS])
+{
+    enum { BYTES = 4 * PTXOPT_FORM_WORDS };
+    const unsigned count = ptxopt_forms_count(table, size);
+    if (form < 1 || form > count)
+        return 0;
+    memcpy(words, (const char *)table + size - (size_t)(count - form + 1) * BYTES, BYTES);
+    return 1;
+}
+
+/* True if a launch of the original kernel is faster in the form with these words: the same as those of
+ * __ptxopt_pays_KERNEL, those of __ptxopt_trips_KERNEL or zeros, and the least and the most threads of a block (0: any
+ * number). False if they are of a format that is not known here. */
+static inline int ptxopt_form_pays(const uint32_t words[PTXOPT_FORM_WORDS], const unsigned grid[3],
+                                   const unsigned block[3], unsigned multiprocessors, void *const *parameters)
+{
+    const uint32_t *trips = words + PTXOPT_PAYS_WORDS, *limits = trips + PTXOPT_TRIPS_WORDS;
+    const double threads = (double)block[0] * block[1] * block[2];
+    if (words[0] != PTXOPT_PAYS_MAGIC || words[1] != 1 || (trips[0] && !ptxopt_trips_known(trips)) || limits[2] ||
+        limits[3])
+        return 0;
+    return threads >= limits[0] && (!limits[1] || threads <= limits[1]) &&
+           ptxopt_launch_pays_for(words, trips, grid, block, multiprocessors, parameters);
+}
+
 /* Reads a kernel's contract from a cubin in memory, which may contain anything. 1 if there is one. */
 static inline int ptxopt_contract_from_cubin(const void *cubin, size_t size, const char *kernel,
                                              uint32_t words[PTXOPT_CONTRACT_WORDS])

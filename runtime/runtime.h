@@ -129,6 +129,12 @@ void tuning_read(Contract *contract, void *module, void *library);
 void tuning_free(struct Tuning *tuning);
 /* The contract of a form, from 1 to the number of forms; NULL beyond. */
 Contract *tuning_form(const struct Tuning *tuning, unsigned number);
+/* True if launches take the first form that pays, going by what the build has predicted. */
+bool tuning_is_preferred(const Contract *contract);
+/* The next form after *number, from 0, that pays in such a launch and allows it, with its launch in *adapted; NULL:
+ * none. */
+Contract *tuning_preferred(const Contract *contract, unsigned *number, const LaunchShape *launch,
+                           LaunchShape *adapted, unsigned multiprocessors, void *const *parameters);
 /* The form that is known to be the fastest for such launches, 0 for the original, with its launch in *adapted; -1: none
  * is known yet. */
 int tuning_known(Contract *contract, const LaunchShape *launch, LaunchShape *adapted);

@@ -301,6 +301,9 @@ void tuning_print(const Contract *contract, FILE *out)
     Tuning *tuning = contract->tuning;
     if (!tuning)
         return;
+    for (unsigned i = 0; tuning->is_preferred && i < tuning->form_count; i++)
+        fprintf(out, "ptxopt: kernel '%s': launches of the form '%s': %lu\n", contract->kernel, tuning->words[i + 1],
+                tuning->forms[i].adapted);
     pthread_mutex_lock(&tuning->lock);
     for (unsigned i = 0; i < BUCKETS; i++)
         for (const Shape *shape = tuning->buckets[i]; shape; shape = shape->next)

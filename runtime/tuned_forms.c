@@ -3,7 +3,7 @@
 
 #include "runtime/tuning.h"
 
-enum { TUNE_MAGIC = 0x4e545850, TUNE_FORMAT = 1, FIXED_FORMAT = 2, TUNE_HEADER = 32 };
+enum { TUNE_MAGIC = PTXOPT_FORMS_MAGIC, TUNE_FORMAT = 1, FIXED_FORMAT = 2, TUNE_HEADER = 32 };
 
 Mode tuning_mode(void)
 {
@@ -31,6 +31,17 @@ static bool read_fixed(Tuning *tuning, const char *at, const char *end, uint32_t
     return true;
 }
 
+/* Sets when the forms of a table of the third format pay; false if it is not whole. */
+static bool read_preferred(Tuning *tuning, size_t size)
+{
+    tuning->is_preferred = true;
+    tuning->first = 0;
+    for (unsigned i = 1; i <= tuning->form_count; i++)
+        if (!ptxopt_form_words(tuning->table, size, i, tuning->when[i - 1]))
+            return false;
+    return tuning->form_count > 0;
+}
+
 /* Sets the words of the forms that the table names; false if it is of another format. */
 static bool read_table(Tuning *tuning, size_t size)
 {
@@ -38,8 +49,8 @@ static bool read_table(Tuning *tuning, size_t size)
     if (size <= TUNE_HEADER)
         return false;
     memcpy(header, tuning->table, sizeof header);
-    if (header[0] != TUNE_MAGIC || header[1] < TUNE_FORMAT || header[1] > FIXED_FORMAT || header[2] > MOST_TUNED ||
-        header[3] > header[2])
+    if (header[0] != TUNE_MAGIC || header[1] < TUNE_FORMAT || header[1] > PTXOPT_FORMS_FORMAT ||
+        header[2] > MOST_TUNED || header[3] > header[2])
         return false;
     const char *at = tuning->table + TUNE_HEADER, *end = tuning->table + size;
     tuning->form_count = header[2];
@@ -53,6 +64,8 @@ static bool read_table(Tuning *tuning, size_t size)
         tuning->words[i] = at;
         at = zero + 1;
     }
+    if (header[1] == PTXOPT_FORMS_FORMAT)
+        return read_preferred(tuning, size);
     return header[1] == TUNE_FORMAT || read_fixed(tuning, at, end, header[6]);
 }
 
@@ -122,7 +135,7 @@ void tuning_read(Contract *contract, void *module, void *library)
         contract->other = form->other;
         contract->function = form->function;
     }
-    if (!tuning->is_fixed && tuning_mode() == MODE_OFF) {
+    if (!tuning->is_fixed && !tuning->is_preferred && tuning_mode() == MODE_OFF) {
         tuning_free(tuning);
         return;
     }
@@ -136,6 +149,25 @@ void tuning_read(Contract *contract, void *module, void *library)
 Contract *tuning_form(const Tuning *tuning, unsigned number)
 {
     return number >= 1 && number <= tuning->form_count ? (Contract *)&tuning->forms[number - 1] : NULL;
+}
+
+bool tuning_is_preferred(const Contract *contract)
+{
+    return contract && contract->tuning && contract->tuning->is_preferred;
+}
+
+Contract *tuning_preferred(const Contract *contract, unsigned *number, const LaunchShape *launch,
+                           LaunchShape *adapted, unsigned multiprocessors, void *const *parameters)
+{
+    const Tuning *tuning = contract->tuning;
+    while (++*number <= tuning->form_count) {
+        Contract *form = tuning_form(tuning, *number);
+        *adapted = *launch;
+        if (ptxopt_form_pays(tuning->when[*number - 1], launch->grid, launch->block, multiprocessors, parameters) &&
+            form_adapt(form, adapted))
+            return form;
+    }
+    return NULL;
 }
 
 void tuning_each(void (*visit)(Contract *contract, unsigned long long context), unsigned long long context)

@@ -53,6 +53,8 @@ typedef struct Tuning {
     const char *fixed; /* in it: launches whose forms the build has learned, 'fixed_count' of FIXED_WORDS words each */
     unsigned fixed_count, first; /* the form of all others */
     bool is_fixed;     /* nothing is learned here */
+    bool is_preferred; /* nor here: launches take the first form that pays, ... */
+    uint32_t when[MOST_TUNED][PTXOPT_FORM_WORDS]; /* ... going by these words */
     int device; /* of a module's kernel */
     Shape *buckets[BUCKETS]; /* atomic */
     unsigned shape_count;

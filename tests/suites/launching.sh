@@ -134,6 +134,57 @@ for way in linked library ex cooperative graph changed any; do
     result "preloaded, $way, by a parameter: counted" \
         "$(grep -q "launches: 0 adapted, [1-5] of the original" "$errors" || grep launches "$errors")"
 done
+# Several forms, of which launches take the first that pays and that its contract allows: six blocks of 128 threads.
+# $1: number; the rest: how the form is made.
+form() {
+    local number=$1
+    shift
+    "$PTXOPT" -q -assembler none "$@" -o "$tmp/form.ptx" $ptx
+    sed -e '1,/^.address_size/d' -e "s/reverse\b/&__ptxopt_form$number/" "$tmp/form.ptx"
+}
+# Words, as bytes.
+bytes() {
+    local word
+    for word; do
+        printf ',%d,%d,%d,%d' $((word & 255)) $((word >> 8 & 255)) $((word >> 16 & 255)) $((word >> 24 & 255))
+    done
+}
+# $1: how the first form merges blocks; $2: the threads for each multiprocessor from which on it pays; $3: the most
+# threads of a block for the second, which merges threads; $4: bytes of the table.
+forms() {
+    local unused=(0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0)
+    cat $ptx
+    form 1 -coarsen-level block -coarsen-grid shrink -coarsen "$1"
+    form 2 -coarsen 2
+    echo ".visible .global .align 4 .b8 __ptxopt_tune_reverse[$4] = {$(
+        { bytes 1314150480 3 2 0 7 7 0 0 && printf ',98,0,120,0' && bytes 1497452632 1 "$2" 0 "${unused[@]}" 0 0 0 0 &&
+            bytes 1497452632 1 0 2 "${unused[@]}" 64 "$3" 0 0; } | cut -d, -f "2-$(($4 + 1))")};"
+}
+# $1: name; $2, $3: launches of the first form and of the second; the rest: of forms.
+takes() {
+    local name="$1" first="$2" second="$3" way
+    shift 3
+    forms "$@" >"$tmp/forms.ptx"
+    for way in linked library ex graph; do
+        runs "several forms, $name, $way" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" $way "$tmp/forms.ptx" 128
+        result "several forms, $name, $way: counted" \
+            "$(grep -qE "of the form 'b': $first\$" "$errors" && grep -qE "of the form 'x': $second\$" "$errors" ||
+                grep launches "$errors")"
+    done
+}
+takes "the first" "[1-5]" 0 2 384 0 228
+takes "the first is not worth it" 0 "[1-5]" 2 385 0 228
+takes "the grid is no multiple" 0 "[1-5]" 4 0 128 228
+takes "none" 0 0 2 385 127 228
+for way in cooperative changed any; do # some of which have other grids
+    runs "several forms, $way" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" $way "$tmp/forms.ptx" 128
+done
+runs "several forms, asks" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" asks "$tmp/forms.ptx" 100
+forms 2 0 0 227 >"$tmp/forms.ptx"
+runs "several forms, a table that is cut off" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" linked \
+    "$tmp/forms.ptx" 128
+result "several forms, a table that is cut off: the original" "$(grep launches "$errors")"
+runs "several forms, not adapted" 0 "0 wrong" "$tmp/driver" linked "$tmp/forms.ptx" 128
 runs "preloaded into another program" 0 "^hello" LD_PRELOAD="$preload" echo hello
 
 real="$(nvidia_program PTXOPT_REAL_NVCC nvcc)"

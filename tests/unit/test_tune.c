@@ -22,7 +22,7 @@ static struct {
     double times[FORMS + 1], noise; /* milliseconds of a launch of each form */
     double clock;
     double ready; /* events later than this have not happened yet */
-    int mode, captured, records, creations, last, device, version;
+    int mode, captured, records, creations, last, device, version, multiprocessors;
     unsigned long long context; /* its number; events of another one must not be touched */
     bool fails_to_record, is_forgetful;
 } gpu;
@@ -36,7 +36,9 @@ typedef struct Event {
 
 static char kernels[FORMS];
 static const char words[] = "x2\0x4\0vectors";
-static uint8_t table[32 + sizeof words];
+enum { HEADER = 32, FORM_BYTES = 4 * PTXOPT_FORM_WORDS };
+static uint8_t table[HEADER + sizeof words + FORMS * FORM_BYTES];
+static size_t table_size; /* without the words of the third format, unless a test adds them */
 static uint32_t contracts[FORMS][PTXOPT_CONTRACT_WORDS];
 
 static int find_variable(uint64_t *address, size_t *size, void *module, const char *name)
@@ -45,7 +47,7 @@ static int find_variable(uint64_t *address, size_t *size, void *module, const ch
     unsigned number;
     if (strcmp(name, "__ptxopt_tune_k") == 0) {
         *address = (uint64_t)(uintptr_t)table;
-        *size = sizeof table;
+        *size = table_size;
         return OK;
     }
     if (sscanf(name, "__ptxopt_launch_k__ptxopt_form%u", &number) == 1 && contracts[number - 1][0]) {
@@ -130,6 +132,12 @@ static int current_device(int *device)
     return OK;
 }
 
+static int device_attribute(int *value, int attribute, int device)
+{
+    *value = gpu.multiprocessors;
+    return attribute == 16 && device == 0 ? OK : FAILED;
+}
+
 static int current_context(void **context)
 {
     *context = &gpu;
@@ -168,6 +176,7 @@ static const Driver driver = {
     .event_query = event_query,
     .event_elapsed = event_elapsed,
     .current_device = current_device,
+    .device_attribute = device_attribute,
     .current_context = current_context,
     .context_id = context_id,
     .driver_version = driver_version,
@@ -184,6 +193,7 @@ static void reset(uint32_t content)
     memset(table, 0, sizeof table);
     memcpy(table, header, sizeof header);
     memcpy(table + sizeof header, words, sizeof words);
+    table_size = HEADER + sizeof words;
     memset(contracts, 0, sizeof contracts);
     for (unsigned i = 0; i < 2; i++) {
         const uint32_t halves[PTXOPT_CONTRACT_WORDS] = {PTXOPT_CONTRACT_MAGIC, 1, 0, 2u << i, 1, 1, 0, 0, 0, 1};
@@ -352,7 +362,9 @@ static void test_errors(void **state)
     assert_null(without->tuning); /* a form is not there */
     assert_false(without->is_coarsened);
     gpu.is_forgetful = false;
-    table[4] = 3; /* another format */
+    table[4] = 4; /* another format */
+    assert_null(read_contract()->tuning);
+    table[4] = 3; /* without the words of its forms */
     assert_null(read_contract()->tuning);
     table[4] = 2;
     table[24] = 1; /* a launch that is not there */
@@ -364,6 +376,103 @@ static void test_errors(void **state)
     table[8] = 15; /* more than it names */
     assert_null(read_contract()->tuning);
     assert_non_null(contract);
+}
+
+/* Makes the table one of the third format. The first form pays from 1,024 threads for each SM on, where the second
+ * parameter is small; the second one for blocks of 64 to 128 threads, whatever the grid; the third one always. */
+static void prefer(void)
+{
+    const uint32_t when[FORMS][PTXOPT_FORM_WORDS] = {
+        {PTXOPT_PAYS_MAGIC, 1, 1024, 0, PTXOPT_TRIPS_MAGIC, 1, 1, 2, 0, 8, 1024, 9, UINT32_MAX},
+        {PTXOPT_PAYS_MAGIC, 1, 0, 0, [20] = 64, 128},
+        {PTXOPT_PAYS_MAGIC, 1},
+    };
+    reset(6);
+    gpu.multiprocessors = 2;
+    table[4] = 3;
+    memcpy(table + HEADER + sizeof words, when, sizeof when);
+    table_size = sizeof table;
+}
+
+/* The form that is launched with such blocks and such a second parameter. */
+static int preferred(Contract *contract, unsigned blocks, unsigned threads, int32_t value)
+{
+    unsigned grid[3] = {blocks, 1, 1}, block[3] = {threads, 1, 1}, shared = 0;
+    void *parameters[] = {NULL, &value};
+    Timing timing;
+    const Contract *form = launch_begin(contract, grid, block, &shared, parameters, NULL, LAUNCH_PLAIN, &timing);
+    const int number = form ? (int)((char *)form->other - kernels) + 1 : 0;
+    assert_null(timing.shape);
+    assert_int_equal(block[0], number == 1 ? threads / 2 : number == 2 ? threads / 4 : threads);
+    return number;
+}
+
+/* Launches take the first form that pays and that its contract allows; nothing is timed. */
+static void test_preferred(void **state)
+{
+    (void)state;
+    prefer();
+    setenv("PTXOPT_TUNE", "off", 1);
+    Contract *contract = read_contract();
+    unsetenv("PTXOPT_TUNE");
+    assert_true(tuning_is_preferred(contract));
+    assert_false(contract->is_coarsened); /* queries are about the original */
+    assert_int_equal(preferred(contract, 16, 128, 8), 1);
+    assert_int_equal(preferred(contract, 15, 128, 8), 2);
+    assert_int_equal(preferred(contract, 16, 128, 9), 2);
+    assert_int_equal(preferred(contract, 16, 126, 9), 3); /* not a multiple of four */
+    assert_int_equal(preferred(contract, 16, 63, 9), 3);
+    assert_int_equal(preferred(contract, 16, 132, 9), 3);
+    assert_int_equal(contract->adapted, 6);
+    assert_int_equal(tuning_form(contract->tuning, 2)->adapted, 2);
+    assert_int_equal(gpu.records, 0);
+    unsigned grid[3] = {16, 1, 1}, block[3] = {128, 1, 1}, shared = 0;
+    assert_null(launch_decide_resident(contract, grid, block, &shared, NULL)); /* occupancy is not known */
+    assert_int_equal(contract->originals, 1);
+    assert_ptr_equal(contract_with(contract, &kernels[1]), tuning_form(contract->tuning, 2));
+    assert_null(query_launch(contract, grid, block, &shared));
+}
+
+/* The form of a launch that only the third one allows, where this word of it has another value. */
+static int preferred_with(unsigned word, uint8_t value)
+{
+    prefer();
+    table[HEADER + sizeof words + 2 * FORM_BYTES + 4 * (size_t)word] = value;
+    return preferred(read_contract(), 16, 132, 9);
+}
+
+/* Tables that are not whole, or of words that are not known, never make a launch read beyond them. */
+static void test_preferred_errors(void **state)
+{
+    (void)state;
+    uint32_t form[PTXOPT_FORM_WORDS];
+    prefer();
+    for (size_t size = 0; size < sizeof table; size++)
+        assert_int_equal(ptxopt_forms_count(table, size), 0);
+    assert_int_equal(ptxopt_forms_count(table, sizeof table), FORMS);
+    assert_false(ptxopt_form_words(table, sizeof table, 0, form));
+    assert_false(ptxopt_form_words(table, sizeof table, FORMS + 1, form));
+    assert_true(ptxopt_form_words(table, sizeof table, 2, form));
+    assert_int_equal(form[21], 128);
+    for (table_size = HEADER; table_size < sizeof table; table_size += 7)
+        assert_null(read_contract()->tuning);
+    for (unsigned count = 0; count <= 16; count++) {
+        prefer();
+        table[8] = (uint8_t)count;
+        assert_int_equal(read_contract()->tuning != NULL, count == FORMS);
+    }
+    /* A form with words of another format is not taken. */
+    assert_int_equal(preferred_with(3, 0), 3);
+    assert_int_equal(preferred_with(0, 0), 0);
+    assert_int_equal(preferred_with(1, 2), 0);
+    assert_int_equal(preferred_with(22, 1), 0);
+    assert_int_equal(preferred_with(23, 1), 0);
+    assert_int_equal(preferred_with(4, 1), 0);
+    prefer();
+    table[HEADER + sizeof words + 4 * 7] = 6; /* points */
+    assert_int_equal(preferred(read_contract(), 16, 128, 8), 2);
+    gpu.is_forgetful = true; /* the forms are not there */
+    assert_null(read_contract()->tuning);
 }
 
 /* The times drift: the forms are compared again, but not for ever. */
@@ -484,6 +593,8 @@ int main(void)
         cmocka_unit_test(test_next_run), cmocka_unit_test(test_turns),    cmocka_unit_test(test_not_ready),
         cmocka_unit_test(test_captured), cmocka_unit_test(test_errors),   cmocka_unit_test(test_drift),
         cmocka_unit_test(test_shapes),   cmocka_unit_test(test_devices),  cmocka_unit_test(test_reset),
+        cmocka_unit_test(test_preferred),
+        cmocka_unit_test(test_preferred_errors),
         cmocka_unit_test(test_hundred_keys),
     };
     return cmocka_run_group_tests(tests, make_cache_home, NULL);
