@@ -1,13 +1,15 @@
 /* -tune: the forms of a kernel among which launch adapters choose by measured time; -tune-from: those that they have
- * chosen. The kernel itself stays beside them under its own name, so that a launch that no adapter sees is right. */
+ * chosen; -coarsen auto: those of which they take the first that is predicted to pay. The kernel itself stays beside
+ * them under its own name, so that a launch that no adapter sees is right. */
 #include <string.h>
 
 #include "emit/emit.h"
+#include "engine/choose/pays.h"
 #include "engine/form_words.h"
 #include "engine/launch.h"
 #include "engine/run_steps.h"
 
-enum { TUNE_MAGIC = 0x4e545850, TUNE_FORMAT = 1, LEARNED_FORMAT = 2, TUNE_HEADER_WORDS = 8 };
+enum { TUNE_MAGIC = 0x4e545850, TUNE_FORMAT = 1, LEARNED_FORMAT = 2, PREFERRED_FORMAT = 3, TUNE_HEADER_WORDS = 8 };
 
 /* A form as it is made, and what it is called. */
 typedef struct FormPlan {
@@ -68,25 +70,26 @@ static void require_block(const KernelResult *result, LaunchContract *contract, 
     memcpy(contract->block, block, sizeof contract->block);
 }
 
-static const char *form_text(const Run *run, Name name, const KernelResult *result, const unsigned block[3])
+/* Sets the form's contract and its text, in which it has its own name. */
+static void set_text(const Run *run, TunedForm *made, const KernelResult *result, const unsigned block[3])
 {
     Buf text = {0};
-    LaunchContract contract = result->contract;
+    made->contract = result->contract;
     if (block[0])
-        require_block(result, &contract, block);
+        require_block(result, &made->contract, block);
     Function renamed = *result->kernel;
     FunctionForm form = kernel_form(result);
-    renamed.name = contract.kernel = name;
+    renamed.name = made->contract.kernel = made->name;
     form.function = &renamed;
-    if (form.added || block[0]) {
-        Variable *symbol = contract_symbol(run->module, &contract);
+    made->has_contract = form.added || block[0];
+    if (made->has_contract) {
+        Variable *symbol = contract_symbol(run->module, &made->contract);
         symbol->space = SPACE_GLOBAL; /* constant memory has no room for those of many forms */
         form.added = symbol;
     }
     emit_form(&form, &text);
-    const char *copy = arena_strndup(run->arena, buf_text(&text), text.length);
+    made->text = arena_strndup(run->arena, buf_text(&text), text.length);
     buf_free(&text);
-    return copy;
 }
 
 /* True if the form assembles, spills no more than the kernel, and an SM holds the blocks that wait for one another.
@@ -129,7 +132,7 @@ static void add_form(Run *run, KernelReport *kernel, const FormPlan *plan, doubl
         form->name = intern(run->module->names, name);
         form->words = plan->words;
         form->speedup = speedup;
-        form->text = form_text(run, form->name, &result, plan->block);
+        set_text(run, form, &result, plan->block);
     }
     kernel_discard(&result);
 }
@@ -171,6 +174,26 @@ void forms_make_tuned(Run *run, KernelReport *kernel, const KernelRequest *plain
     }
     kernel->request = *plain;
     kernel->request.refused = chosen.refused;
+}
+
+void forms_make_preferred(Run *run, KernelReport *kernel, const KernelRequest *plain)
+{
+    const FactorChoice *choice = &kernel->choice;
+    if (strcmp(form_words_text(run->arena, &kernel->request), form_words_text(run->arena, &choice->request)) != 0)
+        return;
+    kernel->forms = ARENA_ARRAY(run->arena, TunedForm, choice->preferred_count + 1);
+    for (unsigned i = 0; i < choice->preferred_count; i++) {
+        const PreferredForm *preferred = &choice->preferred[i];
+        const FormPlan plan = plan_form(run, kernel, plain, &preferred->request);
+        add_form(run, kernel, &plan, preferred->speedup, true);
+        if (kernel->form_count == i + 1)
+            kernel->forms[i].pays = preferred->pays;
+    }
+    kernel->is_several = kernel->form_count == choice->preferred_count;
+    if (kernel->is_several)
+        kernel->request = *plain;
+    else
+        kernel->form_count = 0;
 }
 
 /* Adds a form that was learned, unless it is there; returns its number, or 0: the original. */
@@ -221,13 +244,30 @@ static void put_launch(Buf *bytes, const LearnedLaunch *launch)
     put_word(bytes, launch->form);
 }
 
+/* When a form pays, as ptxopt_form_pays() reads it. */
+static void put_pays(Buf *bytes, const FormPays *pays)
+{
+    uint32_t words[PAYS_WORDS + TRIPS_WORDS + LIMIT_WORDS] = {PAYS_MAGIC, PAYS_FORMAT, pays->from, pays->factors};
+    if (pays->by_trips.count)
+        trips_set(words + PAYS_WORDS, &pays->by_trips);
+    words[PAYS_WORDS + TRIPS_WORDS] = pays->least_block;
+    words[PAYS_WORDS + TRIPS_WORDS + 1] = pays->most_block;
+    for (unsigned i = 0; i < COUNT_OF(words); i++)
+        put_word(bytes, words[i]);
+}
+
 /* The table that the launch adapters read (docs/formats.md). */
 static void print_table(const Run *run, const KernelReport *kernel, Buf *out)
 {
     const uint64_t hash = kernel_content_hash(run, kernel->result.kernel);
     const uint32_t header[TUNE_HEADER_WORDS] = {
-        TUNE_MAGIC, kernel->learned_launch_count ? LEARNED_FORMAT : TUNE_FORMAT, kernel->form_count,
-        kernel->is_first_chosen, (uint32_t)hash, (uint32_t)(hash >> 32), kernel->learned_launch_count};
+        TUNE_MAGIC,
+        kernel->learned_launch_count ? LEARNED_FORMAT : kernel->is_several ? PREFERRED_FORMAT : TUNE_FORMAT,
+        kernel->form_count,
+        kernel->is_first_chosen,
+        (uint32_t)hash,
+        (uint32_t)(hash >> 32),
+        kernel->learned_launch_count};
     Buf bytes = {0};
     for (unsigned i = 0; i < TUNE_HEADER_WORDS; i++)
         put_word(&bytes, header[i]);
@@ -235,6 +275,8 @@ static void print_table(const Run *run, const KernelReport *kernel, Buf *out)
         buf_write(&bytes, kernel->forms[i].words, strlen(kernel->forms[i].words) + 1);
     for (unsigned i = 0; i < kernel->learned_launch_count; i++)
         put_launch(&bytes, &kernel->learned_launches[i]);
+    for (unsigned i = 0; i < kernel->form_count && kernel->is_several; i++)
+        put_pays(&bytes, &kernel->forms[i].pays);
     buf_printf(out, ".visible .global .align 4 .b8 __ptxopt_tune_%s[%zu] = {", kernel->result.kernel->name,
                bytes.length);
     for (size_t i = 0; i < bytes.length; i++)
@@ -261,10 +303,10 @@ bool forms_drop_tuned(Run *run)
         KernelReport *kernel = &run->report.kernels[i];
         dropped += kernel->form_count;
         kernel->form_count = 0;
-        kernel->is_first_chosen = false;
+        kernel->is_first_chosen = kernel->is_several = false;
     }
     if (dropped)
-        diag_report_plain(&run->diag, SEVERITY_WARNING, "-tune adds no forms: %s rejects the module with them",
-                          run->report.assembler);
+        diag_report_plain(&run->diag, SEVERITY_WARNING, "no forms are beside the kernels: %s rejects the module "
+                          "with them", run->report.assembler);
     return dropped > 0;
 }

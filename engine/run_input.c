@@ -355,6 +355,8 @@ bool read_launches(Run *run)
                                   .risk = options->risk,
                                   .counts_all = options->counts_all,
                                   .launch_decides = options->keep_original,
+                                  .keeps_several =
+                                      options->keep_original && !options->tuned_forms && options->level > 1,
                                   .ranked = options->tuned_forms ? options->tuned_forms - 1 : 0,
                                   .stride_given = option_given(options, OPTION_STRIDE),
                                   .guards_given = option_given(options, OPTION_COARSEN_GUARDS),

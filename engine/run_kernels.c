@@ -446,8 +446,8 @@ static void replace_choice(KernelReport *kernel, FactorOutcome outcome)
     for (unsigned i = 0; i < choice->trial_count; i++)
         choice->trials[i].chosen = false;
     choice->speedup = 0;
-    choice->pays_from = choice->pays_factors = 0;
-    choice->pays = (PaysTable){.count = 0};
+    choice->pays = (FormPays){.from = 0};
+    choice->preferred_count = 0;
 }
 
 /* The same for what -memory chose. */
@@ -592,6 +592,8 @@ static void run_kernel(Run *run, KernelReport *kernel)
     run->judge.keeps_code = false;
     if (run->options->tuned_forms && kernel->is_auto)
         forms_make_tuned(run, kernel, &plain);
+    else if (kernel->choice.preferred_count)
+        forms_make_preferred(run, kernel, &plain);
     if (kernel->learned_launch_count)
         forms_make_learned(run, kernel);
     kernel->has_basis = find_basis(run, kernel, &kernel->basis);

@@ -33,18 +33,14 @@ static void print_pays(const KernelReport *kernel, Buf *out)
 {
     const Name name = kernel->result.kernel->name;
     buf_printf(out, ".visible .global .align 4 .u32 __ptxopt_pays_%s[4] = {%u, %u, %u, %u};\n", name,
-               (unsigned)PAYS_MAGIC, (unsigned)PAYS_FORMAT, kernel->choice.pays_from, kernel->choice.pays_factors);
+               (unsigned)PAYS_MAGIC, (unsigned)PAYS_FORMAT, kernel->choice.pays.from, kernel->choice.pays.factors);
 }
 
 /* The same for those that depend on a parameter. */
 static void print_trips(const KernelReport *kernel, Buf *out)
 {
-    const PaysTable *table = &kernel->choice.pays;
-    uint32_t words[TRIPS_WORDS] = {TRIPS_MAGIC, TRIPS_FORMAT, table->parameter, table->count};
-    for (unsigned i = 0; i < table->count; i++) {
-        words[5 + 2 * i] = table->points[i].value;
-        words[6 + 2 * i] = table->points[i].threads;
-    }
+    uint32_t words[TRIPS_WORDS] = {0};
+    trips_set(words, &kernel->choice.pays.by_trips);
     const Name name = kernel->result.kernel->name;
     buf_printf(out, ".visible .global .align 4 .u32 __ptxopt_trips_%s[%d] = {", name, TRIPS_WORDS);
     for (unsigned i = 0; i < TRIPS_WORDS; i++)
@@ -52,12 +48,13 @@ static void print_trips(const KernelReport *kernel, Buf *out)
     buf_puts(out, "};\n");
 }
 
-static bool has_forms(const Run *run)
+/* The most forms that are beside a kernel. */
+static unsigned most_forms(const Run *run)
 {
+    unsigned most = 0;
     for (size_t i = 0; i < run->report.kernel_count; i++)
-        if (run->report.kernels[i].form_count)
-            return true;
-    return false;
+        most = run->report.kernels[i].form_count > most ? run->report.kernels[i].form_count : most;
+    return most;
 }
 
 void print_module(const Run *run, Products *products)
@@ -66,7 +63,7 @@ void print_module(const Run *run, Products *products)
     buf_clear(&products->printed);
     if (run->options->canonical) {
         emit_module(run->module, &products->printed);
-    } else if (module_is_as_written(run->module) && !has_forms(run)) {
+    } else if (module_is_as_written(run->module) && !most_forms(run)) {
         products->ptx = source->text;
         products->ptx_length = source->size;
         return;
@@ -78,10 +75,11 @@ void print_module(const Run *run, Products *products)
         forms_print_tuned(run, kernel, &products->printed);
         if (kernel->result.coarsening == OUTCOME_DONE)
             print_original(kernel->result.kernel, source, &products->printed);
-        const bool decides = kernel->choice.pays_from || kernel->choice.pays_factors;
-        if (decides && (kernel->form_count || kernel->result.coarsening == OUTCOME_DONE))
+        const FormPays *pays = &kernel->choice.pays;
+        const bool is_done = kernel->result.coarsening == OUTCOME_DONE;
+        if ((pays->from || pays->factors) && (is_done || (kernel->form_count && !kernel->is_several)))
             print_pays(kernel, &products->printed);
-        if (kernel->choice.pays_from && kernel->choice.pays.count && kernel->result.coarsening == OUTCOME_DONE)
+        if (pays->from && pays->by_trips.count && is_done)
             print_trips(kernel, &products->printed);
     }
     products->ptx = buf_text(&products->printed);
@@ -399,7 +397,7 @@ ExitStatus verify_output(Run *run, const Products *products)
     if (!input || !output)
         bug("the output does not parse");
     ExitStatus status = EXIT_DONE;
-    const unsigned forms = options->tuned_forms ? options->tuned_forms : 1;
+    const unsigned forms = most_forms(run) + 1;
     const Freedoms freedoms = find_freedoms(run);
     report->verifications = ARENA_ARRAY(run->arena, Verification, options->verify.count * forms);
     for (size_t i = 0; i < options->verify.count; i++) {

@@ -79,6 +79,9 @@ void predict_costs(Run *run, KernelReport *kernel);
 /* Makes the forms of a kernel that are predicted to be the fastest: what was chosen, which is in the kernel's request,
  * and those that the choice ranks next. The request is then 'plain', that for the kernel itself. */
 void forms_make_tuned(Run *run, KernelReport *kernel, const KernelRequest *plain);
+/* Makes the forms of which each launch is to take the first that pays, instead of the one that was chosen, unless more
+ * than coarsening was chosen for that one. */
+void forms_make_preferred(Run *run, KernelReport *kernel, const KernelRequest *plain);
 /* Adds the forms of launches that were learned. */
 void forms_make_learned(Run *run, KernelReport *kernel);
 /* The hash of a kernel's content, under which its times are stored. */

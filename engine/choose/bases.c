@@ -13,6 +13,10 @@ static const unsigned usual_blocks[DIMENSIONS][USUAL_SIZES][3] = {
     {{8, 8, 4}, {32, 4, 2}, {8, 8, 8}},
 };
 
+/* Blocks of a warp or less are usual where a kernel has two dimensions. */
+enum { SMALL_SIZES = 2, SMALL_DIMENSIONS = 2 };
+static const unsigned warp_blocks[SMALL_SIZES][3] = {{4, 4, 1}, {8, 4, 1}};
+
 /* Small blocks, of four warps: if threads of one are merged, schedulers of an SM that has no other are idle. */
 static const unsigned small_blocks[DIMENSIONS][3] = {{128, 1, 1}, {16, 8, 1}, {8, 4, 4}};
 
@@ -58,6 +62,11 @@ static unsigned dimensions_of(const Function *kernel)
     return threads[2] ? 3 : threads[1] ? 2 : 1;
 }
 
+bool bases_have_small(const Function *kernel)
+{
+    return dimensions_of(kernel) == SMALL_DIMENSIONS;
+}
+
 static void add_scenario(Bases *bases, const CostBasis *usual, const Scenario *scenario)
 {
     Basis *added = &bases->of[bases->count++];
@@ -72,6 +81,17 @@ static void add_scenario(Bases *bases, const CostBasis *usual, const Scenario *s
     added->basis.trips = scenario->trips;
     added->basis.at_edge = scenario->grid >= GRID_SMALL;
     added->elsewhere = scenario->elsewhere;
+}
+
+/* Adds grids in which an SM gets a few waves of its blocks, as small blocks often have. */
+static void add_smaller_grids(Bases *bases)
+{
+    enum { BLOCKS = 32 }; /* of each SM: as many as one holds */
+    for (unsigned i = 0; i < SMALL_SIZES; i++) {
+        Basis *added = &bases->of[bases->count++];
+        *added = bases->of[i];
+        added->basis.blocks = BLOCKS * added->basis.device.multiprocessors;
+    }
 }
 
 /* Adds a launch of few blocks in which loops that were unrolled are passed by, and all rounds left to the remainder, if
@@ -90,15 +110,19 @@ static void add_remainders(Arena *arena, Bases *bases, const CostBasis *usual, c
 }
 
 Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Function *kernel, const Launch *launch,
-                const BlockSize *block, uint64_t dynamic_shared, LaunchDecides decides)
+                const BlockSize *block, uint64_t dynamic_shared, LaunchDecides decides, bool has_small_blocks)
 {
     Bases bases = {.count = 0};
     const bool is_known = launch || block_size_total(block);
-    const unsigned(*sizes)[3] = is_known ? &block->threads : usual_blocks[dimensions_of(kernel) - 1];
-    for (unsigned i = 0; i < (is_known ? 1 : USUAL_SIZES); i++)
+    const unsigned(*sizes)[3] = is_known           ? &block->threads
+                                : has_small_blocks ? warp_blocks
+                                                   : usual_blocks[dimensions_of(kernel) - 1];
+    for (unsigned i = 0; i < (is_known ? 1 : has_small_blocks ? SMALL_SIZES : USUAL_SIZES); i++)
         bases.of[bases.count++].basis = cost_basis(arena, sm, device, launch, sizes[i], dynamic_shared);
-    bases.usual = is_known ? 0 : AVERAGE_SIZE;
+    bases.usual = is_known || has_small_blocks ? 0 : AVERAGE_SIZE;
     const CostBasis usual = bases.of[bases.usual].basis;
+    if (has_small_blocks && !is_known)
+        add_smaller_grids(&bases);
     static const size_t counts[] = {[DECIDES_NOTHING] = COUNT_OF(scenarios),
                                     [DECIDES_BY_GRID] = COUNT_OF(scenarios_of_loops),
                                     [DECIDES_BY_TRIPS] = 0};

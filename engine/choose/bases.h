@@ -6,6 +6,9 @@
 #include "engine/choose/trials.h"
 #include "engine/judge/judge.h"
 
+/* The most threads of a block that is small. */
+enum { MOST_SMALL_BLOCK = 32 };
+
 /* Three usual block sizes, and launches that are less favourable to coarsening. */
 enum { MOST_BASES = 3 + 6 };
 
@@ -36,10 +39,12 @@ typedef enum LaunchDecides {
 } LaunchDecides;
 
 /* With a launch: it alone, which is counted. Without one: launches of many blocks, of the given size or, if that is
- * unknown, of three sizes that are usual for as many dimensions as the kernel has; and launches of few blocks and with
- * other lengths of loops, unless each launch decides by them which form it runs. */
+ * unknown, of three sizes that are usual for as many dimensions as the kernel has, or of two that are small; and
+ * launches of few blocks and with other lengths of loops, unless each launch decides by them which form it runs. */
 Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Function *kernel, const Launch *launch,
-                const BlockSize *block, uint64_t dynamic_shared, LaunchDecides decides);
+                const BlockSize *block, uint64_t dynamic_shared, LaunchDecides decides, bool has_small_blocks);
+/* True if blocks of a warp or less are usual enough for the kernel's dimensions. */
+bool bases_have_small(const Function *kernel);
 /* Drops launches that differ only in the lengths of loops if the input has no loop of unknown length, which is known
  * once of[0].before is. */
 void bases_drop_alike(Bases *bases);

@@ -50,7 +50,8 @@ static void set_bases(Choice *choice, const ChoiceContext *context, const BlockS
     choice->bases = bases_new(choice->arena, choice->options->sm, &context->device, choice->kernel, launch, block,
                               choice->request->dynamic_shared,
                               choice->has_trips ? DECIDES_BY_TRIPS
-                              : choice->launch_decides ? DECIDES_BY_GRID : DECIDES_NOTHING);
+                              : choice->launch_decides ? DECIDES_BY_GRID : DECIDES_NOTHING,
+                              choice->has_small_blocks);
     for (unsigned i = 0; i < choice->bases.count; i++)
         basis_follow(&choice->bases.of[i].basis, context);
 }
@@ -252,20 +253,21 @@ static FactorChoice choose(Choice *choice, const ChoiceContext *context)
     if (made.request.coarsen && choice->launch_decides && !launch_of(choice)) {
         const FunctionForm input = {.function = choice->kernel};
         const MeasuredForm form = candidate_form(best, &best->figures);
-        const Basis *usual = &choice->bases.of[choice->bases.usual];
-        if (choice->has_trips)
-            made.pays = pays_by_trips(choice->judge, usual, &input, &form, &choice->trips);
-        made.pays_factors = pays_factors(&made.request.coarsening.shape);
-        made.pays_from = choice->has_trips ? pays_always(&made.pays) : pays_from(choice->judge, usual, &input, &form);
+        PaysBasis basis = pays_basis(choice, &input);
+        made.pays = form_pays(&basis, &form);
+        made.pays.factors = pays_factors(&made.request.coarsening.shape);
     }
+    if (choice->keeps_several && !launch_of(choice))
+        forms_prefer(choice, made.request.coarsen ? best : NULL, &made);
     rank_forms(choice, best, context->ranked, &made);
     for (unsigned i = 0; i < choice->candidate_count; i++)
         kernel_discard(&choice->candidates[i].result);
     return made;
 }
 
-FactorChoice choose_factor(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,
-                           const ChoiceContext *context)
+/* Chooses a form; 'has_small_blocks': for launches whose blocks have a warp or less. */
+static FactorChoice choose_for(Arena *arena, Function *kernel, const KernelRequest *request,
+                               const PipelineOptions *options, const ChoiceContext *context, bool has_small_blocks)
 {
     const BlockSize block = block_size_resolve(&kernel->tuning, request->block);
     Choice choice = {.arena = arena,
@@ -276,6 +278,8 @@ FactorChoice choose_factor(Arena *arena, Function *kernel, const KernelRequest *
                      .judge = context->judge,
                      .progress = context->progress,
                      .launch_decides = context->launch_decides,
+                     .keeps_several = context->keeps_several,
+                     .has_small_blocks = has_small_blocks,
                      .risk = context->risk,
                      .plain_speedup = 1};
     Refusal refusal = {.reason = REFUSAL_NO_FIGURES};
@@ -290,4 +294,36 @@ FactorChoice choose_factor(Arena *arena, Function *kernel, const KernelRequest *
     if (!is_known && options->judge && is_over(&choice))
         return stay(&choice, FACTOR_INTERRUPTED);
     return is_known ? choose(&choice, context) : refuse(&choice, FACTOR_IMPOSSIBLE, refusal);
+}
+
+/* Looks for a form for blocks of a warp or less, of which an SM may hold too few threads, if none is worth taking with
+ * blocks of the usual sizes. The grid stays: nothing is known about it. */
+static void prefer_for_small(Arena *arena, Function *kernel, const KernelRequest *request,
+                             const PipelineOptions *options, const ChoiceContext *context, FactorChoice *made)
+{
+    KernelRequest plain = *request;
+    ChoiceContext own = *context;
+    plain.coarsening.shrinks_grid = false;
+    own.blocks_only = true;
+    own.keeps_several = false;
+    own.ranked = 0;
+    const FactorChoice small = choose_for(arena, kernel, &plain, options, &own, true);
+    if (small.outcome != FACTOR_CHOSEN)
+        return;
+    made->preferred[0] = (PreferredForm){.request = small.request, .speedup = small.speedup, .pays = small.pays};
+    made->preferred[0].pays.most_block = MOST_SMALL_BLOCK;
+    made->preferred_count = 1;
+}
+
+FactorChoice choose_factor(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,
+                           const ChoiceContext *context)
+{
+    FactorChoice made = choose_for(arena, kernel, request, options, context, false);
+    const BlockSize block = block_size_resolve(&kernel->tuning, request->block);
+    const bool is_open = context->keeps_several && !choice_launch(context, kernel->name) && !context->threads_only &&
+                         !block_size_total(&block);
+    if (is_open && (made.outcome == FACTOR_NO_GAIN || made.outcome == FACTOR_LOSES) && !made.preferred_count &&
+        bases_have_small(kernel))
+        prefer_for_small(arena, kernel, request, options, context, &made);
+    return made;
 }

@@ -14,6 +14,7 @@ typedef struct ChoiceContext {
     struct AssemblerJudge *judge; /* for machine instructions; NULL: PTX instructions decide */
     Risk risk;
     bool launch_decides; /* the original stays beside the form, and each launch runs one of them */
+    bool keeps_several;  /* then several forms may stay beside it */
     unsigned ranked;     /* how many forms are wanted in FactorChoice.ranked, at most */
     bool threads_only, blocks_only; /* nothing else is merged; neither: both are tried, and products of both */
     bool stride_given; /* only the request's stride is tried */
@@ -43,7 +44,7 @@ void basis_follow(CostBasis *basis, const ChoiceContext *context);
  * unknown, for three usual ones: the form must be faster for each, and it may lose nothing in other launches that a
  * build cannot rule out (engine/choose/bases.h). The choice is the one that merges the least among forms that are
  * about as fast. If each launch decides which form it runs, the choice may lose in small grids, and says from which
- * size on it pays.
+ * size on it pays. Then several forms may be kept (engine/choose/beside.c).
  *
  * Estimates also decide which forms are assembled and counted, if there are many, by PTX instructions. The first of
  * them are compared with the input once more, by the machine instructions that both execute, which decide. Nothing is

@@ -21,7 +21,7 @@ static bool fits(const Choice *choice, const Shape *shape)
     return true;
 }
 
-static bool is_narrow(const CostBasis *basis, const Shape *shape)
+bool shape_is_narrow(const CostBasis *basis, const Shape *shape)
 {
     unsigned before = basis->block[0] * basis->block[1] * basis->block[2];
     return before >= WARP && before / merged_count(shape->threads) < WARP;
@@ -63,7 +63,7 @@ static bool make_form_as_is(Choice *choice, CoarsenTrial *trial)
     trial->verdict = form_verdict(choice, result);
     const TrialState state = trial->verdict.state;
     trial->sound = state == TRIAL_MADE || (state == TRIAL_UNMET && !choice->is_block_known);
-    candidate->is_narrow = trial->sound && is_narrow(&choice->bases.of[0].basis, &result->contract.shape);
+    candidate->is_narrow = trial->sound && shape_is_narrow(&choice->bases.of[0].basis, &result->contract.shape);
     if (!is_refusal(&choice->refusal))
         choice->refusal = trial->verdict.refusal;
     if (!trial->sound)

@@ -4,6 +4,7 @@
 
 #include "engine/choose/bases.h"
 #include "engine/choose/choose.h"
+#include "engine/choose/pays.h"
 #include "engine/progress.h"
 #include "engine/report/trial_words.h"
 
@@ -34,6 +35,8 @@ typedef struct Choice {
     Bases exact; /* by machine instructions, to confirm the best; set up on first use */
     Risk risk;
     bool launch_decides; /* the original stays beside the form */
+    bool keeps_several;  /* or beside several */
+    bool has_small_blocks; /* those of a warp or less are assumed, and that blocks of the grid may be merged */
     bool has_trips;      /* and a parameter sets the lengths of loops: */
     TripParameter trips;
     bool is_block_known; /* otherwise, several sizes are assumed */
@@ -101,12 +104,20 @@ void forms_allocate(Choice *choice);
 void forms_make(Choice *choice, const ChoiceContext *context);
 /* Makes forms that merge both, of those weighed that are the fastest with threads merged alone. */
 void forms_make_products(Choice *choice);
+/* True if a block of the form has less than a warp, while the original's has one. */
+bool shape_is_narrow(const CostBasis *basis, const Shape *shape);
 /* The request for the trial's coarsening. */
 KernelRequest trial_request(const Choice *choice, const CoarsenTrial *trial);
 
 /* boundary.c: if registers are chosen, too, searches the best of the confirmed forms at other boundaries. The form to
  * take, which is 'best' (NULL: none) unless another one becomes faster. */
 Candidate *candidate_with_boundary(Choice *choice, Candidate *best);
+
+/* beside.c: if launches decide, lists the forms to keep beside the original, where one is not the best for all
+ * launches. 'best': the choice of one, NULL if nothing suffices. */
+void forms_prefer(const Choice *choice, const Candidate *best, FactorChoice *made);
+/* How launches are asked about, at a block size of the choice's. */
+PaysBasis pays_basis(const Choice *choice, const FunctionForm *input);
 
 /* weigh.c: assembling forms, and comparing them with the input. */
 /* Drops the forms not weighed yet that estimates do not rank first, weighs the others, and ranks all that remain. */
@@ -124,6 +135,8 @@ bool candidate_is_better(const Choice *choice, const Candidate *a, const Candida
 bool candidate_is_first(const Candidate *a, const Candidate *b, bool is_better);
 /* The speedup to rank candidates by. */
 double candidate_worth(const Candidate *candidate);
+/* The same in launches whose grids the form fits. */
+double candidate_full_worth(const Candidate *candidate);
 MeasuredForm candidate_form(const Candidate *candidate, const Figures *figures);
 
 #endif

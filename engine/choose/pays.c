@@ -1,39 +1,59 @@
 #include "engine/choose/pays.h"
 
+#include <string.h>
+
 #include "engine/judge/machine_cost.h"
 
-/* The grids that are asked about: this many blocks for each SM, and half as many, ... down to one. Smaller grids leave
- * SMs idle, and merging makes more of them idle, so a form is never taken to pay there. */
-enum { MOST_BLOCKS = 64 };
+/* Blocks for each SM in the largest grid that is asked about, of which the least has one. Smaller ones leave SMs idle,
+ * and merging makes more of them idle, so a form is never taken to pay there. */
+enum { MOST_BLOCKS = 1 << (PAYS_GRIDS - 1) };
 
 /* Blocks of different lengths leave SMs idle at the end of a launch, for about half a block's time: it must have many
  * waves of the merged blocks. */
 enum { UNEVEN_WAVES = 16 };
 
-/* The lengths of loops: as they are usually assumed, and only then others. */
+/* The lengths of loops: as they are usually assumed, and only then others; and those for which a parameter's values are
+ * asked about. */
 static const double lengths[] = {0, SHORT_LOOP, LONG_LOOP};
+static const double parameter_lengths[PAYS_TRIPS] = {SHORT_LOOP, 4 * SHORT_LOOP, 32, 128, 2 * LONG_LOOP};
 
-/* True if the form loses nothing in such a grid where loops of unknown length make 'trips' trips; 0: as many as are
- * usually assumed. */
-static bool pays_at(AssemblerJudge *judge, const Basis *usual, double blocks, double trips, const FunctionForm *input,
-                    const MeasuredForm *form)
+/* The form's speedup in a grid, where loops of unknown length make one of the numbers of trips; below 0: unknown. */
+static double speedup_at(PaysBasis *asked, unsigned grid, unsigned trips, const MeasuredForm *form,
+                         PaysSpeedups *speedups)
 {
+    double *known = &speedups->of[grid][trips];
+    const Basis *usual = asked->usual;
     Basis basis = *usual;
-    FormCost before, after;
-    basis.basis.blocks = blocks * usual->basis.device.multiprocessors;
-    basis.basis.trips = trips;
-    basis.basis.at_edge = blocks <= 1;
-    basis.before = machine_cost(judge, &basis.basis, input, &usual->before.figures, NULL, NULL);
-    return basis_compare(&basis, judge, CODE_MACHINE, form, &before, &after) &&
-           speedup_judge(cost_speedup(&before, &after), THRESHOLD_COARSEN_ELSEWHERE) == VERDICT_TAKE;
+    FormCost *input = &asked->before[grid][trips], before, after;
+    if (*known != 0)
+        return *known;
+    basis.basis.blocks = (1u << grid) * usual->basis.device.multiprocessors;
+    basis.basis.trips = asked->parameter ? parameter_lengths[trips] : lengths[trips];
+    basis.basis.at_edge = grid == 0;
+    if (!input->known)
+        *input = machine_cost(asked->judge, &basis.basis, asked->input, &usual->before.figures, NULL, NULL);
+    basis.before = *input;
+    const bool is_known = basis_compare(&basis, asked->judge, CODE_MACHINE, form, &before, &after);
+    return *known = is_known ? cost_speedup(&before, &after) : -1;
 }
 
-static bool pays_with(AssemblerJudge *judge, const Basis *usual, double blocks, const FunctionForm *input,
-                      const MeasuredForm *form)
+/* True if the form loses nothing there, neither against the input nor against its rivals. */
+static bool pays_at(PaysBasis *asked, unsigned grid, unsigned trips, const MeasuredForm *form)
 {
-    const size_t asked = usual->before.profile->assumes_trips ? COUNT_OF(lengths) : 1;
-    for (size_t i = 0; i < asked; i++)
-        if (!pays_at(judge, usual, blocks, lengths[i], input, form))
+    const double own = speedup_at(asked, grid, trips, form, &asked->speedups[asked->rival_count]);
+    bool pays = speedup_judge(own, THRESHOLD_COARSEN_ELSEWHERE) == VERDICT_TAKE;
+    for (unsigned i = 0; pays && i < asked->rival_count; i++) {
+        const double rival = speedup_at(asked, grid, trips, &asked->rivals[i], &asked->speedups[i]);
+        pays = speedup_judge(own / rival, THRESHOLD_COARSEN_ELSEWHERE) == VERDICT_TAKE;
+    }
+    return pays;
+}
+
+static bool pays_with(PaysBasis *asked, unsigned grid, const MeasuredForm *form)
+{
+    const unsigned count = asked->usual->before.profile->assumes_trips ? COUNT_OF(lengths) : 1;
+    for (unsigned i = 0; i < count; i++)
+        if (!pays_at(asked, grid, i, form))
             return false;
     return true;
 }
@@ -46,10 +66,11 @@ static unsigned block_threads(const Basis *usual)
 
 /* The threads of the original, for each SM, in as many waves as a form needs whose threads make different numbers of
  * trips; 0: they do not. */
-static unsigned uneven_threads(AssemblerJudge *judge, const Basis *usual, const MeasuredForm *form)
+static unsigned uneven_threads(const PaysBasis *asked, const MeasuredForm *form)
 {
+    const Basis *usual = asked->usual;
     FormCost before, after;
-    if (!usual->before.profile->uneven || !basis_compare(usual, judge, CODE_MACHINE, form, &before, &after))
+    if (!usual->before.profile->uneven || !basis_compare(usual, asked->judge, CODE_MACHINE, form, &before, &after))
         return 0;
     uint64_t threads = (uint64_t)UNEVEN_WAVES * after.time.resident_blocks * block_threads(usual);
     for (unsigned d = 0; d < 3; d++) {
@@ -59,24 +80,23 @@ static unsigned uneven_threads(AssemblerJudge *judge, const Basis *usual, const 
     return threads < PAYS_NEVER ? (unsigned)threads : PAYS_NEVER - 1;
 }
 
-unsigned pays_from(AssemblerJudge *judge, const Basis *usual, const FunctionForm *input, const MeasuredForm *form)
+static unsigned pays_from(PaysBasis *asked, const MeasuredForm *form)
 {
-    const unsigned even = uneven_threads(judge, usual, form);
-    unsigned least = 2 * MOST_BLOCKS;
-    while (least > 1 && pays_with(judge, usual, least / 2, input, form))
-        least /= 2;
-    const unsigned threads = least * block_threads(usual);
+    const unsigned even = uneven_threads(asked, form);
+    unsigned least = PAYS_GRIDS;
+    while (least > 0 && pays_with(asked, least - 1, form))
+        least--;
+    const unsigned threads = block_threads(asked->usual) << least;
     return threads > even ? threads : even;
 }
 
 /* The same for one number of trips. */
-static uint32_t threads_at(AssemblerJudge *judge, const Basis *usual, double trips, const FunctionForm *input,
-                           const MeasuredForm *form)
+static uint32_t threads_at(PaysBasis *asked, unsigned trips, const MeasuredForm *form)
 {
-    unsigned least = 2 * MOST_BLOCKS;
-    while (least > 1 && pays_at(judge, usual, least / 2, trips, input, form))
-        least /= 2;
-    return least == 2 * MOST_BLOCKS ? PAYS_NEVER : least * block_threads(usual);
+    unsigned least = PAYS_GRIDS;
+    while (least > 0 && pays_at(asked, least - 1, trips, form))
+        least--;
+    return least == PAYS_GRIDS ? PAYS_NEVER : block_threads(asked->usual) << least;
 }
 
 uint32_t pays_factors(const Shape *shape)
@@ -87,27 +107,60 @@ uint32_t pays_factors(const Shape *shape)
     return factors;
 }
 
-PaysTable pays_by_trips(AssemblerJudge *judge, const Basis *usual, const FunctionForm *input, const MeasuredForm *form,
-                        const TripParameter *parameter)
+static PaysTable pays_by_trips(PaysBasis *asked, const MeasuredForm *form)
 {
-    static const double trips[PAYS_POINTS] = {SHORT_LOOP, 4 * SHORT_LOOP, 32, 128, 2 * LONG_LOOP};
-    const unsigned even = uneven_threads(judge, usual, form);
-    PaysTable table = {.parameter = parameter->index};
+    const unsigned even = uneven_threads(asked, form);
+    PaysTable table = {.parameter = asked->parameter->index};
     for (unsigned i = 0; i < PAYS_POINTS; i++) {
-        const uint32_t value = (uint32_t)(trips[i] / parameter->slope);
+        const uint32_t value = (uint32_t)(parameter_lengths[i] / asked->parameter->slope);
         if (table.count && value <= table.points[table.count - 1].value)
             continue;
         table.points[table.count].value = value;
-        const uint32_t threads = threads_at(judge, usual, trips[i], input, form);
+        const uint32_t threads = threads_at(asked, i, form);
         table.points[table.count++].threads = threads > even ? threads : even;
     }
     return table;
 }
 
-unsigned pays_always(const PaysTable *table)
+/* The threads for each SM from which on the form pays whatever the parameter's value is. */
+static unsigned pays_always(const PaysTable *table)
 {
     unsigned most = 0;
     for (unsigned i = 0; i < table->count; i++)
         most = table->points[i].threads > most ? table->points[i].threads : most;
     return most;
+}
+
+void trips_set(uint32_t words[TRIPS_WORDS], const PaysTable *table)
+{
+    const uint32_t head[] = {TRIPS_MAGIC, TRIPS_FORMAT, table->parameter, table->count, 0};
+    memcpy(words, head, sizeof head);
+    for (unsigned i = 0; i < table->count; i++) {
+        words[COUNT_OF(head) + 2 * i] = table->points[i].value;
+        words[COUNT_OF(head) + 2 * i + 1] = table->points[i].threads;
+    }
+}
+
+void pays_add_rival(PaysBasis *basis, const MeasuredForm *form)
+{
+    basis->rivals[basis->rival_count++] = *form;
+}
+
+FormPays form_pays(PaysBasis *basis, const MeasuredForm *form)
+{
+    basis->speedups[basis->rival_count] = (PaysSpeedups){{{0}}};
+    FormPays pays = {.from = 0};
+    if (basis->parameter)
+        pays.by_trips = pays_by_trips(basis, form);
+    pays.from = basis->parameter ? pays_always(&pays.by_trips) : pays_from(basis, form);
+    return pays;
+}
+
+bool pays_often(const FormPays *pays, const PaysBasis *basis)
+{
+    unsigned points = 0;
+    for (unsigned i = 0; i < pays->by_trips.count; i++)
+        points += pays->by_trips.points[i].threads != PAYS_NEVER;
+    return pays->by_trips.count ? 2 * points >= pays->by_trips.count
+                                : pays->from < 2 * MOST_BLOCKS * block_threads(basis->usual);
 }

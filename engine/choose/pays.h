@@ -6,20 +6,40 @@
 
 /* The first two words of __ptxopt_pays_KERNEL and __ptxopt_trips_KERNEL, as runtime/ptxopt-launch.h reads them. */
 enum { PAYS_MAGIC = 0x59415058, PAYS_FORMAT = 1, TRIPS_MAGIC = 0x50495254, TRIPS_FORMAT = 1, TRIPS_WORDS = 16 };
+/* In the table of several forms, each has the words of the former, those of the latter, and the least and the most
+ * threads of a block, with two words to spare. */
+enum { PAYS_WORDS = 4, LIMIT_WORDS = 4 };
 
-/* The threads of the original launch, for each SM of the device, from which on the form is predicted to lose nothing,
- * however long loops of unknown length are: a block for each SM at least. 'usual' has the block size that is assumed,
- * and the input's cost there. */
-unsigned pays_from(AssemblerJudge *judge, const Basis *usual, const FunctionForm *input, const MeasuredForm *form);
+/* The grids that are asked about, of 1, 2, 4, ... blocks for each SM, and the numbers of trips. */
+enum { PAYS_GRIDS = 7, PAYS_TRIPS = PAYS_POINTS };
+/* A form's speedups over the input; 0: not asked for yet, below 0: unknown. */
+typedef struct PaysSpeedups {
+    double of[PAYS_GRIDS][PAYS_TRIPS];
+} PaysSpeedups;
 
+/* How launches are asked about, and what is known about them. */
+typedef struct PaysBasis {
+    AssemblerJudge *judge;
+    const Basis *usual; /* has the block size that is assumed, and the input's cost there */
+    const FunctionForm *input;
+    const TripParameter *parameter;   /* that sets the numbers of trips; NULL: none does */
+    MeasuredForm rivals[MOST_PREFERRED]; /* forms that the launches run otherwise, if they pay */
+    unsigned rival_count;
+    FormCost before[PAYS_GRIDS][PAYS_TRIPS]; /* of the input, once known */
+    PaysSpeedups speedups[MOST_PREFERRED + 1]; /* of the rivals, and of the form that is asked about */
+} PaysBasis;
+
+/* The launches in which the form is predicted to lose nothing, neither against the original nor against its rivals:
+ * grids of a block for each SM at least, however long loops of unknown length are, or by the value of the parameter. */
+FormPays form_pays(PaysBasis *basis, const MeasuredForm *form);
 /* The threads along each axis that a form makes one, as in __ptxopt_pays_KERNEL; 0: none are merged. */
 uint32_t pays_factors(const Shape *shape);
+/* Makes the form that was asked about last a rival of those that follow. */
+void pays_add_rival(PaysBasis *basis, const MeasuredForm *form);
+/* False if the form pays in no grid that was asked about, or for less than half of the parameter's values. */
+bool pays_often(const FormPays *pays, const PaysBasis *basis);
 
-/* The same by the value of the parameter that sets the numbers of trips, and, for launches in which it is not known,
- * for whatever value. */
-PaysTable pays_by_trips(AssemblerJudge *judge, const Basis *usual, const FunctionForm *input, const MeasuredForm *form,
-                        const TripParameter *parameter);
-/* The threads for each SM from which on the form pays whatever the parameter's value is. */
-unsigned pays_always(const PaysTable *table);
+/* The words of __ptxopt_trips_KERNEL. */
+void trips_set(uint32_t words[TRIPS_WORDS], const PaysTable *table);
 
 #endif

@@ -107,6 +107,23 @@ typedef struct PaysTable {
     } points[PAYS_POINTS];
 } PaysTable;
 
+/* The launches in which a form pays, as they are decided when they are made. */
+typedef struct FormPays {
+    unsigned from;        /* threads of the original launch for each SM; not in launches of fewer */
+    PaysTable by_trips;   /* the same, where the launch's parameters are known */
+    uint32_t factors;     /* nor where the blocks would fill their warps less well by this */
+    unsigned least_block, most_block; /* threads of the original's block; 0: any number */
+} FormPays;
+
+/* One of several forms that stay beside the original. */
+typedef struct PreferredForm {
+    KernelRequest request;
+    double speedup; /* predicted for large launches in which it pays */
+    FormPays pays;
+} PreferredForm;
+
+enum { MOST_PREFERRED = 3 };
+
 /* The decision of -coarsen auto. Trials end here: only the request is used to make the form that is installed. */
 typedef struct FactorChoice {
     KernelRequest request; /* the kernel's, with the chosen coarsening, or with none, or refused with the reason */
@@ -119,9 +136,9 @@ typedef struct FactorChoice {
     Risk risk;                /* that was taken */
     double speedup;           /* predicted; 0: nothing was chosen */
     Interval interval;        /* of the speedup */
-    unsigned pays_from;       /* threads of the original launch for each SM; launches of fewer run the original */
-    PaysTable pays;           /* the same, where the launch's parameters are known */
-    uint32_t pays_factors;    /* launches whose blocks would fill their warps less well by this run the original, too */
+    FormPays pays;            /* other launches run the original */
+    PreferredForm preferred[MOST_PREFERRED]; /* instead of 'request': launches take the first that pays */
+    unsigned preferred_count;                /* 0: there is only 'request' */
     CoarsenTrial *trials;
     unsigned trial_count;
     RankedForm *ranked;       /* the best first, whether or not it was chosen; as many as the context asks for */

@@ -110,6 +110,13 @@ double candidate_worth(const Candidate *candidate)
     return promise_worth(&promise);
 }
 
+double candidate_full_worth(const Candidate *candidate)
+{
+    Promise promise = promise_to_rank(candidate);
+    promise.fits_seldom = false;
+    return promise_worth(&promise);
+}
+
 /* Orders candidates from the best to the worst. */
 static int compare_candidates(const void *a, const void *b)
 {

@@ -4,20 +4,27 @@
 
 enum { VERSION_BLOCK = 1, VERSION_GRID = 2, VERSION_GROWN = 3 };
 
+static void raise_version(const LaunchContract *contract, int *version)
+{
+    const LaunchChange change = contract_change(contract);
+    const int needed = merges_any(change.grown) || merges_any(change.spread) ? VERSION_GROWN
+                       : contract_changes_grid(contract)                    ? VERSION_GRID
+                                                                            : VERSION_BLOCK;
+    *version = needed > *version ? needed : *version;
+}
+
 /* The version of the format: readers that know only an earlier one must not launch a kernel by a contract that needs a
  * later one. */
 static int version_of(const Report *report)
 {
     int version = VERSION_BLOCK;
     for (size_t i = 0; i < report->kernel_count; i++) {
-        const KernelResult *result = &report->kernels[i].result;
-        const LaunchChange change = contract_change(&result->contract);
-        if (result->coarsening != OUTCOME_DONE)
-            continue;
-        const int needed = merges_any(change.grown) || merges_any(change.spread) ? VERSION_GROWN
-                           : contract_changes_grid(&result->contract) ? VERSION_GRID
-                                                                      : VERSION_BLOCK;
-        version = needed > version ? needed : version;
+        const KernelReport *kernel = &report->kernels[i];
+        if (kernel->result.coarsening == OUTCOME_DONE)
+            raise_version(&kernel->result.contract, &version);
+        for (unsigned k = 0; k < kernel->form_count; k++)
+            if (kernel->forms[k].has_contract)
+                raise_version(&kernel->forms[k].contract, &version);
     }
     return version;
 }
@@ -44,9 +51,10 @@ static json_t *dynamic_shared_json(const LaunchContract *contract)
     return value;
 }
 
-static json_t *contract_json(const KernelReport *kernel)
+static json_t *contract_json(const LaunchContract *contract)
 {
-    const LaunchContract *contract = &kernel->result.contract;
+    LaunchCondition conditions[CONTRACT_CONDITIONS];
+    const unsigned condition_count = contract_conditions(contract, conditions);
     const LaunchChange change = contract_change(contract);
     unsigned block_after[3];
     for (unsigned i = 0; i < 3; i++)
@@ -64,17 +72,21 @@ static json_t *contract_json(const KernelReport *kernel)
     json_object_set_new(value, "dynamic_shared", dynamic_shared_json(contract));
     json_object_set_new(value, "whole_warps", json_boolean(contract->whole_warps));
     json_object_set_new(value, "stride_unit", json_integer(contract->stride_unit));
-    json_object_set_new(value, "conditions", json_conditions(kernel->conditions, kernel->condition_count));
+    json_object_set_new(value, "conditions", json_conditions(conditions, condition_count));
     return value;
 }
 
 void launch_print_json(const Report *report, Buf *out)
 {
     json_t *kernels = json_array();
-    for (size_t i = 0; i < report->kernel_count; i++)
-        if (report->kernels[i].result.coarsening == OUTCOME_DONE &&
-            contract_changes_launch(&report->kernels[i].result.contract))
-            json_array_append_new(kernels, contract_json(&report->kernels[i]));
+    for (size_t i = 0; i < report->kernel_count; i++) {
+        const KernelReport *kernel = &report->kernels[i];
+        if (kernel->result.coarsening == OUTCOME_DONE && contract_changes_launch(&kernel->result.contract))
+            json_array_append_new(kernels, contract_json(&kernel->result.contract));
+        for (unsigned k = 0; k < kernel->form_count; k++)
+            if (kernel->forms[k].has_contract && contract_changes_launch(&kernel->forms[k].contract))
+                json_array_append_new(kernels, contract_json(&kernel->forms[k].contract));
+    }
     json_t *value = json_object();
     json_object_set_new(value, "format", json_string("ptxopt-launch"));
     json_object_set_new(value, "version", json_integer(version_of(report)));

@@ -30,6 +30,9 @@ typedef struct TunedForm {
     const char *words; /* what was done to make it: "x2,bx4 stride=unit" */
     double speedup;    /* predicted; 0: unknown */
     const char *text;  /* its PTX, with its contract */
+    LaunchContract contract; /* if 'has_contract'; else it is launched like the kernel */
+    bool has_contract;
+    FormPays pays;     /* of several that -coarsen auto keeps: the launches that may run it */
 } TunedForm;
 
 /* The form of a kernel that was measured to be the fastest (-tune-from). */
@@ -76,6 +79,7 @@ typedef struct KernelReport {
     unsigned learned_block[3]; /* of all launches that programs have noted, for forms beside the kernel; zeros: none */
     bool is_tuned; /* -tune: the kernel stays as it is, without what was chosen ... */
     TunedForm *forms; /* ... which is the first of these, if something was */
+    bool is_several; /* -coarsen auto: the kernel stays as it is, and launches take the first of 'forms' that pays */
     unsigned form_count;
     bool is_first_chosen; /* launches run the first form until times are known */
     FactorChoice choice;

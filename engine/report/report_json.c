@@ -183,6 +183,28 @@ static json_t *jam_trial_json(const JamTrial *trial)
     return one;
 }
 
+static json_t *pays_json(const PaysTable *table)
+{
+    json_t *points = json_array();
+    for (unsigned i = 0; i < table->count; i++)
+        json_array_append_new(points, json_pack("[I, I]", (json_int_t)table->points[i].value,
+                                                (json_int_t)table->points[i].threads));
+    return json_pack("{s: i, s: o}", "parameter", (int)table->parameter, "points", points);
+}
+
+/* Sets the members about the launches that may run a form. */
+static void set_pays(json_t *value, const FormPays *pays)
+{
+    if (pays->from)
+        json_object_set_new(value, "pays_from_threads_per_sm", json_integer(pays->from));
+    if (pays->from && pays->by_trips.count)
+        json_object_set_new(value, "pays_by_parameter", pays_json(&pays->by_trips));
+    if (pays->least_block)
+        json_object_set_new(value, "least_block_threads", json_integer(pays->least_block));
+    if (pays->most_block)
+        json_object_set_new(value, "most_block_threads", json_integer(pays->most_block));
+}
+
 /* The forms beside the kernel. */
 static json_t *forms_json(const KernelReport *kernel)
 {
@@ -194,18 +216,13 @@ static json_t *forms_json(const KernelReport *kernel)
         json_object_set_new(one, "words", json_text(form->words));
         json_object_set_new(one, "speedup", form->speedup > 0 ? json_real(form->speedup) : json_null());
         json_object_set_new(one, "first", json_boolean(i == 0 && kernel->is_first_chosen));
+        if (kernel->is_several) {
+            json_object_set_new(one, "factor", json_triple(form->contract.shape.threads));
+            set_pays(one, &form->pays);
+        }
         json_array_append_new(forms, one);
     }
     return forms;
-}
-
-static json_t *pays_json(const PaysTable *table)
-{
-    json_t *points = json_array();
-    for (unsigned i = 0; i < table->count; i++)
-        json_array_append_new(points, json_pack("[I, I]", (json_int_t)table->points[i].value,
-                                                (json_int_t)table->points[i].threads));
-    return json_pack("{s: i, s: o}", "parameter", (int)table->parameter, "points", points);
 }
 
 static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
@@ -213,7 +230,8 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
     const KernelResult *result = &kernel->result;
     json_t *value = json_object();
     bool is_declined = kernel->is_auto && result->coarsening == OUTCOME_NOT_ASKED;
-    json_object_set_new(value, "outcome", json_text(kernel->form_count ? "tuned"
+    json_object_set_new(value, "outcome", json_text(kernel->is_several   ? "several"
+                                                    : kernel->form_count ? "tuned"
                                                     : is_declined      ? "declined"
                                                                        : json_outcome_word(result->coarsening)));
     if (result->coarsening == OUTCOME_DONE) {
@@ -245,13 +263,11 @@ static json_t *coarsening_json(const Report *report, const KernelReport *kernel)
             json_array_append_new(trials, coarsen_trial_json(&kernel->choice.trials[i]));
         json_object_set_new(value, "auto", factor_choice_json(&kernel->choice));
         json_object_set_new(value, "counted", json_counted(&kernel->choice.counted));
-        if (kernel->choice.pays_from)
-            json_object_set_new(value, "pays_from_threads_per_sm", json_integer(kernel->choice.pays_from));
-        if (kernel->choice.pays_from && kernel->choice.pays.count)
-            json_object_set_new(value, "pays_by_parameter", pays_json(&kernel->choice.pays));
+        if (!kernel->is_several)
+            set_pays(value, &kernel->choice.pays);
         json_object_set_new(value, "trials", trials);
     }
-    if (kernel->is_tuned)
+    if (kernel->is_tuned || kernel->is_several)
         json_object_set_new(value, "forms", forms_json(kernel));
     if (kernel->learned.words)
         json_object_set_new(value, "learned", json_pack("{s: s, s: f, s: i, s: b}", "words", kernel->learned.words,

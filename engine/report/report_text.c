@@ -229,7 +229,7 @@ static void print_done(Buf *out, const KernelReport *kernel)
         buf_printf(out, ", and %s blocks of the grid", factor_text(shape->blocks, factor));
     buf_puts(out, "; launch it with ");
     launch_words_print(contract, out);
-    pays_print(&kernel->choice, out);
+    pays_print(&kernel->choice.pays, out);
     buf_putc(out, '\n');
     Arena *scratch = arena_new();
     for (unsigned i = 0; i < kernel->condition_count; i++)
@@ -264,7 +264,12 @@ static void print_coarsening(Buf *out, const Report *report, const KernelReport 
         buf_puts(out, "  tune: ");
         tuned_print(kernel, out);
         if (kernel->is_first_chosen)
-            pays_print(&kernel->choice, out);
+            pays_print(&kernel->choice.pays, out);
+        buf_puts(out, "\n");
+    }
+    if (kernel->is_several) {
+        buf_puts(out, "  coarsening: ");
+        preferred_print(kernel, out);
         buf_puts(out, "\n");
     }
     switch (result->coarsening) {

@@ -305,21 +305,46 @@ static void print_gain(Buf *out, const KernelReport *kernel)
     }
 }
 
-void pays_print(const FactorChoice *choice, Buf *out)
+void pays_print(const FormPays *pays, Buf *out)
 {
     const char *factors = "; launches whose blocks would fill their warps less well run the original";
-    if (choice->pays_from == PAYS_NEVER) {
+    if (pays->from == PAYS_NEVER) {
         buf_printf(out, "; each launch decides by parameter %u and its threads, or runs the original",
-                   choice->pays.parameter + 1);
-    } else if (choice->pays_from && choice->pays.count) {
+                   pays->by_trips.parameter + 1);
+    } else if (pays->from && pays->by_trips.count) {
         buf_printf(out, "; launches of fewer than %u threads for each SM decide by parameter %u whether they run the "
-                   "original", choice->pays_from, choice->pays.parameter + 1);
-    } else if (choice->pays_from) {
-        buf_printf(out, "; launches of fewer than %u threads for each SM run the original", choice->pays_from);
+                   "original", pays->from, pays->by_trips.parameter + 1);
+    } else if (pays->from) {
+        buf_printf(out, "; launches of fewer than %u threads for each SM run the original", pays->from);
         factors = "; so do those whose blocks would fill their warps less well";
     }
-    if (choice->pays_factors)
+    if (pays->factors)
         buf_puts(out, factors);
+}
+
+/* ", for blocks of at least 256 threads, from 512 threads for each SM on, or by parameter 3". */
+static void conditions_print(const FormPays *pays, Buf *out)
+{
+    if (pays->least_block)
+        buf_printf(out, ", for blocks of at least %u threads", pays->least_block);
+    if (pays->most_block)
+        buf_printf(out, ", for blocks of at most %u threads", pays->most_block);
+    if (pays->from && pays->from != PAYS_NEVER)
+        buf_printf(out, ", from %u threads for each SM on", pays->from);
+    if (pays->by_trips.count)
+        buf_printf(out, ", %sby parameter %u", pays->from == PAYS_NEVER ? "" : "or ", pays->by_trips.parameter + 1);
+}
+
+void preferred_print(const KernelReport *kernel, Buf *out)
+{
+    buf_puts(out, "each launch takes the first form that pays and that it allows: ");
+    for (unsigned i = 0; i < kernel->form_count; i++) {
+        const TunedForm *form = &kernel->forms[i];
+        buf_printf(out, "%s (predicted %.2fx", form->words, form->speedup);
+        conditions_print(&form->pays, out);
+        buf_puts(out, "); ");
+    }
+    buf_puts(out, "else the original");
 }
 
 void learned_print(const LearnedForm *learned, Buf *out)
@@ -383,8 +408,12 @@ static void print_kernel(Buf *out, const KernelReport *kernel)
         separate(out, kernel);
         tuned_print(kernel, out);
     }
+    if (kernel->is_several) {
+        separate(out, kernel);
+        preferred_print(kernel, out);
+    }
     if (result->coarsening == OUTCOME_DONE || kernel->is_first_chosen)
-        pays_print(&kernel->choice, out);
+        pays_print(&kernel->choice.pays, out);
 }
 
 /* The kernels' C++ names without parameters, unless two would then be the same. */

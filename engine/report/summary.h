@@ -16,7 +16,9 @@ unsigned summary_count(const Report *report);
 void launch_words_print(const LaunchContract *contract, Buf *out);
 
 /* "; launches of fewer than 4096 threads for each SM run the original"; nothing if none do. */
-void pays_print(const FactorChoice *choice, Buf *out);
+void pays_print(const FormPays *pays, Buf *out);
+/* The forms of which launches take the first that pays. */
+void preferred_print(const KernelReport *kernel, Buf *out);
 
 /* "256", "16 x 16", "8 x 8 x 4"; "unknown" for 0. */
 enum { BLOCK_TEXT = 40 };

@@ -25,7 +25,7 @@ static uint32_t value_without_trips(unsigned step, LaunchDecides decides)
     Module *module = loops_by(arena, step);
     const BlockSize block = {.threads = {128, 1, 1}};
     const Bases bases = bases_new(arena, sm_limits_for("sm_90"), device_for(90), function_of(module, "k"), NULL, &block,
-                                  0, decides);
+                                  0, decides, false);
     uint32_t found = 0;
     for (unsigned i = 0; i < bases.count; i++) {
         const CostBasis *basis = &bases.of[i].basis;
@@ -50,10 +50,37 @@ static void unrolled_loops_may_make_no_trip(void **state)
     assert_int_equal(value_without_trips(4, DECIDES_BY_GRID), 0);
 }
 
+/* Blocks of a warp or less are assumed in large grids, and in those of a few blocks for each SM. */
+static void small_blocks_come_in_two_grids(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    Module *module = loops_by(arena, 4);
+    const BlockSize unknown = {.origin = BLOCK_UNKNOWN};
+    const Bases bases = bases_new(arena, sm_limits_for("sm_90"), device_for(90), function_of(module, "k"), NULL,
+                                  &unknown, 0, DECIDES_BY_GRID, true);
+    unsigned large = 0, small = 0;
+    for (unsigned i = 0; i < bases.count; i++) {
+        const CostBasis *basis = &bases.of[i].basis;
+        assert_in_range(basis->block[0] * basis->block[1] * basis->block[2], 16, MOST_SMALL_BLOCK);
+        if (bases.of[i].elsewhere != ELSEWHERE_NONE)
+            continue;
+        assert_int_equal(i, large + small);
+        large += basis->blocks == 0; /* as many waves as are assumed */
+        small += basis->blocks == 32 * basis->device.multiprocessors;
+    }
+    assert_int_equal(large, 2);
+    assert_int_equal(small, 2);
+    assert_false(bases_have_small(function_of(module, "k"))); /* it has one dimension */
+    release(module);
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unrolled_loops_may_make_no_trip),
+        cmocka_unit_test(small_blocks_come_in_two_grids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

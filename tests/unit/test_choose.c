@@ -420,6 +420,58 @@ static void test_risk(void **state)
     assert_true(refused > 0);
 }
 
+/* Many such steps, and each block of the grid has data of its own. */
+#define MORE_STEPS STEPS STEPS STEPS STEPS STEPS STEPS
+#define MANY_STEPS MORE_STEPS MORE_STEPS MORE_STEPS
+static const char grid_work[] = "mov.u32 %r2, %ctaid.x;\n"
+                                "mad.wide.u32 %rd3, %r2, 4096, %rd3;\n" MANY_STEPS "add.u32 %r2, %r2, %r1";
+
+static Setup *setup_several(unsigned block_x, bool keeps_several)
+{
+    Setup *setup = setup_new("", grid_work, block_x, &(Script){.registers = {16, 20}});
+    ChoiceContext deciding = *context();
+    deciding.launch_decides = true;
+    deciding.keeps_several = keeps_several;
+    setup->report.request.coarsening.shrinks_grid = true;
+    choose(setup, &deciding);
+    return setup;
+}
+
+/* The forms that are kept gain enough, and pay in grids of a certain size. */
+static void check_preferred(const FactorChoice *choice, unsigned block)
+{
+    for (unsigned i = 0; i < choice->preferred_count; i++) {
+        const FormPays *pays = &choice->preferred[i].pays;
+        const CoarsenRequest *form = &choice->preferred[i].request.coarsening;
+        assert_true(choice->preferred[i].speedup >= 1.03);
+        assert_in_range(pays->from, block, 64 * block);
+        assert_int_equal(pays->factors, form->shape.threads[0] > 1 ? form->shape.threads[0] : 0);
+        assert_int_equal(pays->most_block, 0);
+    }
+}
+
+/* If each launch decides, a form with a smaller grid comes first, and one for all other grids last. */
+static void test_several(void **state)
+{
+    (void)state;
+    enum { BLOCK = 256, USUAL = 256 };
+    Setup *setup = setup_several(BLOCK, true);
+    const FactorChoice *choice = &setup->report.choice;
+    assert_int_equal(choice->preferred_count, 2);
+    const PreferredForm *first = &choice->preferred[0], *last = &choice->preferred[1];
+    check_preferred(choice, BLOCK);
+    assert_true(first->request.coarsening.shrinks_grid && merges_any(first->request.coarsening.shape.blocks));
+    assert_false(merges_any(last->request.coarsening.shape.blocks));
+    assert_int_equal(first->pays.least_block, 0);
+    setup_free(setup);
+    setup = setup_several(0, true); /* several sizes are assumed */
+    check_preferred(&setup->report.choice, USUAL);
+    setup_free(setup);
+    setup = setup_several(BLOCK, false);
+    assert_int_equal(setup->report.choice.preferred_count, 0);
+    setup_free(setup);
+}
+
 static void test_launch(void **state)
 {
     (void)state;
@@ -497,6 +549,7 @@ int main(void)
         cmocka_unit_test(test_shared_work), cmocka_unit_test(test_merged_blocks), cmocka_unit_test(test_first),
         cmocka_unit_test(test_copy), cmocka_unit_test(test_products), cmocka_unit_test(test_outranked_products),
         cmocka_unit_test(test_spills), cmocka_unit_test(test_lost_warps), cmocka_unit_test(test_small_blocks),
+        cmocka_unit_test(test_several),
         cmocka_unit_test(test_launch), cmocka_unit_test(test_risk), cmocka_unit_test(test_block_of_module),
         cmocka_unit_test(test_unknown_block), cmocka_unit_test(test_nothing_to_weigh), cmocka_unit_test(test_outputs),
     };

@@ -294,6 +294,12 @@ static void launches_are_decided(void **state)
     void *const parameters[] = {&other, &value};
     assert_int_equal(TRIPS_MAGIC, PTXOPT_TRIPS_MAGIC);
     assert_int_equal(TRIPS_WORDS, PTXOPT_TRIPS_WORDS);
+    assert_int_equal(PAYS_WORDS, PTXOPT_PAYS_WORDS);
+    assert_int_equal(PAYS_WORDS + TRIPS_WORDS + LIMIT_WORDS, PTXOPT_FORM_WORDS);
+    const PaysTable table = {.parameter = 1, .count = 3, .points = {{10, PAYS_NEVER}, {20, 400}, {40, 300}}};
+    uint32_t written[TRIPS_WORDS] = {0};
+    trips_set(written, &table);
+    assert_memory_equal(written, trips, sizeof written);
     assert_false(ptxopt_launch_pays_for(pays, trips, grid, block, 2, parameters));
     value = -1;
     assert_false(ptxopt_launch_pays_for(pays, trips, grid, block, 2, parameters));
