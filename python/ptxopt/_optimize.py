@@ -120,7 +120,8 @@ def optimize(
     block_order     blocks do each other's work, so that those that run together share more in L2: "groups:N" goes down N
                     rows of the grid before the next column, "diagonal" along its diagonals ("off"); by kernel
     fix_defects     True: code that the assembler is known to get wrong is written in another way
-    keep_original   True: the original of a coarsened kernel is added, as KERNEL__ptxopt_original
+    keep_original   True: the original of a coarsened kernel is added, as KERNEL__ptxopt_original; where coarsen="auto" keeps
+                    several forms, it has the kernel's name
     tune            True or a number: kernels stay, and the forms that are predicted to be the fastest are added, up to
                     that number in all with the original (4), for launch adapters that choose by measured time
     tune_from       a file of what launches have learned: each kernel gets the form that was measured to be the fastest

@@ -2,7 +2,8 @@
 -report-format json (docs/formats.md)."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional, Union
 
@@ -83,15 +84,53 @@ class State(_Part):
 
 
 @dataclass(frozen=True)
+class Form(_Part):
+    """A form beside a kernel."""
+
+    name: str
+    """Of the entry in the PTX."""
+    words: str
+    speedup: Optional[float]
+    """As predicted; None: not known."""
+
+    def pays(self, grid: tuple[int, int, int], block: tuple[int, int, int], multiprocessors: int,
+             parameters: Optional[Sequence[Any]] = None) -> bool:
+        """Whether such a launch of the original is predicted to be no slower with this form of several, on a device
+        with this many multiprocessors. parameters: those of the kernel; None: not known."""
+        x, y, z = block
+        threads, merged = x * y * z, self.raw["factor"]
+        least = self.get("pays_from_threads_per_sm", 0)
+        if parameters is not None and "pays_by_parameter" in self:
+            table = self["pays_by_parameter"]
+            least = _interpolated(table["points"], parameters[table["parameter"]])
+        after = math.prod(-(-b // f) for b, f in zip(block, merged))
+        fills = -(-after // 32) * math.prod(merged) * 8 <= -(-threads // 32) * 9
+        limits = self.get("least_block_threads", 0), self.get("most_block_threads", threads)
+        return fills and limits[0] <= threads <= limits[1] and math.prod(grid) * threads >= least * multiprocessors
+
+
+def _interpolated(points: Sequence[tuple[int, int]], value: int) -> float:
+    """Linear between the points, and constant outside."""
+    if value <= points[0][0]:
+        return points[0][1]
+    for (low, first), (high, second) in zip(points, points[1:]):
+        if value < high:
+            return first + (second - first) * (value - low) / (high - low)
+    return points[-1][1]
+
+
+@dataclass(frozen=True)
 class Coarsening(_Part):
     """The outcome of coarsening. line and column give the place of the reason in the PTX; 0: no place."""
 
     outcome: str
-    """"not asked", "done", "refused", "unchanged", "declined" or "tuned"."""
+    """"not asked", "done", "refused", "unchanged", "declined", "tuned" or "several"."""
     factor: tuple[int, ...] = (1, 1, 1)
     reason: Optional[str] = None
     line: int = 0
     column: int = 0
+    forms: tuple[Form, ...] = ()
+    """The forms beside the kernel ("tuned", "several")."""
 
     @property
     def done(self) -> bool:
@@ -183,7 +222,9 @@ def _kernel(raw: Mapping[str, Any]) -> KernelReport:
     return KernelReport(
         raw, raw["kernel"], raw["line"],
         Coarsening(coarsening, coarsening["outcome"], tuple(coarsening.get("factor") or (1, 1, 1)),
-                   coarsening.get("reason"), coarsening.get("line") or 0, coarsening.get("column") or 0),
+                   coarsening.get("reason"), coarsening.get("line") or 0, coarsening.get("column") or 0,
+                   tuple(Form(form, form["name"], form["words"], form["speedup"])
+                         for form in coarsening.get("forms", ()))),
         Registers(registers, registers["outcome"], registers.get("asked"), bool(registers.get("reached")),
                   registers.get("reason") or registers.get("explanation")),
         _state(raw["before"]), _state(raw["after"]), cost.get("speedup"), _interval(cost.get("interval")))

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
@@ -73,6 +73,25 @@ class Result:
         if kernel not in self.kernels:
             raise LaunchError(f"there is no kernel {kernel!r}, but {', '.join(map(repr, self.kernels)) or 'none'}")
         return triple(grid, "grid"), triple(block, "block"), shared
+
+    def launch_form(self, kernel: str, grid: Size, block: Size, shared: int = 0, *, multiprocessors: int,
+                    parameters: Optional[Sequence[Any]] = None) -> tuple[str, Triple, Triple, int]:
+        """The entry to launch for a kernel, with its grid, block and bytes of dynamic shared memory: of several forms
+        (keep_original=True), the first that pays in this launch of the original and that it allows; else the kernel.
+
+        multiprocessors: of the device. parameters: of the kernel; None: not known. Raises LaunchError as launch()
+        does."""
+        sides = triple(grid, "grid"), triple(block, "block")
+        report = next((each.coarsening for each in self.report.kernels if each.name == kernel), None)
+        for form in report.forms if report and report.outcome == "several" else ():
+            contract = self.contract_of(form.name)
+            if not form.pays(*sides, multiprocessors, parameters):
+                continue
+            try:
+                return (form.name, *(contract.launch(*sides, shared) if contract else (*sides, shared)))
+            except LaunchError:
+                continue
+        return (kernel, *self.launch_grid(kernel, *sides, shared))
 
 
 def _words(kernel: KernelReport) -> str:

@@ -1,6 +1,7 @@
 """The Python package, as suite/python has installed it. Prints one line per check."""
 import array
 import ctypes
+import dataclasses
 import html.parser
 import inspect
 import os
@@ -84,6 +85,28 @@ dynamic = ptxopt.optimize("""
 .visible .entry k() { .reg .b32 %r; mov.u32 %r, s; st.shared.u32 [%r], 1; ret; }
 """, coarsen="x2,bx2", coarsen_grid="shrink", **none)
 check("launch_grid: dynamic shared memory", dynamic.launch_grid("k", 6, 64, 130) == ((3, 1, 1), (32, 1, 1), 512))
+# Several forms: what a report says of them, with the contracts of a module that has them.
+forms = [{"name": "k__ptxopt_form1", "words": "bx4 grid=shrink", "speedup": 2.0, "first": False, "factor": [1, 1, 1],
+          "pays_from_threads_per_sm": 1024, "pays_by_parameter": {"parameter": 1, "points": [[8, 1024], [16, 2048]]}},
+         {"name": "k__ptxopt_form2", "words": "x2", "speedup": 1.5, "first": False, "factor": [2, 1, 1],
+          "least_block_threads": 64, "most_block_threads": 128}]
+several_report = dataclasses.replace(result.report, kernels=(dataclasses.replace(
+    result.report.kernels[0], name="k", coarsening=ptxopt.Coarsening(
+        {}, "several", forms=tuple(ptxopt.Form(raw, raw["name"], raw["words"], raw["speedup"]) for raw in forms))),))
+several = dataclasses.replace(
+    result, report=several_report, text=".entry k(", contract={"kernels": [
+        {**made.contract_of("vectoradd_exact").raw, "kernel": raw["name"]} for raw, made in zip(forms, (grid, result))]})
+for name, wanted, size, block, parameters in (
+        ("the first", ("k__ptxopt_form1", (4, 1, 1), (128, 1, 1), 0), 16, 128, None),
+        ("the grid is no multiple", ("k__ptxopt_form2", (17, 1, 1), (64, 1, 1), 0), 17, 128, None),
+        ("few threads", ("k__ptxopt_form2", (8, 1, 1), (64, 1, 1), 0), 8, 128, None),
+        ("a parameter", ("k__ptxopt_form2", (16, 1, 1), (64, 1, 1), 0), 16, 128, (0, 12)),
+        ("a parameter and more threads", ("k__ptxopt_form1", (8, 1, 1), (128, 1, 1), 0), 32, 128, (0, 12)),
+        ("a small block", ("k", (17, 1, 1), (32, 1, 1), 0), 17, 32, None),
+        ("blocks that would not fill warps", ("k", (17, 1, 1), (80, 1, 1), 0), 17, 80, None)):
+    taken = several.launch_form("k", size, block, multiprocessors=2, parameters=parameters)
+    check(f"several forms: {name}", taken == wanted, taken)
+check("one form", grid.launch_form("vectoradd_exact", 12, 64, multiprocessors=2)[0] == "vectoradd_exact")
 for launch in (lambda: grid.launch("vectoradd_exact", 64), lambda: grid.launch_grid("vectoradd_exact", 11, 64)):
     try:
         launch()
