@@ -310,7 +310,7 @@ $(UNIT_TESTS): $(OUT)/tests/%: $(OUT)/tests/unit/%.o $(OUT)/libptxopt.a
 # The helpers of the test suites.
 TOOLS := $(addprefix $(OUT)/tests/,coarsen-check registers-check registers-probe registers-needed miscompile \
     roundtrip instruction-reference option-reference machine-code reuse-check jam-check row-check refine-check \
-    stage-check count-check work-check pattern-check interior-check minima-check dead-check)
+    stage-check count-check work-check pattern-check interior-check minima-check dead-check passed-check)
 $(OUT)/tests/coarsen-check $(OUT)/tests/registers-check $(OUT)/tests/reuse-check $(OUT)/tests/work-check: \
     $(OUT)/tests/tools/random_kernel.o $(OUT)/tests/tools/random_walk.o
 $(OUT)/tests/reuse-check $(OUT)/tests/work-check: $(OUT)/tests/tools/reuse_kernel.o $(OUT)/tests/tools/loop_kernel.o

@@ -7,7 +7,8 @@
  *     }                                      }
  *
  * Threads that share the rounds of a loop read next to each other only if a round reads no more than one vector, and a
- * tile has few elements for each round. Compilers unroll loops of a constant number of rounds by up to 32.
+ * tile has few elements for each round. Compilers unroll loops of a constant number of rounds by up to 32, and others,
+ * clang by 8; of these, those are rolled up that walk along rows of the threads' own and access nothing else.
  *
  * The round of a loop of one block has N *parts* if part j computes and stores what the first one would do j / N of a
  * round later: with counters and pointers that have grown by j / N of a step, and with the sums that the part before
@@ -16,6 +17,7 @@
  * with; integers are compared as sums. The loop then executes the first part alone, N times as often, and a counter of
  * its own ends it. If it stores, all accesses of a part come before those of the next one. So everything is computed,
  * loaded and stored as before, in the same order. */
+#include "opt/common/early.h"
 #include "opt/common/preheader.h"
 #include "opt/common/trips.h"
 #include "opt/passes.h"
@@ -47,7 +49,8 @@ typedef struct Roll {
     Block *block; /* all of the loop */
     const Values *values;
     const Affine *affine;
-    uint64_t rounds;
+    TripCount trips;
+    uint64_t rounds; /* 0: not a constant */
     Carried carried[MOST_CARRIED];
     unsigned carried_count;
     InstVec stores, accesses; /* accesses: with those loads that a store might change */
@@ -356,10 +359,11 @@ static void walk_add(const Roll *r, const AffineForm *form, int64_t factor, bool
     }
 }
 
-/* The access to global memory that moves least, of all those the first in memory. */
-static Walk least_walk(const Roll *r)
+/* The access to global memory that moves least, of all those the first in memory; *are_alike: all move as much. */
+static Walk least_walk(const Roll *r, bool *are_alike)
 {
     Walk least = {.step = INT64_MAX};
+    *are_alike = true;
     for (const Inst *inst = r->block->first; inst; inst = inst->next) {
         Access access;
         AffineAddress address;
@@ -369,33 +373,66 @@ static Walk least_walk(const Roll *r)
         Walk own = {.bytes = access.bytes};
         walk_add(r, &address.form, 1, false, &own);
         own.step = own.step < 0 ? -own.step : own.step;
+        *are_alike &= least.step == INT64_MAX || own.step == least.step;
         if (own.step && (own.step < least.step || (own.step == least.step && own.first < least.first)))
             least = own;
     }
     return least;
 }
 
+/* Whether threads along x access rows of their own; threads along y, none that others do not. */
+static bool has_own_rows(const Roll *r)
+{
+    bool has_own = false;
+    for (const Inst *inst = r->block->first; inst; inst = inst->next) {
+        Access access;
+        const RegId base = inst_access(inst, &access) && access.address ? address_base(inst, access.address) : REG_NONE;
+        const AffineForm *form = base == REG_NONE ? NULL : &r->affine->forms[base];
+        for (unsigned t = 0; form && t < form->term_count; t++) {
+            const AffineTerm *term = &form->terms[t];
+            if (term->base == AFFINE_SREG && !sreg_is_common(term->sreg)) {
+                if (term->sreg->role != SREG_ROLE_TID || term->sreg->axis != SREG_AXIS_X)
+                    return false;
+                has_own = true;
+            }
+            if (term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED)
+                continue;
+            const Carried *c = counter_of(r, term->reg);
+            const RegId reg = c ? loop_start(r->loop, &r->block->phis.data[c->phi]) : term->reg;
+            if (value_is_common(r->scratch, r->values, reg))
+                continue;
+            if (!value_has_x_alone(r->scratch, r->values, reg))
+                return false;
+            has_own = true;
+        }
+    }
+    return has_own;
+}
+
 /* Parts that access a vector of memory each, or one element if a round is not a multiple of that. */
 static bool find_parts(Roll *r)
 {
     enum { VECTOR = 16, MOST_STEP = VECTOR * MOST_PARTS };
-    const Walk least = least_walk(r);
+    bool are_alike;
+    const Walk least = least_walk(r, &are_alike);
     if (VECTOR % least.step == 0 || least.step > MOST_STEP || !least.bytes)
         return false;
+    if (!r->rounds)
+        return are_alike && least.step % VECTOR == 0 && has_own_rows(r) &&
+               has_parts(r, (unsigned)(least.step / VECTOR));
     if (least.step % VECTOR == 0 && least.first % VECTOR == 0 && has_parts(r, (unsigned)(least.step / VECTOR)))
         return true;
     return has_parts(r, (unsigned)(least.step / least.bytes));
 }
 
-/* A loop of one block, which is left after a constant number of rounds. */
+/* A loop of one block, which is left after a number of rounds that is known before. */
 static bool find_loop(Roll *r)
 {
-    TripCount trips;
     if (r->loop->block_count != 1 || !r->loop->preheader ||
-        !trip_count_find(r->loop, analyses_loops(r->analyses), r->analyses, &trips))
+        !trip_count_find(r->loop, analyses_loops(r->analyses), r->analyses, &r->trips))
         return false;
-    r->rounds = trip_count_constant(&trips, r->affine);
-    return r->rounds && r->rounds <= MOST_ROUNDS;
+    r->rounds = trip_count_constant(&r->trips, r->affine);
+    return r->rounds ? r->rounds <= MOST_ROUNDS : trip_count_is_exact(&r->trips);
 }
 
 /* The values that the first part computes. */
@@ -455,12 +492,26 @@ static void replace_next(Roll *r, const Carried *c, RegId next)
     }
 }
 
-/* Lets the loop go 'rounds' rounds. */
-static void set_rounds(Roll *r, uint64_t rounds)
+/* A register with the number of all parts, before the loop. */
+static RegId build_count(Roll *r)
 {
     const SumPlace place = sum_place_new(r->body, r->loop->preheader, r->analyses);
-    RegId count = sum_reg(&place, TYPE_B64, "%rolled");
-    sum_put(&place, inst_build(r->body, "mov.b64", "di", count, (int64_t)rounds));
+    RegId count = sum_reg(&place, TYPE_B64, "%rolled"), last;
+    if (r->rounds) {
+        sum_put(&place, inst_build(r->body, "mov.b64", "di", count, (int64_t)(r->rounds * r->parts)));
+        return count;
+    }
+    trip_count_build(&place, &r->trips, UINT32_MAX, &last);
+    sum_put(&place, inst_build(r->body, "mul.lo.s64", "dri", count, last, (int64_t)r->parts));
+    RegId all = sum_reg(&place, TYPE_B64, "%rolled");
+    sum_put(&place, inst_build(r->body, "add.s64", "dri", all, count, (int64_t)r->parts));
+    return all;
+}
+
+/* Lets the loop go as many rounds as there are parts. */
+static void set_rounds(Roll *r)
+{
+    const RegId count = build_count(r);
     const FallingCounter left =
         falling_counter_add(r->body, r->block, r->loop->preheader, count, r->loop->latches, r->loop->latch_count);
     Inst *branch = r->block->last;
@@ -485,7 +536,7 @@ static void roll_up(Roll *r)
     remove_rest(r);
     for (size_t i = 0; i < steps.count; i++)
         inst_insert_before(r->block->last, steps.data[i]);
-    set_rounds(r, r->rounds * r->parts);
+    set_rounds(r);
 }
 
 static bool reroll_loop(PassContext *context, const Loop *loop)

@@ -38,6 +38,8 @@ static Body *prepare(PassContext *context, bool rolls)
     loops_remove_empty_latches(context->body, context->analyses);
     if (rolls && pass_run(context, PASS_REROLL))
         pass_run(context, PASS_CLEANUP);
+    if (pass_run(context, PASS_PASSED_ROWS))
+        pass_run(context, PASS_CLEANUP);
     Body *narrow = body_clone(context->body);
     if (widen_indices(context))
         body_free(narrow);

@@ -13,6 +13,7 @@
 #include "opt/common/refusal.h"
 #include "opt/passes.h"
 #include "opt/replicas/vectorize.h"
+#include "opt/common/trips.h"
 #include "opt/replicas/vectors.h"
 
 #include <string.h>
@@ -156,6 +157,36 @@ static bool vector_collect(const Vectorizer *vectorizer, const BitSet *taken, ui
     return true;
 }
 
+/* By how many bytes the address grows in each round of the loop around the block; 0: in none, or by what is unknown. */
+static uint64_t row_step(const Vectorizer *vectorizer, const AffineForm *form, const Block *block)
+{
+    const Loop *loop = loop_of(analyses_loops(vectorizer->analyses), block);
+    int64_t step = 0;
+    if (!loop || !loop->preheader ||
+        !loop_sum_step(vectorizer->scratch, loop, vectorizer->analyses, form, &step))
+        return 0;
+    return (uint64_t)(step < 0 ? -step : step);
+}
+
+/* Whether the vector is only a part of what a round of a loop reads of a row. Tiles are made of whole elements of a
+ * round, all of one size. */
+static bool is_piece_of_row(const Vectorizer *vectorizer, const Vector *vector, uint64_t unit)
+{
+    const PlainAccess *first = vector->parts[0];
+    const Location *location = vector_location(vectorizer, first);
+    const uint64_t step = row_step(vectorizer, &location->form, vector->block);
+    uint64_t read = 0;
+    for (uint32_t i = vectorizer->begin; i < vectorizer->end; i++) {
+        const PlainAccess *access = &vectorizer->locations->accesses[i];
+        int64_t distance;
+        if (access->is_store == first->is_store && is_part(vectorizer, access) &&
+            vector_related(vectorizer, first, access, &distance) && distance > -(int64_t)step &&
+            distance < (int64_t)step)
+            read += location->bytes;
+    }
+    return step <= VECTOR_BYTES && unit < step && read >= step;
+}
+
 /* Sets the range of the block's accesses; false if there are too few or too many. */
 static bool block_accesses(Vectorizer *vectorizer, const Block *block)
 {
@@ -185,7 +216,8 @@ static bool vector_find(Vectorizer *vectorizer, const BitSet *taken, uint32_t fr
     if (unit > VECTOR_BYTES || (location->bytes < 4 && unit < 4) ||
         !vector_collect(vectorizer, taken, from, count, vector) || !vector_spelling(vectorizer, vector))
         return false;
-    if (!vector_is_aligned(vectorizer, &location->form, unit))
+    if (!vector_is_aligned(vectorizer, &location->form, unit) ||
+        (vectorizer->everywhere && !vectorizer->by_thread && is_piece_of_row(vectorizer, vector, unit)))
         return obstacle_set(vectorizer, NULL, REFUSAL_VECTOR_ALIGNMENT);
     if (may_join(vectorizer, vector) && may_be_beside_all(vectorizer, vector))
         return true;
@@ -298,7 +330,8 @@ static bool block_vectorize(Vectorizer *vectorizer, Block *block, unsigned *vers
 unsigned vectors_count(Body *body, Analyses *analyses, bool on_slow_sides, bool everywhere)
 {
     Arena *scratch = arena_new();
-    Vectorizer vectorizer = {.scratch = scratch, .body = body, .analyses = analyses, .everywhere = everywhere};
+    Vectorizer vectorizer = {.scratch = scratch, .body = body, .analyses = analyses, .everywhere = everywhere,
+                             .by_thread = true};
     unsigned saved = 0;
     vectorizer.locations =
         locations_compute(scratch, body, analyses_memory(analyses), analyses_values(analyses), LOCATION_STORES);

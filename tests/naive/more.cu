@@ -230,3 +230,57 @@ KERNEL all_added_expert(const float *__restrict__ in, float *__restrict__ out, i
         atomicAdd(out, sum);
     }
 }
+
+/* A row of 256 floats for each thread, the exponentials in memory meanwhile: in place, and beside the input. */
+KERNEL softmax_in_place(float *x, int rows, int columns)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows)
+        return;
+    float *p = x + (size_t)row * columns, most = p[0], sum = 0;
+    for (int i = 1; i < columns; i++)
+        if (p[i] > most)
+            most = p[i];
+    for (int i = 0; i < columns; i++) {
+        p[i] = __expf(p[i] - most);
+        sum += p[i];
+    }
+    for (int i = 0; i < columns; i++)
+        p[i] /= sum;
+}
+
+KERNEL softmax_stored(const float *in, float *out, int rows, int columns)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows)
+        return;
+    float most = -1e30f, sum = 0;
+    for (int i = 0; i < columns; i++)
+        most = fmaxf(most, in[row * columns + i]);
+    for (int i = 0; i < columns; i++) {
+        out[row * columns + i] = expf(in[row * columns + i] - most);
+        sum += out[row * columns + i];
+    }
+    for (int i = 0; i < columns; i++)
+        out[row * columns + i] /= sum;
+}
+
+/* The differences from the mean are in memory meanwhile. */
+KERNEL norm_stored(const float *in, float *out, int rows, int columns)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows)
+        return;
+    float mean = 0, squares = 0;
+    for (int i = 0; i < columns; i++)
+        mean += in[row * columns + i];
+    mean /= columns;
+    for (int i = 0; i < columns; i++) {
+        float t = in[row * columns + i] - mean;
+        out[row * columns + i] = t;
+        squares += t * t;
+    }
+    float scale = rsqrtf(squares / columns + 1e-5f);
+    for (int i = 0; i < columns; i++)
+        out[row * columns + i] *= scale;
+}

@@ -16,6 +16,8 @@ esac
 
 random_check "random" row-check "1,$seeds"
 result "every rule at work" "$(grep -oE '(changed|twos|fours|words|aligned|apart|unrolled) 0\b' <<<"$said")"
+random_check "rows that loops pass" passed-check "1,$seeds"
+result "rows are passed" "$(grep -oE '\b[0-9]{1,2} (changed|of them)' <<<"$said")"
 
 
 # Prints a launch of 2 x 20 threads, of which the last two are idle in some kernels. $1: kernel; $2: length of a row;
@@ -85,5 +87,30 @@ for form in vectors,stage "vectors,stage -coarsen bx2,by2"; do
         -verify "$TEST_TMP/launch.json" -o "$TEST_TMP/out.ptx" tests/rows/unrolled.sm_90.ptx 2>&1)"
     grep -q 'ld\.shared\.v4\.b32' "$TEST_TMP/out.ptx" || message="$message, not staged"
     result "row_int8 $form" "$message"
+done
+# Rows that loops keep in memory for later ones; of 40 threads, the last two are idle.
+for kernel in softmax_in_place softmax_stored norm_stored; do
+    problems=
+    for n in $lengths; do
+        buffer='"type": "f32", "count": '$((38 * n + 1)) check=x
+        input='{"buffer": "x", '$buffer', "init": "uniform", "low": -1, "high": 1, "seed": 1}'
+        case "$kernel" in
+        *_stored) check=z input="$input"', {"buffer": "z", '$buffer', "init": "poison"}' ;;
+        esac
+        cat >"$TEST_TMP/launch.json" <<END
+{"kernel": "$kernel", "grid": [2, 1, 1], "block": [20, 1, 1], "dynamic_shared": 0, "args": [$input,
+    {"scalar": "s32", "value": 38}, {"scalar": "s32", "value": $n}], "check": ["$check"],
+    "tolerance": {"kind": "exact"}}
+END
+        for form in vectors vectors,stage; do
+            message="$("$program" -q -assembler none -entry "$kernel" -block 20 -memory "$form" \
+                -verify "$TEST_TMP/launch.json" -o "$TEST_TMP/out.ptx" tests/naive/more.sm_90.ptx 2>&1)" ||
+                problems="$problems
+n $n, $form: $message"
+            grep -q '%holds' "$TEST_TMP/out.ptx" || problems="$problems
+n $n, $form: nothing is passed"
+        done
+    done
+    result "$kernel" "${problems#?}"
 done
 exit "$failed"

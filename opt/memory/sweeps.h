@@ -1,0 +1,69 @@
+/* Loops that store a row, and the ends of what several of them store, one after the other, as code before the first. */
+#ifndef PTXOPT_OPT_MEMORY_SWEEPS_H
+#define PTXOPT_OPT_MEMORY_SWEEPS_H
+
+#include "opt/common/trips.h"
+
+/* A plain access of global memory in a loop of one block, at an address that grows by a constant each round. */
+typedef struct RowAccess {
+    Inst *inst;
+    RegId base;       /* the register that its address counts from, and */
+    int64_t constant; /* how far */
+    AffineForm start; /* the address in the first round, in scratch memory */
+    int64_t step;     /* bytes */
+    unsigned bytes;
+    int64_t offset;   /* of the address from that of the sweep's first store, if is_near */
+    bool is_near;
+    bool is_fixed;    /* a load of what the kernel does not write */
+} RowAccess;
+
+/* A loop of one block whose stores fill a range of bytes, without a gap, and touch none twice. */
+typedef struct Sweep {
+    const Loop *loop;
+    TripCount trips;
+    VEC(RowAccess) stores, loads;
+    int64_t first, step;          /* the least of the stores' offsets */
+    /* after sweep_build(): */
+    bool is_built;
+    RegId executed;               /* a predicate; REG_NONE: it always is */
+    RegId last;                   /* the number of its last round, if it is executed */
+} Sweep;
+
+typedef struct Sweeps {
+    Arena *scratch;
+    Body *body;
+    Analyses *analyses;
+    const LoopForest *loops;
+    const Values *values;
+    const Affine *affine;
+    const Dominance *dominance, *postdominance;
+    VEC(Sweep) all; /* in layout order */
+    SumPlace place; /* where the code goes */
+    RegId *early;   /* by RegId: the same value there; REG_NONE: not known yet */
+    RegId holds;    /* a predicate: what the code assumes is so; REG_NONE: always */
+} Sweeps;
+
+/* Finds the sweeps of a body whose innermost loops have preheaders. */
+void sweeps_find(Sweeps *s);
+/* Prepares for code at the end of the block. */
+void sweeps_begin(Sweeps *s, Block *at);
+/* Adds that the predicate, which only counts if 'executed' (REG_NONE: always) does, must hold. */
+void sweeps_require(Sweeps *s, RegId executed, RegId predicate);
+/* The value at the place; REG_NONE: it cannot be told there. */
+RegId sweeps_early(Sweeps *s, RegId reg);
+/* The address of the access in the first round, at the place; REG_NONE: it cannot be told there. */
+RegId row_access_early(Sweeps *s, const Sweep *sweep, const RowAccess *access);
+/* A predicate that compares two 64-bit registers. */
+RegId sweeps_compare(const Sweeps *s, const char *spelling, RegId a, RegId b);
+/* Either of the two holds. */
+RegId sweeps_either(const Sweeps *s, RegId a, RegId b);
+/* Computes whether the sweep is executed, its rounds and the end of what it stores, which follows what the sweeps
+ * before it have stored: *end (REG_NONE: it is the first, and *begin is set). False if that is not known at the
+ * place. */
+bool sweep_build(Sweeps *s, Sweep *sweep, RegId *begin, RegId *end);
+/* The ends of what a built sweep passes, in all of its rounds, from 'first' bytes after the address of the access to
+ * 'past' bytes after it. */
+bool sweep_hull_build(Sweeps *s, const Sweep *sweep, const RowAccess *access, int64_t first, int64_t past, RegId *low,
+                      RegId *high);
+
+#endif
