@@ -142,19 +142,13 @@ static const MemoryTrial *best_trial(const MemorySearch *search, bool staged)
     return best;
 }
 
-/* Compares a form that spills with the registers that the assembler gives it, and would be the fastest, with those that
- * are best for it, if these are to be chosen. False if it spills then, too. */
-static bool trial_refit(MemorySearch *search, const KernelRequest *request, MemoryTrial *trial)
+/* Compares the form after a search for the registers of the request. False if it spills then, too. */
+static bool registers_refit(MemorySearch *search, const KernelRequest *request, MemoryTrial *trial)
 {
-    AssemblerJudge *judge = search->context->judge;
-    const MemoryTrial *best = best_trial(search, false);
     MemoryTrial refitted = *trial;
     KernelResult result;
     FormCost costs[MOST_BASES];
-    if (!judge || !request->reduce || request->registers.goal != GOAL_AUTO || memory_is_over(search) ||
-        !time_is_longer(trial->speedup, best ? best->speedup : 1))
-        return false;
-    form_search_registers(search->arena, search->kernel, request, search->options, judge,
+    form_search_registers(search->arena, search->kernel, request, search->options, search->context->judge,
                           &search->bases.of[0].basis, &result);
     const Figures *figures = &result.reduction.after;
     refitted.speedup = 0;
@@ -167,6 +161,22 @@ static bool trial_refit(MemorySearch *search, const KernelRequest *request, Memo
     }
     kernel_discard(&result);
     return fits;
+}
+
+/* The same for a form that spills with the registers that the assembler gives it, and would be the fastest: with as
+ * many, because a few spills may go to shared memory, and with those that are best for it, if these are to be chosen.
+ * False if it spills in both. */
+static bool trial_refit(MemorySearch *search, const KernelRequest *request, unsigned registers, MemoryTrial *trial)
+{
+    const MemoryTrial *best = best_trial(search, false);
+    KernelRequest fixed = *request;
+    fixed.registers.goal = GOAL_COUNT;
+    fixed.registers.target = registers;
+    if (!search->context->judge || !request->reduce || request->registers.goal != GOAL_AUTO ||
+        memory_is_over(search) || !time_is_longer(trial->speedup, best ? best->speedup : 1))
+        return false;
+    return registers_refit(search, &fixed, trial) ||
+           (!memory_is_over(search) && registers_refit(search, request, trial));
 }
 
 /* Makes, assembles and compares the form. */
@@ -184,7 +194,7 @@ static void trial_weigh(MemorySearch *search, MemoryTrial *trial)
                    costs_compare(search, costs, trial) && figures_allow(search, &result, &figures, trial);
     kernel_discard(&result);
     if (!is_open && trial->verdict.state != TRIAL_COMPARED &&
-        (trial->verdict.state != TRIAL_SPILLS || !trial_refit(search, &request, trial)))
+        (trial->verdict.state != TRIAL_SPILLS || !trial_refit(search, &request, figures.registers, trial)))
         trial->speedup = 0;
 }
 
@@ -334,6 +344,34 @@ static double parent_speedup(const MemorySearch *search, const Parent *parent)
     const FactorChoice *factors = search->scope->factors;
     const bool is_plain = parent->request.coarsen != search->parents.data[0].request.coarsen;
     return is_plain && factors && factors->speedup > 0 ? 1 / factors->speedup : 1;
+}
+
+/* Tries four neighbours in each thread, whose accesses become vectors, with blocks merged along an axis, more of them
+ * as long as that helps: a product whose loops have no tiles needs both. One alone may be slow, and -coarsen auto goes
+ * on with the fastest of either kind. */
+static void try_neighbours(MemorySearch *search)
+{
+    enum { NEIGHBOURS = 4, FIRST_BLOCKS = 4, MOST_MERGED = 32 };
+    const CostBasis *basis = &search->bases.of[0].basis;
+    if (!search->scope->factors || !basis->launch || basis->block[0] % NEIGHBOURS)
+        return;
+    for (unsigned axis = 0; axis < 2; axis++) {
+        MemoryTrial wanted = {.coarsens = true,
+                              .coarsening = {.shape.threads = {NEIGHBOURS, 1, 1},
+                                             .stride.kind = STRIDE_UNIT,
+                                             .guards = GUARDS_AUTO,
+                                             .shrinks_grid = search->scope->shrinks_grid}};
+        double last = 0;
+        for (unsigned blocks = FIRST_BLOCKS;
+             NEIGHBOURS * blocks <= MOST_MERGED && basis->launch->grid[axis] % blocks == 0; blocks *= 2) {
+            wanted.coarsening.shape.blocks[axis] = blocks;
+            wanted.coarsening.shape = shape_complete(&wanted.coarsening.shape);
+            const double speedup = trial_add(search, &wanted)->speedup;
+            if (!time_is_longer(speedup, last))
+                break;
+            last = speedup;
+        }
+    }
 }
 
 /* Loops are staged after them in those of the first parents that they make faster, and in other parents if they make
@@ -508,6 +546,8 @@ static void try_loads(MemorySearch *search)
     try_staged(search, 0, (unsigned)own);
     try_merged_edges(search);
     const bool has_edges = try_edges(search);
+    if (!best_trial(search, true))
+        try_neighbours(search);
     widen_fastest(search, factors);
     memory_find_parents(search, factors, own, true);
     try_staged(search, own, MOST_FIRST);

@@ -284,3 +284,15 @@ KERNEL norm_stored(const float *in, float *out, int rows, int columns)
     for (int i = 0; i < columns; i++)
         out[row * columns + i] *= scale;
 }
+
+/* A row for each block, whose threads stride over the columns. */
+KERNEL product_strided(const float *a, const float *b, float *c, int m, int n, int k)
+{
+    int row = blockIdx.x;
+    for (int column = threadIdx.x; column < n; column += blockDim.x) {
+        float sum = 0;
+        for (int i = 0; i < k; i++)
+            sum += a[row * k + i] * b[i * n + column];
+        c[row * n + column] = sum;
+    }
+}
