@@ -143,6 +143,7 @@ void sweeps_find(Sweeps *s)
 void sweeps_begin(Sweeps *s, Block *at)
 {
     s->place = sum_place_new(s->body, at, s->analyses);
+    s->failed = bitset_new(s->scratch, s->values->reg_count);
     s->early = ARENA_ARRAY(s->scratch, RegId, s->values->reg_count);
     for (size_t r = 0; r < s->values->reg_count; r++)
         s->early[r] = REG_NONE;
@@ -286,22 +287,31 @@ static const Sweep *sweep_around(const Sweeps *s, const Block *block)
     return NULL;
 }
 
-/* The value, which later code makes, at the place; REG_NONE: it cannot be told there. */
-static RegId early_value(Sweeps *s, RegId reg, unsigned depth)
+static RegId make_value(Sweeps *s, RegId reg, unsigned depth)
 {
     const ValueDef *def = &s->values->defs[reg];
-    if (s->early[reg] != REG_NONE)
-        return s->early[reg];
     if (!def->block || depth == MOST_DEPTH)
         return REG_NONE;
     if (dominance_has(s->dominance, def->block, s->place.block))
-        return s->early[reg] = reg;
+        return reg;
     const Loop *loop = loop_of(s->loops, def->block);
     if (loop != loop_of(s->loops, s->place.block)) {
         const Sweep *sweep = sweep_around(s, def->block);
-        return s->early[reg] = sweep ? exit_value(s, sweep, reg, depth + 1) : REG_NONE;
+        return sweep ? exit_value(s, sweep, reg, depth + 1) : REG_NONE;
     }
-    return s->early[reg] = def->inst ? computed_value(s, def->inst, reg, depth + 1) : meeting_value(s, def, depth + 1);
+    return def->inst ? computed_value(s, def->inst, reg, depth + 1) : meeting_value(s, def, depth + 1);
+}
+
+/* The value, which later code makes, at the place; REG_NONE: it cannot be told there. Each is tried once, since paths
+ * that part and meet again share what comes before. */
+static RegId early_value(Sweeps *s, RegId reg, unsigned depth)
+{
+    if (s->early[reg] != REG_NONE || bitset_has(&s->failed, reg))
+        return s->early[reg];
+    s->early[reg] = make_value(s, reg, depth);
+    if (s->early[reg] == REG_NONE)
+        bitset_add(&s->failed, reg);
+    return s->early[reg];
 }
 
 /* Whether control gets from the place to the block: *executed, REG_NONE if it always does. */
@@ -335,31 +345,32 @@ RegId sweeps_early(Sweeps *s, RegId reg)
     return early_value(s, reg, 0);
 }
 
-/* The value of a register of the loop in the first round, at the place. */
-static RegId first_value(Sweeps *s, const Loop *loop, RegId reg, unsigned depth)
+/* The value of a register of the loop in the first round, at the place. 'names' (by RegId) has those that are known. */
+static RegId first_value(Sweeps *s, const Loop *loop, RegId reg, RegId *names, unsigned depth)
 {
     const ValueDef *def = &s->values->defs[reg];
-    if (depth == MOST_DEPTH)
-        return REG_NONE;
+    if (names[reg] != REG_NONE || depth == MOST_DEPTH)
+        return names[reg];
     if (def->block != loop->header)
-        return early_value(s, reg, depth);
+        return names[reg] = early_value(s, reg, depth);
     if (!def->inst)
-        return early_value(s, loop_start(loop, &def->block->phis.data[def->phi]), depth);
+        return names[reg] = early_value(s, loop_start(loop, &def->block->phis.data[def->phi]), depth);
     if (!inst_is_computation(def->inst))
         return REG_NONE;
-    RegId *names = ARENA_ARRAY(s->scratch, RegId, s->values->reg_count);
-    for (unsigned r = 0; r < def->inst->ref_count; r++) {
-        const RegRef *ref = &def->inst->refs[r];
-        if (ref_reads(ref) && (names[ref->reg] = first_value(s, loop, ref->reg, depth + 1)) == REG_NONE)
+    for (unsigned r = 0; r < def->inst->ref_count; r++)
+        if (ref_reads(&def->inst->refs[r]) &&
+            first_value(s, loop, def->inst->refs[r].reg, names, depth + 1) == REG_NONE)
             return REG_NONE;
-    }
     sum_put(&s->place, inst_clone_renamed(s->body, def->inst, names));
     return names[reg];
 }
 
 RegId row_access_early(Sweeps *s, const Sweep *sweep, const RowAccess *access)
 {
-    const RegId base = first_value(s, sweep->loop, access->base, 0);
+    RegId *names = ARENA_ARRAY(s->scratch, RegId, s->values->reg_count);
+    for (size_t r = 0; r < s->values->reg_count; r++)
+        names[r] = REG_NONE;
+    const RegId base = first_value(s, sweep->loop, access->base, names, 0);
     return base == REG_NONE ? REG_NONE : put_sum(s, base, access->constant);
 }
 
@@ -401,5 +412,6 @@ bool sweep_build(Sweeps *s, Sweep *sweep, RegId *begin, RegId *end)
         sweeps_require(s, sweep->executed, sweeps_compare(s, "setp.eq.s64", low, *end));
     *end = select_executed(s, sweep->executed, high, *end == REG_NONE ? low : *end);
     sweep->is_built = true;
+    s->failed = bitset_new(s->scratch, s->values->reg_count);
     return true;
 }

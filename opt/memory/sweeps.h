@@ -40,6 +40,7 @@ typedef struct Sweeps {
     VEC(Sweep) all; /* in layout order */
     SumPlace place; /* where the code goes */
     RegId *early;   /* by RegId: the same value there; REG_NONE: not known yet */
+    BitSet failed;  /* by RegId: cannot be told there, by what has been built yet */
     RegId holds;    /* a predicate: what the code assumes is so; REG_NONE: always */
 } Sweeps;
 
