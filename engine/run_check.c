@@ -81,21 +81,26 @@ static json_t *read_json(const Buf *text)
     return value;
 }
 
-static void check_name(const json_t *entry, const KernelResult *result)
+static void check_name(const json_t *entry, const char *kernel)
 {
-    json_t *name = json_text(result->kernel->name);
+    json_t *name = json_text(kernel);
     require(json_equal(json_object_get(entry, "kernel"), name));
     json_decref(name);
 }
 
-/* Checks that -launch-out lists the kernels with contracts, in order. */
+/* Checks that -launch-out lists the kernels with contracts, in order, and the forms beside them. */
 static void check_contracts(const Run *run, const Buf *text)
 {
     json_t *root = read_json(text), *kernels = json_object_get(root, "kernels");
     size_t found = 0;
-    for (size_t i = 0; i < run->report.kernel_count; i++)
-        if (has_contract(&run->report.kernels[i].result))
-            check_name(json_array_get(kernels, found++), &run->report.kernels[i].result);
+    for (size_t i = 0; i < run->report.kernel_count; i++) {
+        const KernelReport *kernel = &run->report.kernels[i];
+        if (has_contract(&kernel->result))
+            check_name(json_array_get(kernels, found++), kernel->result.kernel->name);
+        for (unsigned k = 0; k < kernel->form_count; k++)
+            if (kernel->forms[k].has_contract && contract_changes_launch(&kernel->forms[k].contract))
+                check_name(json_array_get(kernels, found++), kernel->forms[k].contract.kernel);
+    }
     require(json_array_size(kernels) == found);
     json_decref(root);
 }
@@ -109,7 +114,7 @@ static void check_report(const Run *run, const Buf *text)
         const KernelResult *result = &run->report.kernels[i].result;
         const json_t *entry = json_array_get(kernels, i);
         const char *outcome = json_string_value(json_object_get(json_object_get(entry, "coarsening"), "outcome"));
-        check_name(entry, result);
+        check_name(entry, result->kernel->name);
         require((strcmp(outcome, "done") == 0) == (result->coarsening == OUTCOME_DONE));
         require((strcmp(outcome, "refused") == 0) == (result->coarsening == OUTCOME_REFUSED));
     }
