@@ -22,6 +22,11 @@ static inline RegId inst_predicate(const Inst *inst)
 {
     return inst_is_guarded(inst) ? inst->refs[inst->guard].reg : REG_NONE;
 }
+/* True if the same predicate decides on both in the same way, or none does on either. */
+static inline bool insts_guarded_alike(const Inst *a, const Inst *b)
+{
+    return inst_predicate(a) == inst_predicate(b) && a->guard_inverted == b->guard_inverted;
+}
 /* True if the table knows it, nothing guards it, and it keeps no part of an old value: wherever control comes to it, it
  * does what its form says and replaces its results as a whole.  It may have any effects. */
 static inline bool inst_is_plain(const Inst *inst)
@@ -63,6 +68,11 @@ static inline bool operand_is_integer(const Operand *operand, uint64_t *bits)
 /* The register from which an address counts: r in [r] and [r+4].  REG_NONE if it is anything else, as in [variable+4],
  * [variable[r]] and [16], not an address, or NULL. */
 RegId address_base(const Inst *inst, const Operand *address);
+/* The constant that the address adds to what it counts from: 4 in [r+4]; 0 if there is none. */
+static inline int64_t address_offset(const Operand *address)
+{
+    return address->constant ? (int64_t)address->constant->bits : 0;
+}
 
 /* The variable in shared memory that the operand names, or NULL. None names two. */
 Variable *operand_shared_variable(const Operand *operand);

@@ -323,7 +323,7 @@ PatternSum pattern_address(Finder *finder, const Inst *inst, const Operand *addr
     Terms sum;
     if (base != REG_NONE) {
         sum = terms_of(&finder->patterns->sums[base]);
-        sum.constant += address->constant ? (int64_t)address->constant->bits : 0;
+        sum.constant += address_offset(address);
         return terms_store(finder->arena, &sum);
     }
     affine_of_address(finder->request->affine, inst, address, &affine);

@@ -1,6 +1,7 @@
 #include "ir/known.h"
 
 #include "ir/instruction.h"
+#include "ir/match.h"
 
 #include <string.h>
 
@@ -14,7 +15,7 @@ bool inst_loads_parameter(const Inst *inst, ParameterPart *out)
     if (!at || at->kind != OPERAND_SYMBOL || at->symbol.kind != SYMBOL_VARIABLE)
         return false;
     *out = (ParameterPart){at->symbol.variable,
-                           access.address->constant ? (int64_t)access.address->constant->bits : 0, access.bytes};
+                           address_offset(access.address), access.bytes};
     return true;
 }
 

@@ -25,7 +25,7 @@ static void load_word(Body *body, Inst *inst, const Access *access, bool is_sign
 {
     Interner *names = body->module->names;
     RegId word = body_add_reg(body, TYPE_B32, intern(names, "%word"));
-    const int64_t offset = access->address->constant ? (int64_t)access->address->constant->bits : 0;
+    const int64_t offset = address_offset(access->address);
     Inst *load = inst_build(body, access->read_only ? "ld.global.nc.u32" : "ld.global.u32", "da", word,
                             address_base(inst, access->address), offset);
     load->span = inst->span;

@@ -16,8 +16,7 @@
 
 static bool is_guarded_alike(const Inst *inst, const Inst *as)
 {
-    return inst_is_guarded(inst) && inst_predicate(inst) == inst_predicate(as) &&
-           inst->guard_inverted == as->guard_inverted;
+    return inst_is_guarded(inst) && insts_guarded_alike(inst, as);
 }
 
 /* True if the value is read only where the instruction, which makes it, is executed. */

@@ -139,8 +139,7 @@ bool loop_counter_find(const Loop *loop, const LoopForest *loops, Analyses *anal
     return out->start != REG_NONE;
 }
 
-/* The register that the phi of the header grows by in each round; REG_NONE: it does something else. *next: the sum. */
-static RegId stride_find(const Loop *loop, const LoopForest *loops, const Values *values, const Phi *phi, RegId *next)
+RegId loop_stride(const Loop *loop, const LoopForest *loops, const Values *values, const Phi *phi, RegId *next)
 {
     const unsigned bits = type_bits(values->body->regs.data[phi->dst].type);
     Computation c;
@@ -167,7 +166,7 @@ bool loop_counter_find_strided(const Loop *loop, const LoopForest *loops, Analys
     if (!phi)
         phi = phi_find_added(loop, loops, analyses, reg, out);
     out->is_strided = true;
-    out->stride = phi ? stride_find(loop, loops, analyses_values(analyses), phi, &next) : REG_NONE;
+    out->stride = phi ? loop_stride(loop, loops, analyses_values(analyses), phi, &next) : REG_NONE;
     out->start = phi ? loop_start(loop, phi) : REG_NONE;
     out->phi = phi ? phi->dst : REG_NONE;
     return out->stride != REG_NONE && out->start != REG_NONE;
@@ -273,7 +272,7 @@ static bool counts_strided(const Loop *loop, const LoopForest *loops, Analyses *
             const Phi *phi = &loop->header->phis.data[p];
             RegId next;
             const RegId stride = type_bits(values->body->regs.data[phi->dst].type) == bits
-                                     ? stride_find(loop, loops, values, phi, &next)
+                                     ? loop_stride(loop, loops, values, phi, &next)
                                      : REG_NONE;
             if (stride == REG_NONE || (reg != phi->dst && reg != next))
                 continue;

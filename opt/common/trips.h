@@ -19,6 +19,9 @@ typedef struct LoopCounter {
 
 /* False if the register, which the loop makes, is not such a value. */
 bool loop_counter_find(const Loop *loop, const LoopForest *loops, Analyses *analyses, RegId reg, LoopCounter *out);
+/* The register, as wide and made before the loop, that the header's phi grows by in each round; REG_NONE: it does
+ * something else. *next: the sum. */
+RegId loop_stride(const Loop *loop, const LoopForest *loops, const Values *values, const Phi *phi, RegId *next);
 /* The same for a phi that grows by a register, as the index of a grid-stride loop. */
 bool loop_counter_find_strided(const Loop *loop, const LoopForest *loops, Analyses *analyses, RegId reg,
                                LoopCounter *out);
@@ -40,7 +43,7 @@ typedef struct TripCount {
 bool trip_count_find(const Loop *loop, const LoopForest *loops, Analyses *analyses, TripCount *out);
 /* The same for loops that may end earlier, because they have other exits as well or go on while several conditions
  * hold, and for those that go on while a strided counter is less than the bound; 'offset' is then 0 if it is
- * compared, and 1 if its next value is. There is no more than an upper bound of the number of rounds. */
+ * compared, and 1 if its next value is. The number of rounds is an upper bound then. */
 bool trip_count_find_most(const Loop *loop, const LoopForest *loops, Analyses *analyses, TripCount *out);
 
 /* The most rounds that the loop can go, as far as bounds of the values tell; INT64_MAX: unknown. */

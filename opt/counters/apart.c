@@ -100,7 +100,7 @@ static Range *range_of(ApartLoop *a, RegId pointer)
 static bool range_add(ApartLoop *a, const Watched *watched)
 {
     const Access *access = &watched->access;
-    const int64_t offset = access->address->constant ? (int64_t)access->address->constant->bits : 0;
+    const int64_t offset = address_offset(access->address);
     Range *range = range_of(a, address_base(watched->inst, access->address));
     if (!range || offset < -MOST_OFFSET || offset > MOST_OFFSET)
         return false;

@@ -81,7 +81,7 @@ static Obstacle find_obstacle(Counting *c, uint64_t *shared)
 static bool is_guarded_alike(const Inst *inst, const Inst *update)
 {
     return !inst_is_guarded(inst) ||
-           (inst_predicate(inst) == inst_predicate(update) && inst->guard_inverted == update->guard_inverted);
+           insts_guarded_alike(inst, update);
 }
 
 static Bounds value_bounds(const Counting *c, const Inst *update, RegId reg, unsigned depth);
@@ -151,7 +151,7 @@ static bool split_address(const Counting *c, Counted *update)
     RegIdVec pending = {0};
     if (base == REG_NONE || type_bits(c->body->regs.data[base].type) != 64)
         return false;
-    update->constant = address->constant ? (int64_t)address->constant->bits : 0;
+    update->constant = address_offset(address);
     VEC_PUSH(c->scratch, pending, base);
     while (pending.count) {
         const RegId reg = VEC_POP(pending);

@@ -131,12 +131,6 @@ static Inst *build_red(const Summing *s, const AtomicUpdate *update, RegId base,
     return red;
 }
 
-static int64_t offset_of(const AtomicUpdate *update)
-{
-    const Constant *constant = update->access.address->constant;
-    return constant ? (int64_t)constant->bits : 0;
-}
-
 static size_t report(const Summing *s, const AtomicUpdate *update, bool in_loop)
 {
     VEC_PUSH(s->body->module->arena, s->context->summed.sums,
@@ -213,7 +207,7 @@ static Place place_find(const Summing *s, const Promoter *promoter, const Cell *
     require(inst_access(cell->inst, &access));
     const RegId base = address_base(cell->inst, access.address);
     if (accumulator_is_invariant(promoter, base))
-        return (Place){base, access.address->constant ? (int64_t)access.address->constant->bits : 0};
+        return (Place){base, address_offset(access.address)};
     const SumPlace at = sum_place_new(s->body, promoter->loop->preheader, s->context->analyses);
     return (Place){sum_build(&at, cell->form), 0};
 }
@@ -232,10 +226,7 @@ static void begin_sum(const Summing *s, Block *preheader, const AtomicUpdate *li
 {
     Inst *begin = inst_build(s->body, spell(s, "mov", like), "di", partial, like->identity);
     inst_insert_first(s->body->blocks.data[0], inst_clone(s->body, begin));
-    if (preheader->last && inst_is_terminator(preheader->last))
-        inst_insert_before(preheader->last, begin);
-    else
-        inst_append(preheader, begin);
+    sum_put(&(SumPlace){.body = s->body, .block = preheader}, begin);
 }
 
 static void cell_promote(const Summing *s, const Promoter *promoter, unsigned cell, const UpdateVec *updates,
@@ -340,22 +331,16 @@ static RegId guard_of(const Summing *s, const AtomicUpdate *update, Inst *at)
     return guard;
 }
 
-static bool is_guarded_alike(const Inst *a, const Inst *b)
-{
-    return inst_is_guarded(a) == inst_is_guarded(b) &&
-           (!inst_is_guarded(a) ||
-            (inst_predicate(a) == inst_predicate(b) && a->guard_inverted == b->guard_inverted));
-}
-
 /* Makes one update of two, in the place of the second. */
 static Inst *updates_merge(const Summing *s, const AtomicUpdate *first, const AtomicUpdate *second)
 {
     Inst *at = second->inst;
-    const bool alike = is_guarded_alike(first->inst, at);
+    const bool alike = insts_guarded_alike(first->inst, at);
     const RegId a = alike ? value_of(s, first, at) : guarded_value_of(s, first, at);
     const RegId b = alike ? value_of(s, second, at) : guarded_value_of(s, second, at);
     const RegId sum = partial_reg(s, second);
-    Inst *red = build_red(s, second, address_base(at, second->access.address), offset_of(second), sum);
+    const Operand *address = second->access.address;
+    Inst *red = build_red(s, second, address_base(at, address), address_offset(address), sum);
     Inst *adds = combine(s, second, sum, a, b);
     inst_insert_before(at, adds);
     inst_insert_before(at, red);

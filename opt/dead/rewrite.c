@@ -46,7 +46,7 @@ static void find_first(Keeping *k)
     const Inst *store = k->d->filling.store;
     Access access;
     require(inst_access(store, &access));
-    const int64_t offset = access.address->constant ? (int64_t)access.address->constant->bits : 0;
+    const int64_t offset = address_offset(access.address);
     k->first = value_in_first(k, address_base(store, access.address));
     if (offset) {
         const RegId sum = new_reg(k, TYPE_B64, "%kept_first");

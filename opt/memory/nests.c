@@ -164,7 +164,7 @@ static bool member_find(const Staging *s, Inst *inst, Member *out)
     if (!phi || out->bits < 16 || out->bits > 64 || s->body->regs.data[reg].vector > 1)
         return false;
     out->root = loop_start(s->inner, phi);
-    out->from_root = constant + (access.address->constant ? (int64_t)access.address->constant->bits : 0);
+    out->from_root = constant + address_offset(access.address);
     out->pattern = s->patterns[out->root];
     out->pattern.slope[INDEX_ROUND] = step; /* of the inner loop */
     return out->pattern.is_resolved && !(out->pattern.depends >> INDEX_Z & 1);

@@ -66,15 +66,10 @@ static bool comes_before(const Staging *s, const Inst *first, const Inst *second
                                          : dominance_has(s->dominance, first->block, second->block);
 }
 
-static int64_t offset_of(const Access *access)
-{
-    return access->address->constant ? (int64_t)access->address->constant->bits : 0;
-}
-
 static bool group_add(Staging *s, const Inst *inst, const Access *access)
 {
     const RegId base = address_base(inst, access->address);
-    const int64_t offset = offset_of(access);
+    const int64_t offset = address_offset(access->address);
     int64_t step;
     if (base == REG_NONE || !access->bytes || !s->patterns[base].is_resolved || !exact_step(s, base, &step) ||
         offset < -INT32_MAX || offset > INT32_MAX)
@@ -92,7 +87,7 @@ static bool group_add(Staging *s, const Inst *inst, const Access *access)
 /* Whether two accesses of a round, at the same base, touch a byte both. */
 static bool overlap(const Access *a, const Access *b)
 {
-    const int64_t x = offset_of(a), y = offset_of(b);
+    const int64_t x = address_offset(a->address), y = address_offset(b->address);
     return x < y + b->bytes && y < x + a->bytes;
 }
 

@@ -56,8 +56,7 @@ static bool row_access_find(const Sweeps *s, const Loop *loop, Inst *inst, const
         return false;
     affine_of_address(s->affine, inst, access->address, &address);
     *out = (RowAccess){.inst = inst, .base = address_base(inst, access->address), .bytes = access->bytes};
-    if (access->address->constant)
-        out->constant = (int64_t)access->address->constant->bits;
+    out->constant = address_offset(access->address);
     return out->base != REG_NONE && address.form.bits == 64 &&
            loop_sum_step(s->scratch, loop, s->analyses, &address.form, &out->step) && out->step > 0 &&
            out->step < STEP_MOST && first_round(s, loop, &address.form, &out->start);

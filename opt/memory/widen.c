@@ -75,20 +75,6 @@ static const Phi *header_phi(const Widening *w, const AffineTerm *term)
     return &def->block->phis.data[def->phi];
 }
 
-/* The value that the phi grows by, if an addition in the loop says so. */
-static RegId added_reg(const Widening *w, const Phi *phi)
-{
-    Computation c;
-    const Inst *next = value_inst(w->values, phi_argument(phi, w->loop->latches[0]));
-    if (!computation_matches(w->body, next, COMPUTE_ADD, 32, "rr", &c) || c.saturates)
-        return REG_NONE;
-    for (unsigned i = 0; i < 2; i++)
-        if (c.sources[i].reg == phi->dst && is_before(w, c.sources[1 - i].reg) &&
-            type_bits(w->body->regs.data[c.sources[1 - i].reg].type) == 32)
-            return c.sources[1 - i].reg;
-    return REG_NONE;
-}
-
 /* A product of the loop's: a phi of the header plus constants, times a register that is made before the loop, and plus
  * what is the same in all rounds. Sets the register, and how often each round adds it. */
 static bool product_find(const Widening *w, RegId reg, RegId *by, int64_t *step)
@@ -148,6 +134,7 @@ static bool index_of(const Widening *w, RegId reg, WideIndex *out)
     const Phi *phi = moving ? header_phi(w, moving) : NULL;
     AffineTerm terms[AFFINE_TERMS];
     AffineForm step;
+    RegId next;
     out->step_reg = REG_NONE;
     if (moving && !phi) {
         out->start = *form;
@@ -160,7 +147,7 @@ static bool index_of(const Widening *w, RegId reg, WideIndex *out)
     out->step = (int32_t)((uint32_t)step.constant * (uint32_t)moving->coefficient);
     if (!step.term_count)
         return out->step != 0;
-    out->step_reg = moving->coefficient == 1 ? added_reg(w, phi) : REG_NONE;
+    out->step_reg = moving->coefficient == 1 ? loop_stride(w->loop, w->loops, w->values, phi, &next) : REG_NONE;
     out->step = 1;
     return out->step_reg != REG_NONE;
 }

@@ -65,10 +65,7 @@ static void load_promote(Promoter *promoter, const Cell *cell, RegId last)
     RegId dst = operand_reg(cell->load->inst, cell->load->data);
     RegId first = body_clone_reg(body, dst);
     Inst *load = access_copy(body, cell->load, first);
-    if (preheader->last && inst_is_terminator(preheader->last))
-        inst_insert_before(preheader->last, load);
-    else
-        inst_append(preheader, load);
+    sum_put(&(SumPlace){.body = body, .block = preheader}, load);
     Phi phi = {.dst = dst};
     for (unsigned p = 0; p < loop->header->pred_count; p++) {
         Block *pred = loop->header->preds[p];

@@ -1,5 +1,6 @@
 /* The loop of the cells that are kept in registers: its instructions, its exits, and a second version of it. */
 #include "opt/common/version.h"
+#include "opt/common/versions.h"
 #include "opt/replicas/accumulator.h"
 
 enum {
@@ -23,16 +24,9 @@ bool accumulator_inst_is_plain(const Inst *inst)
 static Block *edge_split(Body *body, Block *from, Block *to)
 {
     Block *between = body_add_block(body, from->fall == to ? from : NULL);
-    for (unsigned t = 0; from->last && t < from->last->target_count; t++)
-        if (from->last->targets[t] == to)
-            from->last->targets[t] = between;
-    if (from->fall == to)
-        from->fall = between;
+    block_retarget(from, to, between);
+    block_replace_pred(to, from, between);
     between->fall = to;
-    for (size_t p = 0; p < to->phis.count; p++)
-        for (size_t a = 0; a < to->phis.data[p].args.count; a++)
-            if (to->phis.data[p].args.data[a].pred == from)
-                to->phis.data[p].args.data[a].pred = between;
     return between;
 }
 

@@ -129,7 +129,7 @@ void vector_build(const Vectorizer *vectorizer, const Vector *vector)
     bool related = vector_related(vectorizer, place, vector->parts[0], &distance);
     require(related && inst_access(place->inst, &access));
     RegId base = address_base(place->inst, access.address);
-    int64_t offset = distance + (access.address->constant ? (int64_t)access.address->constant->bits : 0);
+    int64_t offset = distance + address_offset(access.address);
     const char *spelling = vector_spelling(vectorizer, vector);
     Inst *inst = count > 1 ? inst_build_vector(body, spelling, place->is_store, regs, count, base, offset)
                  : place->is_store
