@@ -65,6 +65,7 @@ static void weigh_parent(MemorySearch *search, Parent *parent, bool vectors_firs
     const bool is_usable = !staged.coarsen || (result.coarsening == OUTCOME_DONE && !is_narrow(&result.block_after));
     parent->vectors_first = vectors_first;
     parent->is_nest = has_nest(&result);
+    search->is_flat |= result.staged.unflattened.done;
     parent->work = is_usable ? staged_work(&result) : 0;
     if (parent == search->parents.data)
         search->refused = result.staged;
@@ -93,8 +94,12 @@ static void parent_add(MemorySearch *search, const KernelRequest *request, bool 
 static bool is_launchable(const CoarsenTrial *trial)
 {
     const TrialState state = trial->verdict.state;
-    return trial->sound && state != TRIAL_UNMET && state != TRIAL_DEMANDING && state != TRIAL_BROKEN &&
-           state != TRIAL_SPILLS && state != TRIAL_PART_SPILLS;
+    return trial->sound && state != TRIAL_UNMET && state != TRIAL_DEMANDING && state != TRIAL_BROKEN;
+}
+
+static bool is_spilling(const CoarsenTrial *trial)
+{
+    return trial->verdict.state == TRIAL_SPILLS || trial->verdict.state == TRIAL_PART_SPILLS;
 }
 
 /* Merged blocks are the same threads with either stride, and loops in sequential copies are not merged. */
@@ -155,31 +160,36 @@ static void parent_add_factor(MemorySearch *search, const CoarsenTrial *trial)
         parent_add(search, &request, true);
 }
 
-/* Adds a coarsening: neighbours along x, and blocks along y. */
-static void add_neighbours(MemorySearch *search, unsigned neighbours, unsigned blocks, bool before_vectors)
+/* Adds a coarsening: neighbours along x, and blocks along x and y. */
+static void add_shape(MemorySearch *search, unsigned neighbours, unsigned across, unsigned blocks, bool before_vectors)
 {
-    const CoarsenTrial trial = {.shape = {.threads = {neighbours, 1, 1}, .blocks = {1, blocks, 1}},
+    const CoarsenTrial trial = {.shape = {.threads = {neighbours, 1, 1}, .blocks = {across, blocks, 1}},
                                 .stride = {.kind = STRIDE_UNIT},
                                 .guards = GUARDS_AUTO,
-                                .shrinks_grid = blocks > 1 && search->scope->shrinks_grid};
+                                .shrinks_grid = across * blocks > 1 && search->scope->shrinks_grid};
     const KernelRequest request = factor_request(search, &trial);
     if (request.block[0] % neighbours == 0 && !memory_is_over(search))
         parent_add(search, &request, before_vectors);
 }
 
 /* Threads of a nest read overlapping lines, so more neighbours in one thread always share more. In a grid with rows of
- * blocks, or if vectors pay, four neighbours read one of each row of a tile, which merged rows share. Without tiles
- * such forms may be so slow that -coarsen auto does not get to them. */
+ * blocks, or if vectors pay, four neighbours read one of each row of a tile, which merged rows share. Blocks of a
+ * flattened grid become squares of tiles. Without tiles such forms may be so slow that -coarsen auto does not get to
+ * them. */
 static void add_other_shapes(MemorySearch *search)
 {
-    enum { NEIGHBOURS = 4, ROWS = 4 };
+    enum { NEIGHBOURS = 4, ROWS = 4, SQUARE = 16 };
+    const unsigned *grid = search->bases.of[0].basis.launch->grid;
     bool is_nest = false;
     for (size_t i = 0; i < search->parents.count; i++)
         is_nest |= search->parents.data[i].is_nest;
     for (unsigned neighbours = 4; is_nest && neighbours <= 8; neighbours *= 2)
-        add_neighbours(search, neighbours, 1, true);
-    if (search->vectors_pay || search->bases.of[0].basis.launch->grid[1] >= ROWS)
-        add_neighbours(search, NEIGHBOURS, ROWS, false);
+        add_shape(search, neighbours, 1, 1, true);
+    if (search->vectors_pay || grid[1] >= ROWS)
+        add_shape(search, NEIGHBOURS, 1, ROWS, false);
+    for (unsigned blocks = SQUARE; search->is_flat && blocks > 1; blocks /= 4)
+        if (grid[0] % blocks == 0)
+            add_shape(search, 1, blocks, 1, false);
 }
 
 /* Those with the least work in staged loops first, those without such loops last. */
@@ -213,13 +223,14 @@ static unsigned count_staging(const MemorySearch *search, size_t begin)
     return count;
 }
 
-/* The forms that loops may be staged in, the fastest first. */
-static const CoarsenTrial **list_trials(Arena *arena, const FactorChoice *factors, unsigned *count)
+/* The forms that loops may be staged in, the fastest first; those that spill, or the others. */
+static const CoarsenTrial **list_trials(Arena *arena, const FactorChoice *factors, bool spill, unsigned *count)
 {
     const CoarsenTrial **trials = ARENA_ARRAY(arena, const CoarsenTrial *, factors->trial_count + 1);
     *count = 0;
     for (unsigned i = 0; i < factors->trial_count; i++)
-        if (is_launchable(&factors->trials[i]) && !is_hopeless(&factors->trials[i]))
+        if (is_launchable(&factors->trials[i]) && !is_hopeless(&factors->trials[i]) &&
+            is_spilling(&factors->trials[i]) == spill)
             trials[(*count)++] = &factors->trials[i];
     qsort(trials, *count, sizeof *trials, compare_speeds);
     return trials;
@@ -230,7 +241,7 @@ unsigned memory_fastest(const MemorySearch *search, const FactorChoice *factors,
     unsigned count, found = 0;
     if (!factors || !search->bases.of[0].basis.launch)
         return 0;
-    const CoarsenTrial **trials = list_trials(search->arena, factors, &count);
+    const CoarsenTrial **trials = list_trials(search->arena, factors, false, &count);
     for (unsigned i = 0; i < count && found < most && trials[i]->is_confirmed; i++) {
         fastest[found] = factor_request(search, trials[i]);
         found += !memory_requests_match(&fastest[found], &search->parents.data[0].request);
@@ -238,18 +249,26 @@ unsigned memory_fastest(const MemorySearch *search, const FactorChoice *factors,
     return found;
 }
 
-void memory_find_parents(MemorySearch *search, const FactorChoice *factors, size_t own, bool fastest_only)
+static void add_factors(MemorySearch *search, const FactorChoice *factors, size_t own, bool fastest_only, bool spill)
 {
-    if (!factors || !search->bases.of[0].basis.launch)
-        return;
     unsigned count;
-    const CoarsenTrial **trials = list_trials(search->arena, factors, &count);
+    const CoarsenTrial **trials = list_trials(search->arena, factors, spill, &count);
     const unsigned fastest = count < MOST_FASTEST ? count : MOST_FASTEST;
     qsort(trials + fastest, count - fastest, sizeof *trials, compare_shapes);
     const unsigned wanted = fastest_only ? fastest : count;
     for (unsigned i = 0; i < wanted && search->parents.count < own + MOST_MADE &&
                          count_staging(search, own) < MOST_PARENTS && !memory_is_over(search); i++)
         parent_add_factor(search, trials[i]);
+}
+
+/* Forms that spill may not do so with tiles, whose addresses take fewer registers. They are the last resort. */
+void memory_find_parents(MemorySearch *search, const FactorChoice *factors, size_t own, bool fastest_only)
+{
+    if (!factors || !search->bases.of[0].basis.launch)
+        return;
+    add_factors(search, factors, own, fastest_only, false);
     add_other_shapes(search);
+    if (!count_staging(search, own))
+        add_factors(search, factors, own, fastest_only, true);
     qsort(search->parents.data + own, search->parents.count - own, sizeof *search->parents.data, compare_parents);
 }

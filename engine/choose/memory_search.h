@@ -32,6 +32,7 @@ typedef struct MemorySearch {
     MemoryTrialVec trials;
     bool edges_pay;        /* the last form that was tried with threads beyond the edge was faster with them */
     bool vectors_pay;      /* vectors alone make the kernel faster */
+    bool is_flat;          /* threads of a flattened grid can be tiles */
     StageResult refused;   /* the first refusal to stage */
 } MemorySearch;
 

@@ -55,6 +55,15 @@ typedef enum Kind {
     KIND_IMAGE_START, /* image * m */
 } Kind;
 
+/* A sum of 32 bits of values of the kinds, each this many times, of which all kinds are sums:
+ * KIND_INDEX is a row's start and a column, KIND_IMAGE_START is a row without its place in the image. */
+enum { IN_ROW, IN_COLUMN, IN_ROW_START, IN_IN_IMAGE, IN_ALL };
+
+typedef struct PlaceSum {
+    bool is_there; /* the value is such a sum */
+    int8_t times[IN_ALL];
+} PlaceSum;
+
 /* The places on which the address of a load may depend. */
 enum { ON_ROW = 1, ON_COLUMN = 2, ON_INDEX = 4 };
 
@@ -72,6 +81,7 @@ typedef struct Unflattener {
     FlatIndex flat;
     Size width, height;  /* n and m; no m: there are no images */
     uint8_t *kinds;      /* by RegId: Kind */
+    PlaceSum *sums;      /* by RegId */
     uint8_t *depends;    /* by RegId: ON_ROW, ... */
     const KnownParameters *known; /* in the launches that are given; NULL: nothing is */
     unsigned tile[2], merged[2]; /* logarithms of threads, and of blocks, along columns and rows */
@@ -232,11 +242,47 @@ static Kind masked_kind(const Unflattener *u, const Computation *c, Kind of)
                                                              : KIND_OTHER;
 }
 
-static Kind difference_kind(Kind from, Kind less)
+static const PlaceSum kind_sums[KIND_IMAGE_START + 1] = {
+    [KIND_ZERO] = {true, {0}},
+    [KIND_INDEX] = {true, {[IN_ROW_START] = 1, [IN_COLUMN] = 1}},
+    [KIND_ROW] = {true, {[IN_ROW] = 1}},
+    [KIND_COLUMN] = {true, {[IN_COLUMN] = 1}},
+    [KIND_ROW_START] = {true, {[IN_ROW_START] = 1}},
+    [KIND_IN_IMAGE] = {true, {[IN_IN_IMAGE] = 1}},
+    [KIND_IMAGE_START] = {true, {[IN_ROW] = 1, [IN_IN_IMAGE] = -1}},
+};
+
+/* The result of an addition or a subtraction, if both of its operands are such sums. */
+static PlaceSum computed_sum(const Unflattener *u, const Inst *inst)
 {
-    return from == KIND_INDEX && less == KIND_ROW_START   ? KIND_COLUMN
-           : from == KIND_ROW && less == KIND_IMAGE_START ? KIND_IN_IMAGE
-                                                          : KIND_OTHER;
+    Computation c;
+    if (!computes(u, inst, &c) || (c.op != COMPUTE_ADD && c.op != COMPUTE_SUB) || c.sources[0].reg == REG_NONE ||
+        c.sources[1].reg == REG_NONE)
+        return (PlaceSum){false};
+    const PlaceSum *a = &u->sums[value_copied_from(u->values, c.sources[0].reg)];
+    const PlaceSum *b = &u->sums[value_copied_from(u->values, c.sources[1].reg)];
+    PlaceSum sum = {a->is_there && b->is_there, {0}};
+    for (unsigned i = 0; i < IN_ALL && sum.is_there; i++) {
+        const int times = a->times[i] + (c.op == COMPUTE_ADD ? b->times[i] : -b->times[i]);
+        sum.is_there = times >= -2 && times <= 2;
+        sum.times[i] = (int8_t)times;
+    }
+    return sum;
+}
+
+static Kind sum_kind(const PlaceSum *sum)
+{
+    for (unsigned k = KIND_ZERO; k <= KIND_IMAGE_START && sum->is_there; k++)
+        if (kind_sums[k].is_there && !memcmp(kind_sums[k].times, sum->times, sizeof sum->times))
+            return (Kind)k;
+    return KIND_OTHER;
+}
+
+/* A row is where its image starts, and its place in it. */
+static uint8_t sum_depends(const PlaceSum *sum)
+{
+    const bool on_row = sum->times[IN_ROW] + sum->times[IN_IN_IMAGE] || sum->times[IN_ROW_START];
+    return (uint8_t)((on_row ? ON_ROW : 0) | (sum->times[IN_COLUMN] ? ON_COLUMN : 0));
 }
 
 /* Signed division by a power of two adds something to numbers below zero, to which the index does not belong. */
@@ -254,7 +300,7 @@ static Kind computed_kind(const Unflattener *u, const Inst *inst)
         return KIND_INDEX;
     if (!computes(u, inst, &c))
         return KIND_OTHER;
-    const Kind first = kind_of(u, &c.sources[0]), second = c.source_count > 1 ? kind_of(u, &c.sources[1]) : KIND_OTHER;
+    const Kind first = kind_of(u, &c.sources[0]);
     if (c.op == COMPUTE_AND && masked_kind(u, &c, first) != KIND_OTHER)
         return masked_kind(u, &c, first);
     if (shifted_kind(&c, first) != KIND_OTHER)
@@ -264,8 +310,6 @@ static Kind computed_kind(const Unflattener *u, const Inst *inst)
     case COMPUTE_DIV: return quotient_kind(u, &c, first);
     case COMPUTE_REM: return remainder_kind(u, &c, first);
     case COMPUTE_MUL: return product_kind(u, &c);
-    case COMPUTE_SUB: return difference_kind(first, second);
-    case COMPUTE_ADD: return first == KIND_ZERO ? second : second == KIND_ZERO ? first : KIND_OTHER;
     default: return KIND_OTHER;
     }
 }
@@ -288,13 +332,19 @@ static uint8_t kind_depends(Kind kind, uint8_t otherwise)
 static void set_inst(const Unflattener *u, const Inst *inst)
 {
     uint8_t depends = 0;
-    const Kind kind = computed_kind(u, inst);
+    Kind kind = computed_kind(u, inst);
+    const PlaceSum sum = kind == KIND_OTHER ? computed_sum(u, inst) : kind_sums[kind];
+    if (kind == KIND_OTHER)
+        kind = sum_kind(&sum);
     for (unsigned r = 0; r < inst->ref_count && inst_is_computation(inst); r++)
         if (ref_reads(&inst->refs[r]))
             depends |= u->depends[inst->refs[r].reg];
+    if (sum.is_there)
+        depends = sum_depends(&sum);
     for (unsigned r = 0; r < inst->ref_count; r++)
         if (ref_writes(&inst->refs[r])) {
             u->kinds[inst->refs[r].reg] = (uint8_t)kind;
+            u->sums[inst->refs[r].reg] = sum;
             u->depends[inst->refs[r].reg] |= kind_depends(kind, depends);
         }
 }
@@ -455,6 +505,14 @@ static PlaceValues put_places(const Unflattener *u, const PlaceCode *code, RegId
     return places;
 }
 
+/* Whether rows of one image have the sum in common, though it is computed from a row; then it is put together from
+ * where the image starts, and the rest. */
+static bool is_of_image(const PlaceSum *sum)
+{
+    return sum->is_there && sum->times[IN_ROW] == 1 && sum->times[IN_IN_IMAGE] == -1 && !sum->times[IN_ROW_START] &&
+           sum->times[IN_COLUMN] == 1;
+}
+
 /* Takes the values of the kinds from the places, in the blocks that are not of the other version. */
 static void take_places(const Unflattener *u, const PlaceValues *places, const Block *head)
 {
@@ -465,9 +523,14 @@ static void take_places(const Unflattener *u, const PlaceValues *places, const B
             const RegId result = inst_is_plain(inst) ? inst_destination(inst) : REG_NONE;
             const Kind kind = result == REG_NONE || result >= u->values->reg_count ? KIND_OTHER
                                                                                    : (Kind)u->kinds[result];
-            if (kind == KIND_OTHER || kind == KIND_ZERO)
+            const bool is_known = kind != KIND_OTHER && kind != KIND_ZERO;
+            if (is_known)
+                inst_insert_before(inst, inst_build(u->body, "mov.b32", "dr", result, places->of[kind]));
+            else if (result != REG_NONE && result < u->values->reg_count && is_of_image(&u->sums[result]))
+                inst_insert_before(inst, inst_build(u->body, "add.s32", "drr", result, places->of[KIND_IMAGE_START],
+                                                    places->of[KIND_COLUMN]));
+            else
                 continue;
-            inst_insert_before(inst, inst_build(u->body, "mov.b32", "dr", result, places->of[kind]));
             inst_remove(inst);
         }
     }
@@ -503,6 +566,7 @@ static bool find_rows(Unflattener *u)
     ComputeSource heights[MOST_DIVISORS];
     u->kinds = ARENA_ARRAY(u->scratch, uint8_t, u->body->regs.count);
     u->depends = ARENA_ARRAY(u->scratch, uint8_t, u->body->regs.count);
+    u->sums = ARENA_ARRAY(u->scratch, PlaceSum, u->body->regs.count);
     find_kinds(u); /* the index, also where something is added to it if it were negative */
     if (!find_width(u))
         return false;

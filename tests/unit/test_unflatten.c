@@ -32,6 +32,9 @@ enum { LAUNCHES = 120, LEAST_TILED = 15 };
 #define ADDRESSES "\tmad.lo.s32 %r10, %z, %m, %y;\n\tmul.lo.s32 %r11, %r10, %depth;\n"                                 \
                   "\tmul.wide.s32 %d1, %r11, 4;\n\tadd.s64 %d2, %a, %d1;\n"                                            \
                   "\tmul.lo.s32 %r12, %z, %depth;\n\tmad.lo.s32 %r13, %r12, %n, %x;\n"
+/* %x of the image's rows in another matrix, of which compilers know the first one as %q - %y; and sums like it */
+#define SCORES "\tadd.s32 %r8, %x, %q;\n\tsub.s32 %r13, %r8, %y;\n"
+#define ADDRESSES_OF(b) "\tmul.lo.s32 %r11, %q, %depth;\n\tmul.wide.s32 %d1, %r11, 4;\n\tadd.s64 %d2, %a, %d1;\n" b
 #define LOOP "\tmov.u32 %sum, 1;\n\tmov.u32 %k, 0;\n\tsetp.lt.s32 %p2, %depth, 1;\n\t@%p2 bra STORE;\n"                \
              "NEXT:\n"                                                                                                 \
              "\tmul.wide.s32 %d3, %r13, 4;\n\tadd.s64 %d4, %b, %d3;\n"                                                 \
@@ -71,8 +74,8 @@ static Launch kernel_launch(Writer *writer, Arena *arena, bool has_images, bool 
                                            .count = (uint64_t)(last + m) * (depth + 1), .low = 0, .high = 99,
                                            .seed = n};
     launch.arguments[1] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "b", .type = TYPE_U32, .fill = FILL_UNIFORM,
-                                           .count = (uint64_t)(images + 1) * (depth + 1) * n, .low = 0, .high = 99,
-                                           .seed = m};
+                                           .count = (uint64_t)(images + 1) * (depth + 1) * n + 2 * last, .low = 0,
+                                           .high = 99, .seed = m};
     launch.arguments[2] = (LaunchArgument){.kind = ARGUMENT_BUFFER, .name = "out", .type = TYPE_U32, .count = all,
                                            .fill = FILL_ZERO};
     scalar_argument(arena, &launch.arguments[3], n);
@@ -166,6 +169,11 @@ static void test_launches(void **state)
                    "\tmul.lo.u32 %r33, %q, %m;\n\tsub.u32 %r34, %i, %q;\n" LOOP
                    "\tmad.lo.u32 %sum, %r31, 7, %sum;\n\tmad.lo.u32 %sum, %r32, 11, %sum;\n"
                    "\tmad.lo.u32 %sum, %r33, 13, %sum;\n\tadd.u32 %sum, %sum, %r34;\n" STORE, true, 8);
+    check_launches(INDEX GUARD IMAGES ADDRESSES_OF(SCORES) LOOP STORE, true, 13);
+    check_launches(INDEX GUARD IMAGES_BY_PRODUCT ADDRESSES_OF("\tsub.s32 %r9, %q, %y;\n\tadd.s32 %r13, %r9, %x;\n")
+                   "\tsub.s32 %r30, %x, %y;\n\tsub.s32 %r31, %r30, %q;\n\tadd.s32 %r32, %r9, %y;\n"
+                   "\tadd.s32 %r33, %r13, %x;\n" LOOP "\tmad.lo.u32 %sum, %r31, 7, %sum;\n"
+                   "\tmad.lo.u32 %sum, %r32, 11, %sum;\n\tmad.lo.u32 %sum, %r33, 13, %sum;\n" STORE, true, 22);
     /* the quotient is stored as well, and threads know the other axes */
     check_launches(INDEX GUARD IMAGES ADDRESSES LOOP "\tadd.u32 %sum, %sum, %q;\n\tmov.u32 %r30, %ctaid.y;\n"
                    "\tadd.u32 %sum, %sum, %r30;\n" STORE, true, 5);
@@ -196,6 +204,7 @@ static void test_left(void **state)
     check_left(INDEX GUARD ROWS "\tmov.u32 %y, 0;\n" ADDRESSES LOOP STORE);
     check_left(INDEX GUARD ROWS "\tadd.s32 %x, %x, %y;\n" ADDRESSES LOOP STORE);
     check_left(INDEX GUARD ROWS "\tadd.s32 %x, %x, %i;\n" ADDRESSES LOOP STORE);
+    check_left(INDEX GUARD IMAGES ADDRESSES_OF("\tadd.s32 %r8, %x, %q;\n\tadd.s32 %r13, %r8, %y;\n") LOOP STORE);
     /* by what a thread's own number divides; an index of another kind */
     check_left(INDEX GUARD "\tadd.s32 %n, %i, 1;\n" ROWS ADDRESSES LOOP STORE);
     check_left(INDEX GUARD "\tadd.s32 %r36, %i, 1;\n\tdiv.s32 %y, %i, %r36;\n\trem.s32 %x, %i, %r36;\n"
