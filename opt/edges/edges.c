@@ -22,7 +22,8 @@
  *   2. it only computes, and loads from global memory, constants and parameters;
  *   3. neither its addresses nor its branches depend on what it loads, unless nothing writes there: the thread may load
  *      at another time than the one whose place it takes, while that stores. The value is dropped with the rest, as the
- *      thread does not get to the stores.
+ *      thread does not get to the stores. Outside of loops, it does not even load what the kernel may store, as the old
+ *      element in "c[i] = alpha * sum + beta * c[i]", which would be a data race: it leaves before, or has 0.
  * The block's first indices keep blocks that are beyond the data as a whole, as in a grid that is larger than it need
  * be, from working in vain; they decide only what pays.
  *
@@ -237,7 +238,22 @@ static bool has_effect(const Inst *inst)
     return !inst_is_branch(inst) && (inst->effects & ~harmless || inst->sync != SYNC_NONE);
 }
 
-/* The last place that is before all effects, outside of loops. */
+/* Whether the instruction is outside of loops, and loads from global memory what the kernel may store. */
+static bool loads_stored(const Edges *e, const Inst *inst)
+{
+    Access loaded, stored;
+    if (!inst_access(inst, &loaded) || loaded.kind != ACCESS_LOAD || loaded.space != SPACE_GLOBAL || loaded.read_only ||
+        loop_of(e->loops, inst->block))
+        return false;
+    for (size_t b = 0; b < e->body->blocks.count; b++)
+        for (const Inst *other = e->body->blocks.data[b]->first; other; other = other->next)
+            if (inst_access(other, &stored) && stored.kind != ACCESS_LOAD &&
+                !accesses_apart_always(analyses_memory(e->analyses), inst, other))
+                return true;
+    return false;
+}
+
+/* The last place that is before all effects, outside of loops, and before loads of its block that belong to them. */
 static bool find_last(Edges *e)
 {
     e->last = NULL;
@@ -253,7 +269,7 @@ static bool find_last(Edges *e)
     if (!e->last)
         return edges_refuse(e, NULL, REFUSAL_EDGES_NONE);
     for (Inst *inst = e->last->first; inst && !e->effect; inst = inst->next)
-        e->effect = has_effect(inst) ? inst : NULL;
+        e->effect = has_effect(inst) || loads_stored(e, inst) ? inst : NULL;
     if (!loop_of(e->loops, e->last))
         return true;
     return edges_refuse(e, e->effect, e->effect ? REFUSAL_EDGES_LOOP : REFUSAL_EDGES_NONE);
@@ -368,6 +384,11 @@ static bool check_region(Edges *e)
                 return false;
             if (depends_on(inst, &loaded))
                 return edges_refuse(e, inst, REFUSAL_EDGES_DATA);
+            if (!loads_stored(e, inst))
+                continue;
+            if (inst_is_guarded(inst) || inst_destination(inst) == REG_NONE)
+                return edges_refuse(e, inst, REFUSAL_EDGES_INST);
+            VEC_PUSH(e->scratch, e->stored, (Inst *)inst);
         }
     }
     return has_loop || edges_refuse(e, NULL, REFUSAL_EDGES_NONE);

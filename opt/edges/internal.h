@@ -39,6 +39,7 @@ typedef struct Edges {
     uint8_t *axes;              /* by RegId: a bit for each axis that the value depends on, or AXES_UNKNOWN */
     Block *last;                /* the block of the region before whose end ... */
     Inst *effect;               /* ... or before this instruction of it nothing is stored; NULL: before its end */
+    VEC(Inst *) stored;         /* loads of the region before that of what the kernel may store */
 } Edges;
 
 /* axes.c */

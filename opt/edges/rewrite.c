@@ -274,6 +274,19 @@ static void set_branch(Edges *e, Block *block, RegId predicate, Block *inside)
     block->fall = inside;
 }
 
+/* Threads beyond the edge get 0 in the place of what only the thread itself may load. */
+static void guard_stored(Edges *e, RegId within)
+{
+    for (size_t i = 0; i < e->stored.count; i++) {
+        Inst *load = e->stored.data[i];
+        const RegId result = inst_destination(load), none = body_clone_reg(e->body, result);
+        const unsigned bits = type_bits(e->body->regs.data[result].type);
+        inst_insert_before(load, inst_build(e->body, bits == 16 ? "mov.b16" : bits == 32 ? "mov.b32" : "mov.b64", "di",
+                                            none, (int64_t)0));
+        inst_guard(e->body, load, within, false, none);
+    }
+}
+
 /* Before the first effect, threads beyond the edge leave. */
 static void leave(Edges *e, RegId within)
 {
@@ -298,6 +311,7 @@ bool edges_rewrite(Edges *e)
         return false;
     for (unsigned g = 0; g < e->guard_count; g++)
         set_branch(e, e->guards[g], g ? REG_NONE : enters, g + 1 < e->guard_count ? e->guards[g + 1] : e->inside);
+    guard_stored(e, passes);
     leave(e, passes);
     body_renumber(e->body);
     body_update_preds(e->body);

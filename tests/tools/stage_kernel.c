@@ -2,7 +2,7 @@
  * thread's coordinates in the grid and the counter of the loop: through pointers that the loop advances, through
  * indices that it computes, with several loads side by side, as vectors, in types of all widths. Guards keep threads
  * from the loop: none, those of nested or joined conditions, or those of an early exit. Some loops store their sum in
- * each round. */
+ * each round, and some kernels add it to the result of before. */
 #include "stage_kernel.h"
 
 #include "kernel_writer.h"
@@ -40,6 +40,7 @@ typedef struct Maker {
     bool stores;     /* the thread stores what it reads in the next round */
     bool counts_down, has_outer, has_shared, has_branch, peaceful;
     bool has_lasting; /* each round stores the sum to one place */
+    unsigned old;     /* the result is added to that of before, which is loaded before the loop (1), after it (2) */
     bool subtracts;   /* the end from the counter, before that is compared */
     bool is_wide, is_unsigned; /* the counter */
     bool ends_at_pointer; /* the loop ends where the pointer of the first load does, if that advances; no counter */
@@ -368,6 +369,8 @@ static void make_code(Maker *m)
     if (m->has_shared)
         make_shared(m);
     make_guard(m);
+    if (m->old == 1)
+        line(&m->to, "ld.global.u32 %%v, [%%result]; add.u32 %%sum, %%sum, %%v;");
     if (m->has_outer) {
         line(&m->to, "mov.u32 %%outer, 0;");
         buf_puts(m->to.out, "OUTER:\n");
@@ -381,6 +384,8 @@ static void make_code(Maker *m)
     line(&m->to, "cvt.rzi.u32.f32 %%v, %%work; add.u32 %%sum, %%sum, %%v;");
     if (m->has_shared && m->guard != GUARD_EXIT && m->guard != GUARD_LOADED)
         make_shared(m);
+    if (m->old == 2)
+        line(&m->to, "ld.global.u32 %%v, [%%result]; mad.lo.u32 %%sum, %%v, 3, %%sum;");
     line(&m->to, "st.global.u32 [%%result], %%sum;");
     buf_puts(m->to.out, "LEAVE:\n");
     line(&m->to, "ret;");
@@ -460,7 +465,8 @@ static void make_launch(Maker *m, Arena *arena, Launch *launch)
             .seed = m->to.random.state + l};
     }
     launch->arguments[count++] = (LaunchArgument){
-        .kind = ARGUMENT_BUFFER, .name = "out", .type = TYPE_U64, .fill = FILL_ZERO,
+        .kind = ARGUMENT_BUFFER, .name = "out", .type = TYPE_U64,
+        .fill = m->old ? FILL_UNIFORM : FILL_ZERO, .high = 250,
         .count = (uint64_t)m->block[0] * m->grid[0] * m->block[1] * m->grid[1] * m->block[2]};
     scalar_argument(arena, &launch->arguments[count++], m->rounds);
     for (unsigned d = 0; d < 2; d++)
@@ -495,6 +501,7 @@ void stage_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     Maker m = {.to = {.random = {seed * UINT64_C(0x2545f4914f6cdd1d) + 77}, .out = &code}};
     m.has_lasting = seed % 5 == 2;
     m.subtracts = seed % 4 == 3;
+    m.old = seed % 10 < 2 ? 1 + seed % 2 : 0;
     m.is_wide = seed / 3 % 3 == 1;
     m.is_unsigned = seed % 7 < 3;
     choose_shape(&m);
