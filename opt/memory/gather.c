@@ -42,12 +42,17 @@ static bool guard_add(Staging *s, const Block *block)
     return true;
 }
 
-/* The branch at which threads of a block part before they get to the loop. */
-static const Block *parting(const Variance *variance, const Block *block)
+/* The branch at which threads of a block part before they get to the block: the outermost, because conditions that are
+ * computed where only some threads are seem to differ between threads. NULL: it is not before the block. */
+static const Block *parting(const Staging *s, const Block *to, const BitSet *passed)
 {
-    VarianceRoot root = {0};
-    variance_block_reason(variance, block, &root);
-    return root.branch ? root.branch->block : NULL;
+    const Dominance *postdominance = analyses_postdominance(s->analyses);
+    const Block *first = NULL;
+    for (const Block *block = dominance_parent(s->dominance, to); block; block = dominance_parent(s->dominance, block))
+        if (variance_branch(s->variance, block) && !bitset_has(passed, block->id) &&
+            !dominance_has(postdominance, to, block))
+            first = block;
+    return first;
 }
 
 static Block *first_guard(const Staging *s)
@@ -79,8 +84,8 @@ bool stage_find_guards(Staging *s)
     const Variance *plain = variance_compute(s->scratch, s->body, postdominance, VARIANCE_ANY, &(VarianceOptions){0});
     s->variance = plain;
     while (variance_block(s->variance, preheader)) {
-        const Block *block = parting(s->variance, preheader);
-        if (!block || bitset_has(passed, block->id))
+        const Block *block = parting(s, preheader, passed);
+        if (!block)
             return stage_refuse(s, preheader->last, REFUSAL_STAGE_APART);
         if (!guard_add(s, block))
             return false;
