@@ -71,6 +71,7 @@ typedef struct PassContext {
     Refusal refusal;         /* set by growing, coarsening and unroll-and-jam that were refused */
     Legality legality;       /* set by growing and by coarsening */
     RefineResult refined;    /* set by refinement */
+    Span diagonal;           /* set by diagonals: as in EdgesResult */
     EdgesResult edges;       /* set by edges */
     Exchange exchange;       /* set by exchange */
     unsigned flat_merged;    /* blocks along x that are to be merged to one; 0: unflatten is not wanted */

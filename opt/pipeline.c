@@ -1,6 +1,6 @@
 /* The pipeline, on one screen: pipeline_run at the end of this file.
  *
- *     statements -> body -> SSA -> dead buffers -> exchange -> grow -> edges -> interior -> unroll and jam
+ *     statements -> body -> SSA -> dead buffers -> exchange -> grow -> diagonals, edges -> interior -> unroll and jam
  *     -> coarsen, or refine -> clean up
  *     -> reuse -> stage -> count -> order of blocks -> what the assembler gets wrong -> bounds or the register search
  *     -> check -> body out of SSA
@@ -154,9 +154,11 @@ static void let_edges_join(PassContext *context, const KernelRequest *request, K
     for (unsigned d = 0; d < 3 && request->coarsen; d++)
         context->edges_request.blocks[d] = shape.blocks[d];
     context->edges.refusal = (Refusal){.reason = REFUSAL_SWITCHED_OFF};
-    const bool done = run_and_clean(context, PASS_EDGES);
-    result->edges = done ? OUTCOME_DONE : OUTCOME_REFUSED;
+    const bool crosses = run_and_clean(context, PASS_DIAGONALS), done = run_and_clean(context, PASS_EDGES);
+    result->edges = done || crosses ? OUTCOME_DONE : OUTCOME_REFUSED;
     result->edges_result = context->edges;
+    result->edges_result.diagonal = context->diagonal;
+    result->edges_result.has_all &= done;
 }
 
 /* Before the other passes, whose code the checks would understand less well. */

@@ -97,12 +97,22 @@ static void print_loops(Buf *out, const Report *report, const StageResult *stage
     arena_free(scratch);
 }
 
+static bool edges_are_done(const KernelResult *result)
+{
+    return result->edges == OUTCOME_DONE && !is_refusal(&result->edges_result.refusal);
+}
+
 static void print_edges(const Report *report, const KernelResult *result, Buf *out)
 {
     if (result->edges == OUTCOME_NOT_ASKED)
         return;
+    if (result->edges_result.diagonal.end)
+        buf_printf(out,
+                   "  memory: threads beside the diagonal: they pass the branch on line %u with the others, and their "
+                   "results are dropped\n",
+                   report_line(report, result->edges_result.diagonal));
     buf_puts(out, "  memory: threads beyond the edge of the data: ");
-    if (result->edges == OUTCOME_DONE)
+    if (edges_are_done(result))
         buf_printf(out, "they pass the branch on line %u with the others, and store nothing",
                    report_line(report, result->edges_result.span));
     else
@@ -212,7 +222,9 @@ static json_t *loop_json(const Report *report, const StagedLoop *loop)
 static json_t *edges_json(const Report *report, const KernelResult *result)
 {
     json_t *value = json_object();
-    const bool is_done = result->edges == OUTCOME_DONE;
+    const bool is_done = edges_are_done(result);
+    const Span diagonal = result->edges_result.diagonal;
+    json_object_set_new(value, "diagonal", diagonal.end ? json_line(report_line(report, diagonal)) : json_null());
     json_object_set_new(value, "done", json_boolean(is_done));
     if (is_done)
         json_object_set_new(value, "line", json_line(report_line(report, result->edges_result.span)));

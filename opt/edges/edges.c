@@ -103,8 +103,7 @@ static bool is_computed(const Block *block)
     return true;
 }
 
-/* Whether the blocks that 'inside' dominates lead nowhere but to 'outside', and have a loop. */
-static bool find_region(Edges *e)
+bool edges_find_region(Edges *e)
 {
     const Dominance *dominance = e->dominance;
     const uint32_t begin = dominance->enter[e->inside->id], end = dominance->leave[e->inside->id];
@@ -153,11 +152,10 @@ static bool find_guards(Edges *e, Block *first, Block *outside)
     for (unsigned d = 0; d < 3; d++)
         if (e->exists[d] != REG_NONE && !add_terms(e, &place, e->exists[d], true))
             return false;
-    return e->guard_count && axes && !outside->phis.count && find_region(e);
+    return e->guard_count && axes && !outside->phis.count && edges_find_region(e);
 }
 
-/* The blocks from which control may come to the block. */
-static BitSet find_sources(const Edges *e, Block *to)
+BitSet edges_sources(const Edges *e, Block *to)
 {
     BitSet sources = bitset_new(e->scratch, e->body->blocks.count);
     VEC(Block *) pending = {0};
@@ -178,7 +176,7 @@ static BitSet find_sources(const Edges *e, Block *to)
 static bool is_reached_by_all(const Edges *e, Block *guard)
 {
     const Dominance *postdominance = analyses_postdominance(e->analyses);
-    const BitSet sources = find_sources(e, guard);
+    const BitSet sources = edges_sources(e, guard);
     for (size_t b = 0; b < e->body->blocks.count; b++) {
         const Block *block = e->body->blocks.data[b];
         const Inst *branch = block_two_way_branch(block);
@@ -189,8 +187,7 @@ static bool is_reached_by_all(const Edges *e, Block *guard)
     return true;
 }
 
-/* An instruction that may end threads, other than at the end of a block; NULL: there is none. */
-static const Inst *find_end(const Body *body)
+const Inst *edges_find_end(const Body *body)
 {
     for (size_t b = 0; b < body->blocks.count; b++)
         for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
@@ -201,7 +198,7 @@ static const Inst *find_end(const Body *body)
 
 static bool find_first_guard(Edges *e)
 {
-    const Inst *end = find_end(e->body);
+    const Inst *end = edges_find_end(e->body);
     if (end)
         return edges_refuse(e, end, REFUSAL_STAGE_CALL);
     for (uint32_t i = 0; e->loops->loop_count && i < e->dominance->order_count; i++) {
@@ -254,7 +251,7 @@ static bool loads_stored(const Edges *e, const Inst *inst)
 }
 
 /* The last place that is before all effects, outside of loops, and before loads of its block that belong to them. */
-static bool find_last(Edges *e)
+bool edges_find_last(Edges *e)
 {
     e->last = NULL;
     e->effect = NULL;
@@ -275,11 +272,10 @@ static bool find_last(Edges *e)
     return edges_refuse(e, e->effect, e->effect ? REFUSAL_EDGES_LOOP : REFUSAL_EDGES_NONE);
 }
 
-/* Whether control comes to the instruction of the block before the first effect. */
-static bool is_before(const Edges *e, const Block *block, const Inst *inst)
+bool edges_is_before(const Edges *e, const Block *block, const Inst *inst)
 {
     if (block != e->last)
-        return !dominance_has(e->dominance, e->last, block);
+        return !e->last || !dominance_has(e->dominance, e->last, block);
     for (const Inst *at = e->effect; at; at = at->next)
         if (at == inst)
             return false;
@@ -368,7 +364,7 @@ static BitSet find_loaded(const Edges *e)
     return loaded;
 }
 
-static bool check_region(Edges *e)
+bool edges_check_region(Edges *e)
 {
     const BitSet loaded = find_loaded(e);
     bool has_loop = false;
@@ -376,9 +372,9 @@ static bool check_region(Edges *e)
         const Block *block = e->body->blocks.data[b];
         if (!bitset_has(&e->region, block->id))
             continue;
-        has_loop |= loop_headed(e->loops, block) && is_before(e, block, block->first);
+        has_loop |= loop_headed(e->loops, block) && edges_is_before(e, block, block->first);
         for (const Inst *inst = block->first; inst; inst = inst->next) {
-            if (!is_before(e, block, inst))
+            if (!edges_is_before(e, block, inst))
                 continue;
             if (!check_inst(e, inst))
                 return false;
@@ -410,7 +406,7 @@ static bool is_rest_harmless(const Edges *e)
     return true;
 }
 
-static void find_facts(Edges *e, Analyses *analyses, Arena *scratch)
+void edges_find_facts(Edges *e, Analyses *analyses, Arena *scratch)
 {
     e->scratch = scratch;
     e->analyses = analyses;
@@ -429,13 +425,13 @@ bool pass_edges(PassContext *context)
     Edges e = {.body = context->body, .request = &context->edges_request, .result = &context->edges};
     add_existence(&e);
     analyses_invalidate(context->analyses, ANALYSES_ALL);
-    find_facts(&e, context->analyses, scratch);
+    edges_find_facts(&e, context->analyses, scratch);
     bool done = find_first_guard(&e);
     if (done) {
         context->edges.span = e.guards[0]->last->span;
         find_groups(&e);
         context->edges.has_all = is_rest_harmless(&e);
-        done = find_last(&e) && check_region(&e) && edges_rewrite(&e);
+        done = edges_find_last(&e) && edges_check_region(&e) && edges_rewrite(&e);
     }
     arena_free(scratch);
     return done;

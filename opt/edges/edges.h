@@ -1,4 +1,5 @@
-/* Edges: threads beyond the edge of the data go along with the others of their block, and store nothing. */
+/* Edges: threads beyond the edge of the data, or beside a diagonal, go along with the others of their block, and store
+ * nothing. */
 #ifndef PTXOPT_OPT_EDGES_H
 #define PTXOPT_OPT_EDGES_H
 
@@ -14,7 +15,8 @@ typedef struct EdgesResult {
     Span span;       /* of the guard's branch; 0,0: none was found */
     bool has_all;    /* done: blocks that are merged later, and beyond the grid, may execute all of the kernel: they do
                       * nothing but what threads beyond the edge do */
-    Refusal refusal; /* not done */
+    Span diagonal;   /* of the branch that threads beside a diagonal pass; 0,0: none was found */
+    Refusal refusal; /* edges were not done */
 } EdgesResult;
 
 #endif

@@ -8,6 +8,7 @@
 enum {
     EDGE_GUARDS_MOST = 4,
     EDGE_TERMS_MOST = 12,
+    AXES_ALL = 7,
     AXES_UNKNOWN = 1 << 7, /* it depends on more than the axes of the thread's place in the grid */
 };
 
@@ -54,9 +55,65 @@ void edges_find_axes(Edges *e);
 /* Takes tests of branches apart that compare with the greater or lesser of two values. */
 void edges_split_conditions(Body *body, const LoopForest *loops, const Values *values);
 
+/* edges.c */
+void edges_find_facts(Edges *e, Analyses *analyses, Arena *scratch);
+/* An instruction that may end threads, other than at the end of a block; NULL: there is none. */
+const Inst *edges_find_end(const Body *body);
+/* The blocks from which control may come to the block. */
+BitSet edges_sources(const Edges *e, Block *to);
+/* Sets the region; false if the blocks that 'inside' dominates lead elsewhere than to 'outside', or have no loop. */
+bool edges_find_region(Edges *e);
+/* Sets 'last' and 'effect'; false, and refused, if there is no such place. */
+bool edges_find_last(Edges *e);
+/* Whether control comes to the instruction of the block before the first effect. */
+bool edges_is_before(const Edges *e, const Block *block, const Inst *inst);
+/* False, and refused, if a thread may not execute the region up to the first effect in the place of another, or no loop
+ * is there. Sets 'stored'. */
+bool edges_check_region(Edges *e);
+
+/* remake.c */
+/* Whose index the reads of an axis become. */
+typedef enum Place {
+    PLACE_ORIGIN, /* the first thread's of the first block */
+    PLACE_FIRST,  /* the first thread's of the block, or of the first of those that become one */
+    PLACE_LAST,   /* the last thread's, of the last of them that is in the grid */
+} Place;
+
+/* The values that are made of others, in one way. */
+typedef struct Remake {
+    Edges *e;
+    Place place;
+    unsigned axes; /* of the place; along the others, the thread keeps its indices */
+    Block *at;
+    Inst *before;  /* an instruction of the block; NULL: at its end, before a branch */
+    RegId *known;  /* by RegId: the value made of it; REG_NONE: not yet */
+    struct Remake *origin; /* NULL: all values that depend on an axis are made of the place's indices; else those that
+                            * depend on axes with a condition are chosen between the thread's and the origin's */
+    const RegId *within;   /* by axis: whether the thread keeps its indices */
+} Remake;
+
+/* The place of a thread that has its own indices along all axes but these. Code is added at the end of the block. */
+Remake remake_new(Edges *e, Place place, unsigned axes, Block *at);
+void remake_put(const Remake *m, Inst *inst);
+RegId remake_reg(const Remake *m, Type type, const char *base);
+/* The value there. All that it comes from has known axes. */
+RegId remade(Remake *m, RegId reg);
+/* Adds "and the predicate has this value" to a condition; REG_NONE is one that always holds. */
+RegId remake_both(const Remake *m, RegId condition, RegId predicate, bool value);
+/* Whether all terms hold in the place, along the axes of 'group'; all of them if that is 0. */
+RegId remake_condition(Remake *m, RegId condition, unsigned group);
+/* The axes with a condition that the value depends on. */
+unsigned edges_bounded(const Edges *e, RegId reg);
+
 /* rewrite.c */
 /* False, and refused, if a value that the region uses cannot be made for another thread: the body is then in an
  * unspecified state. */
 bool edges_rewrite(Edges *e);
+/* Makes the block lead to 'inside' if the predicate holds, or always (REG_NONE), else to 'outside'. */
+void edges_set_branch(Edges *e, Block *block, RegId predicate, Block *inside);
+/* Threads that are not within get 0 in the place of what only the thread itself may load. */
+void edges_guard_stored(Edges *e, RegId within);
+/* They leave before the first effect. */
+void edges_leave(Edges *e, RegId within);
 
 #endif
