@@ -163,6 +163,19 @@ static bool check_results(const Diagonal *d)
     return true;
 }
 
+/* Whether a part of the condition depends on two axes at once; else it is about the edges of the data. */
+static bool is_joint(const Edges *e, const EdgeTerm *condition)
+{
+    EdgeTerm parts[EDGE_TERMS_MOST];
+    unsigned count;
+    if (!edges_parts(e, condition->predicate, condition->passes_if, parts, &count))
+        return false;
+    for (unsigned p = 0; p < count; p++)
+        if (__builtin_popcount(parts[p].axes) == 2)
+            return true;
+    return false;
+}
+
 /* Whether the block's branch leads to a region at this side that threads beside a diagonal may go through. */
 static bool find_diagonal(Diagonal *d, Block *from, Block *inside, Block *outside)
 {
@@ -175,7 +188,8 @@ static bool find_diagonal(Diagonal *d, Block *from, Block *inside, Block *outsid
     e->inside = inside;
     e->outside = outside;
     if (axes & AXES_UNKNOWN || __builtin_popcount(axes) != 2 || inside->pred_count != 1 || inside->phis.count ||
-        inside == outside || !edges_find_region(e) || !add_term(e, from, inside) || !add_terms_before(d))
+        inside == outside || !edges_find_region(e) || !add_term(e, from, inside) || !is_joint(e, &e->terms[0]) ||
+        !add_terms_before(d))
         return false;
     e->result->span = branch->span;
     const bool has_effects = edges_find_last(e);

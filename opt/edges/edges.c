@@ -23,7 +23,8 @@
  *   3. neither its addresses nor its branches depend on what it loads, unless nothing writes there: the thread may load
  *      at another time than the one whose place it takes, while that stores. The value is dropped with the rest, as the
  *      thread does not get to the stores. Outside of loops, it does not even load what the kernel may store, as the old
- *      element in "c[i] = alpha * sum + beta * c[i]", which would be a data race: it leaves before, or has 0.
+ *      element in "c[i] = alpha * sum + beta * c[i]", which would be a data race: it leaves before, or has 0. In loops,
+ *      loads by a pointer by which the kernel stores are refused for the same reason.
  * The block's first indices keep blocks that are beyond the data as a whole, as in a grid that is larger than it need
  * be, from working in vain; they decide only what pays.
  *
@@ -34,29 +35,44 @@
 #include "opt/common/early.h"
 #include "opt/passes.h"
 
-/* The parts of "the predicate has this value". False if one is not known before the first guard. */
-static bool add_terms(Edges *e, const EarlyPlace *place, RegId predicate, bool passes_if)
+bool edges_parts(const Edges *e, RegId predicate, bool passes_if, EdgeTerm parts[EDGE_TERMS_MOST], unsigned *count)
 {
     EdgeTerm pending[EDGE_TERMS_MOST] = {{.predicate = predicate, .passes_if = passes_if}};
-    unsigned count = 1;
-    while (count) {
-        EdgeTerm term = pending[--count];
+    unsigned left = 1;
+    *count = 0;
+    while (left) {
+        EdgeTerm term = pending[--left];
         Computation c;
         const Inst *inst = value_inst(e->values, term.predicate);
         const bool is_known = inst && computation_of(e->body, inst, &c) && c.bits == 1;
-        bool parts = is_known && (c.op == COMPUTE_NOT || c.op == (term.passes_if ? COMPUTE_AND : COMPUTE_OR)) &&
-                     count + c.source_count <= EDGE_TERMS_MOST;
-        for (unsigned s = 0; parts && s < c.source_count; s++)
-            parts = c.sources[s].reg != REG_NONE;
-        for (unsigned s = 0; parts && s < c.source_count; s++)
-            pending[count++] = (EdgeTerm){
+        bool splits = is_known && (c.op == COMPUTE_NOT || c.op == (term.passes_if ? COMPUTE_AND : COMPUTE_OR)) &&
+                      left + c.source_count <= EDGE_TERMS_MOST;
+        for (unsigned s = 0; splits && s < c.source_count; s++)
+            splits = c.sources[s].reg != REG_NONE;
+        for (unsigned s = 0; splits && s < c.source_count; s++)
+            pending[left++] = (EdgeTerm){
                 c.sources[s].reg, (term.passes_if != (c.op == COMPUTE_NOT)) != c.sources[s].is_inverted, 0};
-        if (parts)
+        if (splits)
             continue;
         term.axes = e->axes[term.predicate];
-        if (term.axes & AXES_UNKNOWN || e->term_count == EDGE_TERMS_MOST || !value_is_early(place, term.predicate))
+        if (*count == EDGE_TERMS_MOST)
             return false;
-        e->terms[e->term_count++] = term;
+        parts[(*count)++] = term;
+    }
+    return true;
+}
+
+/* Adds the parts of "the predicate has this value". False if one is not known before the first guard. */
+static bool add_terms(Edges *e, const EarlyPlace *place, RegId predicate, bool passes_if)
+{
+    EdgeTerm parts[EDGE_TERMS_MOST];
+    unsigned count;
+    if (!edges_parts(e, predicate, passes_if, parts, &count) || e->term_count + count > EDGE_TERMS_MOST)
+        return false;
+    for (unsigned p = 0; p < count; p++) {
+        if (parts[p].axes & AXES_UNKNOWN || !value_is_early(place, parts[p].predicate))
+            return false;
+        e->terms[e->term_count++] = parts[p];
     }
     return true;
 }
@@ -250,6 +266,42 @@ static bool loads_stored(const Edges *e, const Inst *inst)
     return false;
 }
 
+/* The entry parameter that the address of the access is a pointer of; NULL: there is none, or several may be it. */
+static const Variable *pointer_of(const Edges *e, const Inst *inst)
+{
+    const Patterns *patterns = analyses_patterns(e->analyses);
+    Access access;
+    const bool has_address = inst_access(inst, &access) && access.address;
+    const RegId reg = has_address ? address_base(inst, access.address) : REG_NONE;
+    const PatternSum *sum = reg != REG_NONE ? &patterns->sums[reg] : NULL;
+    const Variable *pointer = NULL;
+    for (unsigned t = 0; sum && sum->known && t < sum->term_count; t++) {
+        const PatternTerm *term = &sum->terms[t];
+        const PatternBase *base = &patterns->bases.data[term->factors[0]];
+        if (term->coefficient != 1 || term->factors[1] || base->kind != PATTERN_BASE_PARAM)
+            continue;
+        if (pointer)
+            return NULL;
+        pointer = base->object;
+    }
+    return pointer;
+}
+
+/* Whether the instruction loads by a pointer by which the kernel stores. */
+static bool loads_by_stored(const Edges *e, const Inst *inst)
+{
+    Access loaded, stored;
+    if (!inst_access(inst, &loaded) || loaded.kind != ACCESS_LOAD || loaded.space != SPACE_GLOBAL || loaded.read_only)
+        return false;
+    const Variable *pointer = pointer_of(e, inst);
+    for (size_t b = 0; pointer && b < e->body->blocks.count; b++)
+        for (const Inst *other = e->body->blocks.data[b]->first; other; other = other->next)
+            if (inst_access(other, &stored) && stored.kind != ACCESS_LOAD && pointer_of(e, other) == pointer &&
+                !accesses_apart_always(analyses_memory(e->analyses), inst, other))
+                return true;
+    return false;
+}
+
 /* The last place that is before all effects, outside of loops, and before loads of its block that belong to them. */
 bool edges_find_last(Edges *e)
 {
@@ -380,6 +432,8 @@ bool edges_check_region(Edges *e)
                 return false;
             if (depends_on(inst, &loaded))
                 return edges_refuse(e, inst, REFUSAL_EDGES_DATA);
+            if (loop_of(e->loops, block) && loads_by_stored(e, inst))
+                return edges_refuse(e, inst, REFUSAL_EDGES_STORED);
             if (!loads_stored(e, inst))
                 continue;
             if (inst_is_guarded(inst) || inst_destination(inst) == REG_NONE)

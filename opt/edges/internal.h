@@ -57,6 +57,8 @@ void edges_split_conditions(Body *body, const LoopForest *loops, const Values *v
 
 /* edges.c */
 void edges_find_facts(Edges *e, Analyses *analyses, Arena *scratch);
+/* The terms that together mean that the predicate has this value; false if there are too many. */
+bool edges_parts(const Edges *e, RegId predicate, bool passes_if, EdgeTerm parts[EDGE_TERMS_MOST], unsigned *count);
 /* An instruction that may end threads, other than at the end of a block; NULL: there is none. */
 const Inst *edges_find_end(const Body *body);
 /* The blocks from which control may come to the block. */
