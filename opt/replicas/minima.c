@@ -117,14 +117,28 @@ static int compare_times(const void *a, const void *b)
     return (x->when > y->when) - (x->when < y->when);
 }
 
+/* The instruction after which both values are there; NULL: at the top of the block. Phis, and the results of
+ * one instruction, are made at once, so that an operation on some of them may come after the others. */
+static Inst *place_after(const Leaf *first, const Leaf *later)
+{
+    Inst *inst = first->block == later->block ? first->after : NULL;
+    if (!inst || !later->after)
+        return inst ? inst : later->after;
+    for (const Inst *at = later->after->next; at; at = at->next)
+        if (at == inst)
+            return inst;
+    return later->after;
+}
+
 /* Puts the operation on both after the later one. */
 static Leaf put(Minima *m, const Inst *like, const Leaf *first, const Leaf *later)
 {
     Leaf both = *later;
+    Inst *after = place_after(first, later);
     both.reg = body_clone_reg(m->body, inst_destination(like));
     Inst *inst = inst_build(m->body, like->signature->spelling, "drr", both.reg, first->reg, later->reg);
-    if (later->after)
-        inst_insert_after(later->after, inst);
+    if (after)
+        inst_insert_after(after, inst);
     else
         inst_insert_first(later->block, inst);
     both.after = inst;

@@ -1,6 +1,6 @@
 /* Checks minima and maxima that replicas have in common: chains of random shape over values around each thread's, of
  * integers and of floating-point numbers with zeros of both signs and those that are not numbers, are coarsened and
- * compared in the emulator with the originals, bit by bit.
+ * compared in the emulator with the originals, bit by bit. The values are loaded, or all joined from two ways.
  *
  *     minima-check [-v] [-d FOLDER] SEED,COUNT
  *
@@ -61,6 +61,12 @@ static void minima_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch
         line(&to, "and.b32 %%w%u, %%w%u, %u; or.b32 %%w%u, %%w%u, %u; mov.b32 %%v%u, %%w%u;", v, v, kept[bits], v, v,
              set[bits], v, v);
     }
+    if (seed % 4 == 1) {
+        line(&to, "setp.eq.u32 %%none, %%n, 0; @%%none bra JOIN;");
+        for (unsigned v = 0; v < VALUES; v++)
+            line(&to, "mov.b32 %%v%u, %%w%u;", v, VALUES - 1 - v);
+        buf_puts(&code, "JOIN:\n");
+    }
     for (unsigned c = 0; c < chains; c++)
         make_chain(&to, c, operation);
     line(&to, "ret;");
@@ -69,7 +75,7 @@ static void minima_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch
                    ".param .u64 own, .param .u32 n, .param .u32 m)\n{\n");
     buf_printf(text, "\t.reg .b32 %%w<%u>, %%g<3>, %%x, %%n, %%m;\n", VALUES);
     buf_printf(text, "\t.reg .%s %%v<%u>, %%t<%u>;\n", is_float ? "f32" : "b32", VALUES, to.temporaries + 1);
-    buf_puts(text, "\t.reg .b64 %table, %all, %own, %a;\n");
+    buf_puts(text, "\t.reg .b64 %table, %all, %own, %a;\n\t.reg .pred %none;\n");
     buf_write(text, buf_text(&code), code.length);
     buf_puts(text, "}\n");
     buf_free(&code);
