@@ -1,6 +1,6 @@
 /* Naive kernels, and what an expert makes of each: stencils of 25 and 49 taps without a loop, a product of bytes by
- * columns, and a filter with zeros around the image. docs/memory.md and docs/results/naive.md compare them with
- * forms. */
+ * columns, a filter with zeros around the image, scores of attention, and nearest centres. docs/memory.md and
+ * docs/results/naive.md compare them with forms. */
 #define KERNEL extern "C" __global__ void
 
 __host__ __device__ constexpr float weight(int reach, int row, int column)
@@ -295,4 +295,128 @@ KERNEL product_strided(const float *a, const float *b, float *c, int m, int n, i
             sum += a[row * k + i] * b[i * n + column];
         c[row * n + column] = sum;
     }
+}
+
+/* Scores of attention with a causal mask: keys after the query do not count. */
+KERNEL scores_causal(const float *__restrict__ q, const float *__restrict__ k, float *__restrict__ s, int length,
+                     int dim, float scale)
+{
+    int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y * blockDim.y + threadIdx.y, head = blockIdx.z;
+    if (i >= length || j >= length)
+        return;
+    float sum = -1e30f;
+    if (j <= i) {
+        sum = 0;
+        for (int e = 0; e < dim; e++)
+            sum += q[(head * length + i) * dim + e] * k[(head * length + j) * dim + e];
+        sum *= scale;
+    }
+    s[(head * length + i) * length + j] = sum;
+}
+
+/* The same without a mask, with one index for heads, queries and keys. */
+KERNEL scores_flat(const float *__restrict__ q, const float *__restrict__ k, float *__restrict__ s, int length, int dim,
+                   float scale, int heads)
+{
+    int id = blockIdx.x * blockDim.x + threadIdx.x;
+    if (id >= heads * length * length)
+        return;
+    int j = id % length, i = id / length % length, head = id / length / length;
+    float sum = 0;
+    for (int e = 0; e < dim; e++)
+        sum += q[(head * length + i) * dim + e] * k[(head * length + j) * dim + e];
+    s[id] = sum * scale;
+}
+
+/* Tiles of 64 x 64 scores, 4 x 4 a thread; the length is a multiple of 64, and dim of 16. */
+template <bool CAUSAL>
+__device__ void scores_tiled(const float *__restrict__ q, const float *__restrict__ k, float *__restrict__ s,
+                             int length, int dim, float scale)
+{
+    __shared__ float qs[16][68], ks[16][68];
+    int head = blockIdx.z, i0 = blockIdx.y * 64, j0 = blockIdx.x * 64, tx = threadIdx.x % 16, ty = threadIdx.x / 16;
+    float sums[4][4] = {};
+    for (int e0 = 0; e0 < dim && (!CAUSAL || j0 <= i0); e0 += 16) {
+        for (int t = threadIdx.x; t < 1024; t += 256) {
+            qs[t % 16][t / 16] = q[(head * length + i0 + t / 16) * dim + e0 + t % 16];
+            ks[t % 16][t / 16] = k[(head * length + j0 + t / 16) * dim + e0 + t % 16];
+        }
+        __syncthreads();
+#pragma unroll
+        for (int e = 0; e < 16; e++)
+            for (int y = 0; y < 4; y++)
+                for (int x = 0; x < 4; x++)
+                    sums[y][x] += qs[e][ty * 4 + y] * ks[e][tx * 4 + x];
+        __syncthreads();
+    }
+    for (int y = 0; y < 4; y++) {
+        int i = i0 + ty * 4 + y, j = j0 + tx * 4;
+        float4 row = make_float4(sums[y][0] * scale, sums[y][1] * scale, sums[y][2] * scale, sums[y][3] * scale);
+        if (CAUSAL)
+            row = make_float4(j <= i ? row.x : -1e30f, j + 1 <= i ? row.y : -1e30f, j + 2 <= i ? row.z : -1e30f,
+                              j + 3 <= i ? row.w : -1e30f);
+        *(float4 *)&s[(head * length + i) * length + j] = row;
+    }
+}
+
+KERNEL scores_causal_expert(const float *__restrict__ q, const float *__restrict__ k, float *__restrict__ s, int length,
+                            int dim, float scale)
+{
+    scores_tiled<true>(q, k, s, length, dim, scale);
+}
+
+KERNEL scores_flat_expert(const float *__restrict__ q, const float *__restrict__ k, float *__restrict__ s, int length,
+                          int dim, float scale, int heads)
+{
+    scores_tiled<false>(q, k, s, length, dim, scale);
+}
+
+/* The nearest centre of each point, as in k-means. */
+KERNEL nearest(const float *__restrict__ points, const float *__restrict__ centres, int *__restrict__ which, int count,
+               int centre_count, int dim)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count)
+        return;
+    float least = 1e30f;
+    int found = 0;
+    for (int c = 0; c < centre_count; c++) {
+        float sum = 0;
+        for (int e = 0; e < dim; e++) {
+            float way = points[i * dim + e] - centres[c * dim + e];
+            sum += way * way;
+        }
+        if (sum < least)
+            least = sum, found = c;
+    }
+    which[i] = found;
+}
+
+/* 32 dimensions, in registers; at most 64 centres, in shared memory. */
+KERNEL nearest_expert(const float *__restrict__ points, const float *__restrict__ centres, int *__restrict__ which,
+                      int count, int centre_count, int dim)
+{
+    __shared__ float of_centres[64][32], of_points[64][33];
+    int t = threadIdx.x, first = blockIdx.x * 64;
+    for (int i = t; i < centre_count * 32; i += 64)
+        of_centres[i / 32][i % 32] = centres[i];
+    for (int i = t; i < 64 * 32; i += 64)
+        of_points[i / 32][i % 32] = points[first * 32 + i];
+    __syncthreads();
+    float own[32], least = 1e30f;
+    int found = 0;
+#pragma unroll
+    for (int e = 0; e < 32; e++)
+        own[e] = of_points[t][e];
+    for (int c = 0; c < centre_count; c++) {
+        float sum = 0;
+#pragma unroll
+        for (int e = 0; e < 32; e++) {
+            float way = own[e] - of_centres[c][e];
+            sum += way * way;
+        }
+        if (sum < least)
+            least = sum, found = c;
+    }
+    which[first + t] = found;
 }
