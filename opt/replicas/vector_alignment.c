@@ -128,12 +128,29 @@ static AffineForm without_constant(Vectorizer *vectorizer, const AffineForm *for
     return rest;
 }
 
+/* True if a test before the block has shown that the term is a multiple of 'unit'. */
+static bool is_tested(const Vectorizer *vectorizer, const AffineTerm *term, uint64_t unit)
+{
+    for (size_t t = 0; t < vectorizer->tested.count; t++) {
+        const Tested *tested = &vectorizer->tested.data[t];
+        if (tested->unit < unit ||
+            !dominance_has(analyses_dominance(vectorizer->analyses), tested->block, vectorizer->block))
+            continue;
+        for (unsigned i = 0; i < tested->term_count; i++)
+            if (affine_base_equal(&tested->terms[i], term) && term->coefficient % tested->terms[i].coefficient == 0)
+                return true;
+    }
+    return false;
+}
+
 /* Only the coefficient's lowest bit counts: odd factors, and the sign, make no multiple of a power of two. More sums
  * can be tested so, among them those of stencils, which begin one element off in all threads: unless vectors are asked
  * for, they are left alone, since their version with vectors would be code that no thread executes. */
-static bool term_add(Vectorizer *vectorizer, const AffineTerm *term)
+static bool term_add(Vectorizer *vectorizer, const AffineTerm *term, uint64_t unit)
 {
     AffineTerm tested = *term;
+    if (is_tested(vectorizer, term, unit))
+        return true;
     if (vectorizer->everywhere)
         tested.coefficient = (int64_t)lowest_bit((uint64_t)term->coefficient);
     for (unsigned i = 0; i < vectorizer->term_count; i++)
@@ -205,7 +222,7 @@ static bool phi_expand(Vectorizer *vectorizer, Worklist *work, const Loop *loop,
 
 /* The same for a product with a factor that all threads share and whose sum has a constant, as "width + size - 1": sums
  * of products take such factors apart, so that the register itself is to be tested. */
-static bool product_expand(Vectorizer *vectorizer, Worklist *work, const AffineTerm *term)
+static bool product_expand(Vectorizer *vectorizer, Worklist *work, const AffineTerm *term, uint64_t unit)
 {
     const Affine *affine = analyses_affine(vectorizer->analyses);
     const Inst *inst = value_inst(analyses_values(vectorizer->analyses), term->reg);
@@ -220,7 +237,7 @@ static bool product_expand(Vectorizer *vectorizer, Worklist *work, const AffineT
         const AffineTerm factor = {.base = AFFINE_VALUE, .reg = reg, .coefficient = term->coefficient};
         if (reg != REG_NONE && affine->forms[reg].bits && affine->forms[reg].constant &&
             sum_is_uniform(vectorizer, &affine->forms[reg]))
-            return term_add(vectorizer, &factor) &&
+            return term_add(vectorizer, &factor, unit) &&
                    (addend == REG_NONE || work_add(vectorizer, work, &affine->forms[addend], term->coefficient));
     }
     return false;
@@ -280,20 +297,21 @@ static bool follows_left_over(const Vectorizer *vectorizer, const Loop *loop, co
 
 /* A term that differs between threads: a product is a multiple if a factor is that all threads share, as the width of
  * a row. 'loop': it is one of what this loop starts with. */
-static bool variant_expand(Vectorizer *vectorizer, Worklist *work, const AffineTerm *term, const Loop *loop)
+static bool variant_expand(Vectorizer *vectorizer, Worklist *work, const AffineTerm *term, const Loop *loop,
+                           uint64_t unit)
 {
     const Affine *affine = analyses_affine(vectorizer->analyses);
     if (term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED)
         return false;
     const AffineFactors *factors = affine->factors[term->reg];
-    if (factors && product_expand(vectorizer, work, term))
+    if (factors && product_expand(vectorizer, work, term, unit))
         return true;
     for (unsigned i = 0; factors && i < 2; i++)
         if (sum_is_uniform(vectorizer, &factors->forms[i]))
             return work_add(vectorizer, work, &factors->forms[i], term->coefficient) &&
                    work_add(vectorizer, work, &factors->forms[2], term->coefficient);
     if (!held_sum(affine, term))
-        return loop && follows_left_over(vectorizer, loop, term) && term_add(vectorizer, term);
+        return loop && follows_left_over(vectorizer, loop, term) && term_add(vectorizer, term, unit);
     AffineForm rest = without_constant(vectorizer, &affine->forms[term->reg]);
     return work_add(vectorizer, work, &rest, term->coefficient);
 }
@@ -335,7 +353,8 @@ static bool aligned_find(Vectorizer *vectorizer, const AffineForm *form, uint64_
             }
             /* A held sum's constant is counted already, so the register itself cannot be tested. */
             bool tests = term_is_uniform(vectorizer, term) && !held_sum(affine, term);
-            if (!(tests ? term_add(vectorizer, term) : variant_expand(vectorizer, &work, term, started)))
+            if (!(tests ? term_add(vectorizer, term, unit)
+                        : variant_expand(vectorizer, &work, term, started, unit)))
                 return false;
         }
     }

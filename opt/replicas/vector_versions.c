@@ -3,6 +3,8 @@
 #include "opt/common/version.h"
 #include "opt/replicas/vectors.h"
 
+#include <string.h>
+
 enum {
     MOST_COPIED = 3000,  /* instructions that are made twice */
     LEAST_SAVED = 2,     /* accesses: fewer do not pay for a test */
@@ -211,6 +213,18 @@ static bool versions_make_small(Vectorizer *vectorizer, Block *block, unsigned s
     return (!loop || saved >= LEAST_REPEATED * tests) && segment_version(vectorizer, block);
 }
 
+/* Makes two versions of the code from the place on, and remembers what the test shows in the first. */
+static void version_make(Vectorizer *vectorizer, Block *before, Inst *at, RegId fits)
+{
+    const Block *head = body_version(vectorizer->body, before, at, fits);
+    if (!vectorizer->term_count || !vectorizer->lasting)
+        return;
+    AffineTerm *terms = ARENA_ARRAY(vectorizer->lasting, AffineTerm, vectorizer->term_count);
+    memcpy(terms, vectorizer->terms, vectorizer->term_count * sizeof *terms);
+    const Tested tested = {head, terms, vectorizer->term_count, vectorizer->unit};
+    VEC_PUSH(vectorizer->lasting, vectorizer->tested, tested);
+}
+
 bool vector_versions_make(Vectorizer *vectorizer, Block *block, unsigned saved)
 {
     Body *body = vectorizer->body;
@@ -227,7 +241,7 @@ bool vector_versions_make(Vectorizer *vectorizer, Block *block, unsigned saved)
         RegId fits = test_build(vectorizer, &place);
         if (fits == REG_NONE)
             continue;
-        body_version(body, at, block_end(at), fits);
+        version_make(vectorizer, at, block_end(at), fits);
         return true;
     }
     Inst *first = vectors_end(vectorizer, false);
@@ -240,6 +254,6 @@ bool vector_versions_make(Vectorizer *vectorizer, Block *block, unsigned saved)
     RegId fits = test_build(vectorizer, &place);
     if (fits == REG_NONE)
         return false;
-    body_version(body, block, NULL, fits);
+    version_make(vectorizer, block, NULL, fits);
     return true;
 }

@@ -2,7 +2,8 @@
  *
  * With the stride 'unit' the replicas of a thread access neighbours: four accesses of 4 bytes become one of 16 (Yang
  * and others, PLDI 2010, section 3.1), in one block, where nothing between them may touch what they access or orders
- * memory. A vector's address must be a multiple of its size (vector_alignment.c). The rest is tested before
+ * memory, except that stores of other replicas may be passed. A vector's address must be a multiple of its size
+ * (vector_alignment.c), also by a test that control has passed already. The rest is tested before
  * the block or the outermost loop around it, and the code that follows is made twice (vector_versions.c). A place that
  * moves from round to round in a way that only the launch knows, as half of half of the block, is tested in each round,
  * if that saves more than the test costs.
@@ -42,13 +43,21 @@ static bool obstacle_set(Vectorizer *vectorizer, const Inst *inst, RefusalReason
     return false;
 }
 
+/* True if they are clones of one plain access for different replicas: accesses of different threads, which do not
+ * conflict in a program without data races. Vectors, which are built anew, are clones of nothing. */
+static bool of_different_threads(const Inst *a, const Inst *b)
+{
+    return a->operands == b->operands && a->form == b->form && a->replica != b->replica;
+}
+
 /* True if the two accesses, one of which writes, may change places: proven, or to be tested. Strong accesses order
  * others. */
 static bool may_cross(Vectorizer *vectorizer, const Inst *moved, const Inst *crossed)
 {
     if (crossed->sync != SYNC_NONE || crossed->effects & EFFECT_VOLATILE)
         return false;
-    return accesses_apart(analyses_memory(vectorizer->analyses), moved, crossed) ||
+    return of_different_threads(moved, crossed) ||
+           accesses_apart(analyses_memory(vectorizer->analyses), moved, crossed) ||
            (vectorizer->everywhere && !vectorizer->proven_only && vector_distance_add(vectorizer, moved, crossed));
 }
 
@@ -276,6 +285,7 @@ static unsigned vectors_find(Vectorizer *vectorizer, const Block *block, bool pr
 {
     unsigned saved = 0;
     vectorizer->proven_only = proven_only;
+    vectorizer->block = block;
     vectorizer->vectors.count = 0;
     vectorizer->term_count = vectorizer->distance_count = 0;
     vectorizer->unit = 0;
@@ -346,8 +356,9 @@ bool body_vectorize(Body *body, Analyses *analyses, const VectorWish *wish, Aren
 {
     Arena *scratch = arena_new(), *arena = arena_new();
     VEC(Block *) blocks = {0};
-    Vectorizer vectorizer = {.scratch = arena, .body = body, .analyses = analyses, .everywhere = wish->everywhere,
-                             .by_thread = wish->by_thread, .list = list, .list_arena = list_arena};
+    Vectorizer vectorizer = {.scratch = arena, .lasting = scratch, .body = body, .analyses = analyses,
+                             .everywhere = wish->everywhere, .by_thread = wish->by_thread, .list = list,
+                             .list_arena = list_arena};
     unsigned versions = 0;
     bool changed = false, is_current = false;
     /* Elsewhere, the slow sides of tests are not worth more of them. */

@@ -26,8 +26,19 @@ typedef struct Distance {
     int64_t low, high;
 } Distance;
 
+/* Terms that a test has shown to be multiples of 'unit' wherever control comes by the block. */
+typedef struct Tested {
+    const Block *block;
+    AffineTerm *terms;
+    unsigned term_count;
+    uint64_t unit;
+} Tested;
+
 typedef struct Vectorizer {
     Arena *scratch;
+    Arena *lasting; /* for what is known while blocks change; NULL: nothing is kept */
+    VEC(Tested) tested;
+    const Block *block; /* whose accesses are looked at */
     Body *body;
     Analyses *analyses;
     const Locations *locations;

@@ -12,8 +12,9 @@
 static Body *body_of(Module **module, const char *code)
 {
     Buf text = {0};
-    buf_puts(&text, SM_90 ".shared .align 16 .b8 tile[1024];\n.visible .entry k(.param .u64 pa, .param .u64 pb, "
-                          ".param .u64 pc, .param .u32 pn, .param .u32 pw)\n{\n"
+    buf_puts(&text, SM_90 ".shared .align 16 .b8 tile[1024];\n.global .align 16 .b8 numbers[64];\n"
+                          ".visible .entry k(.param .u64 pa, .param .u64 pb, .param .u64 pc, .param .u32 pn, "
+                          ".param .u32 pw)\n{\n"
                           "\t.reg .b32 %r<30>, %n, %w, %t, %i;\n\t.reg .b64 %a, %b, %c, %d<20>;\n\t.reg .f32 %f<20>;\n"
                           "\t.reg .pred %p<8>;\n\t.reg .b16 %h<20>;\n"
                           "\tld.param.u64 %a, [pa];\n\tld.param.u64 %b, [pb];\n\tld.param.u64 %c, [pc];\n"
@@ -278,11 +279,87 @@ static void test_rows_refused(void **state)
 #undef WITH_SUM
 }
 
+/* The stores of a body, in order. */
+static unsigned stores_of(const Body *body, Inst **stores, unsigned most)
+{
+    unsigned count = 0;
+    for (size_t b = 0; b < body->blocks.count; b++)
+        for (Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
+            if (inst->effects & EFFECT_WRITE && count < most)
+                stores[count++] = inst;
+    return count;
+}
+
+/* How many vectors of two are made of stores to d1, d2 = %b and d1 + 4, where the second is a clone of the first for
+ * another replica if so, or, if 'is_built', an instruction of its own. */
+static unsigned pairs_of(uint32_t replica, bool is_built)
+{
+    Module *module;
+    Inst *stores[3];
+    Buf text = {0};
+    Body *body = body_clone(body_of(&module, "\tmov.u64 %d1, numbers;\n\tadd.s64 %d2, %d1, 4;\n"
+                                             "\tmov.f32 %f1, 0f3F800000;\n\tst.global.f32 [%d1], %f1;\n"
+                                             "\tst.global.f32 [%b], %f1;\n\tst.global.f32 [%d2], %f1;\n"));
+    assert_int_equal(stores_of(body, stores, 3), 3);
+    for (unsigned i = 1; i < 3; i++)
+        stores[i]->operands = i == 1 && is_built ? stores[i]->operands : stores[0]->operands;
+    stores[1]->replica = replica;
+    one_pass(&body, PASS_VECTORIZE);
+    body_dump(body, &text);
+    const unsigned made = count_of(&text, "st.global.v2.f32");
+    buf_free(&text);
+    body_free(body);
+    release(module);
+    return made;
+}
+
+/* A store that may be to the same place is passed if it is another thread's, as a clone for another replica is. */
+static void test_replicas(void **state)
+{
+    (void)state;
+    assert_int_equal(pairs_of(1, false), 1);
+    assert_int_equal(pairs_of(0, false), 0);
+    assert_int_equal(pairs_of(1, true), 0);
+}
+
+#define PAIR_AT(first, second) "\tst.global.f32 [%c+" #first "], %f1;\n\tst.global.f32 [%c+" #second "], %f1;\n"
+
+/* Checks the vectors of stores where two pairs, for which a test pays, come first, or a branch around them. */
+static void check_tested(bool around, const char *code, unsigned pairs, unsigned fours)
+{
+    Module *module;
+    Buf text = {0}, all = {0};
+    buf_printf(&all, "\tmov.f32 %%f1, 0f3F800000;\n\tsetp.eq.u32 %%p1, %%n, 7;\n%s%s%s%sDONE:\n",
+               around ? "\t@%p1 bra AFTER;\n" : "", PAIR_AT(0, 4) PAIR_AT(16, 20),
+               around ? "AFTER:\n" : "\t@%p1 bra DONE;\n", code);
+    Body *body = body_clone(body_of(&module, buf_text(&all)));
+    one_pass(&body, PASS_VECTORIZE);
+    body_dump(body, &text);
+    assert_int_equal(count_of(&text, "setp.eq.u64"), 1);
+    assert_int_equal(count_of(&text, "st.global.v2.f32"), pairs);
+    assert_int_equal(count_of(&text, "st.global.v4.f32"), fours);
+    buf_free(&text);
+    buf_free(&all);
+    body_free(body);
+    release(module);
+}
+
+/* A test also shows what later vectors need, unless they are larger or control comes there without it. */
+static void test_tested_before(void **state)
+{
+    (void)state;
+    check_tested(false, "", 2, 0);
+    check_tested(false, PAIR_AT(32, 36), 3, 0);
+    check_tested(false, PAIR_AT(32, 36) PAIR_AT(40, 44), 4, 0);
+    check_tested(true, PAIR_AT(32, 36), 2, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pairs), cmocka_unit_test(test_elements),     cmocka_unit_test(test_distances),
         cmocka_unit_test(test_rows),  cmocka_unit_test(test_rows_refused), cmocka_unit_test(test_distance_bounds),
+        cmocka_unit_test(test_replicas), cmocka_unit_test(test_tested_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
