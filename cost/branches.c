@@ -162,6 +162,15 @@ static bool is_below_many(const Computation *c)
            bound->constant >= MANY_ROUNDS && bound->constant <= INT32_MAX;
 }
 
+/* True if the comparison says that a number of 64 bits is less than a constant that no index reaches, as tests for
+ * indices that wrap and for addresses do. */
+static bool is_below_all(const Computation *c, unsigned sources)
+{
+    const ComputeSource *bound = &c->sources[1];
+    return c->relation == RELATION_LESS && c->sources[0].bits == 64 && bound->is_constant &&
+           (uint64_t)bound->constant >= INT32_MAX && !(sources & SOURCE_MEMORY);
+}
+
 /* The share of the threads for which a comparison without a known form holds. */
 static Share share_of_comparison(const Estimate *estimate, const Computation *c, unsigned sources)
 {
@@ -174,6 +183,8 @@ static Share share_of_comparison(const Estimate *estimate, const Computation *c,
         return of_threads(c->relation == RELATION_EQUAL ? one : 1 - one);
     }
     if (!(sources & (SOURCE_MEMORY | SOURCE_LOOP | SOURCE_THREAD)) && is_below_many(c))
+        return of_threads(1 - extreme);
+    if (is_below_all(c, sources))
         return of_threads(1 - extreme);
     if (is_equality(c->relation) && !(sources & SOURCE_MEMORY) && sources & SOURCE_THREAD) {
         const Share one = share_of_equal(estimate, c);
@@ -318,7 +329,7 @@ static double combined_share(Estimate *estimate, const Computation *c, Combinati
     const double rest = share_anywhere(estimate, other, depth + 1);
     switch (combination) {
     case COMBINE_AND: return fmin(own, rest);
-    case COMBINE_OR: return asks_for_overlap(estimate, c, other) ? fmax(inside, rest) : fmax(own, rest);
+    case COMBINE_OR: return asks_for_overlap(estimate, c, other) ? fmax(1 - extreme, rest) : fmax(own, rest);
     default: return own + rest - 2 * own * rest;
     }
 }
