@@ -199,6 +199,11 @@ typedef struct TripParameter {
 /* False if there is none, or other values than one parameter count. */
 bool trip_parameter_find(const Function *kernel, TripParameter *found);
 
+/* True if threads leave a loop of the kernel for a reason that they compute from a clock; *reading: of an instruction
+ * that reads it. Then no time can be predicted, neither of the kernel nor of a form. */
+bool loops_end_by_clock(const Function *kernel, Span *reading);
+#define ENDS_BY_CLOCK "a loop ends by the clock"
+
 /* Copies the sectors that the grid and the blocks touch from the estimate of the original to the estimate of a changed
  * form, which touches the same data. A merged block touches no more than its original blocks together, and no less than
  * their share of the grid's sectors. Counts stay. */

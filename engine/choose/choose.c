@@ -315,9 +315,24 @@ static void prefer_for_small(Arena *arena, Function *kernel, const KernelRequest
     made->preferred_count = 1;
 }
 
+/* The choice not to coarsen a kernel whose loops end by the clock, which is read there. */
+static FactorChoice refuse_clock(const KernelRequest *request, const ChoiceContext *context, const Span *reading)
+{
+    FactorChoice refused = {
+        .request = *request, .outcome = FACTOR_IMPOSSIBLE, .plain_speedup = 1, .risk = context->risk};
+    refused.request.refused = (Refusal){.reason = REFUSAL_INPUT_UNKNOWN,
+                                        .operands = {refusal_name(ENDS_BY_CLOCK)},
+                                        .span = *reading,
+                                        .has_span = true};
+    return refused;
+}
+
 FactorChoice choose_factor(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,
                            const ChoiceContext *context)
 {
+    Span reading;
+    if (loops_end_by_clock(kernel, &reading))
+        return refuse_clock(request, context, &reading);
     FactorChoice made = choose_for(arena, kernel, request, options, context, false);
     const BlockSize block = block_size_resolve(&kernel->tuning, request->block);
     const bool is_open = context->keeps_several && !choice_launch(context, kernel->name) && !context->threads_only &&

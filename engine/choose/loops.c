@@ -185,6 +185,12 @@ LoopsChoice choose_jams(Arena *arena, Function *kernel, const KernelRequest *req
         return decline(request, LOOPS_NO_ASSEMBLER);
     if (!launch && !block_size_total(&block))
         return decline(request, LOOPS_NO_BLOCK);
+    Span reading;
+    if (loops_end_by_clock(kernel, &reading)) {
+        LoopsChoice declined = decline(request, LOOPS_UNKNOWN);
+        declined.without = (TrialVerdict){.state = TRIAL_UNKNOWN, .message = ENDS_BY_CLOCK};
+        return declined;
+    }
     const char **labels;
     unsigned count = unroll_jam_loops(arena, kernel, &labels);
     JamChoice choice = {.arena = arena,

@@ -661,6 +661,11 @@ MemoryChoice choose_memory(Arena *arena, Function *kernel, const KernelRequest *
         return decline(request, MEMORY_NO_ASSEMBLER);
     if (!launch && !block_size_total(&block))
         return decline(request, MEMORY_NO_BLOCK);
+    MemoryChoice declined = decline(request, MEMORY_UNKNOWN);
+    declined.without = (TrialVerdict){.state = TRIAL_UNKNOWN, .message = ENDS_BY_CLOCK};
+    Span reading;
+    if (loops_end_by_clock(kernel, &reading))
+        return declined;
     MemorySearch search = {.arena = arena,
                            .kernel = kernel,
                            .request = own,
@@ -673,7 +678,6 @@ MemoryChoice choose_memory(Arena *arena, Function *kernel, const KernelRequest *
                                               context->launch_decides ? DECIDES_BY_GRID : DECIDES_NOTHING, false)};
     for (unsigned i = 0; i < search.bases.count; i++)
         basis_follow(&search.bases.of[i].basis, context);
-    MemoryChoice declined = decline(request, MEMORY_UNKNOWN);
     if (!weigh_without(&search, &declined.without))
         return declined;
     bases_drop_alike(&search.bases);

@@ -225,6 +225,16 @@ static void loops_chosen_print(const LoopsChoice *choice, Buf *out)
     cost_verdict_print(&choice->gain, out);
 }
 
+/* The time without is unknown: why. */
+static void without_print(const TrialVerdict *verdict, Buf *out)
+{
+    buf_puts(out, "not done: the time without is unknown: ");
+    if (verdict->state == TRIAL_UNKNOWN)
+        buf_puts(out, message_or(verdict->message, "for no known reason"));
+    else
+        trial_verdict_print(verdict, out);
+}
+
 void loops_choice_print(const LoopsChoice *choice, Buf *out)
 {
     switch (choice->outcome) {
@@ -234,8 +244,7 @@ void loops_choice_print(const LoopsChoice *choice, Buf *out)
         buf_puts(out, "not done: times are predicted for a block size, which -block or -launch would tell");
         break;
     case LOOPS_UNKNOWN:
-        buf_puts(out, "not done: the time without is unknown: ");
-        trial_verdict_print(&choice->without, out);
+        without_print(&choice->without, out);
         break;
     case LOOPS_NONE: buf_puts(out, "not done: the kernel has no loop"); break;
     case LOOPS_NO_GAIN:
@@ -306,8 +315,7 @@ void memory_choice_print(const MemoryChoice *choice, Buf *out)
         buf_puts(out, "not done: times are predicted for a block size, which -block or -launch would tell");
         break;
     case MEMORY_UNKNOWN:
-        buf_puts(out, "not done: the time without is unknown: ");
-        trial_verdict_print(&choice->without, out);
+        without_print(&choice->without, out);
         break;
     case MEMORY_NONE: buf_puts(out, "not done: there is nothing to stage, count, join or share"); break;
     case MEMORY_NO_GAIN:
