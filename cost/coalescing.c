@@ -207,6 +207,17 @@ static bool warps_differ(const Estimate *estimate, const AddressShape *shape)
            shape->stride[2] != 0 || (warp > 0 && estimate->block[0] > WARP_THREADS && !begins_anew);
 }
 
+/* The loop whose rounds go along rows by less than a sector, each warp along its own; NULL: none does. */
+static const Loop *loop_along_rows(const Estimate *estimate, const AddressShape *shape, const Inst *inst)
+{
+    const double step = address_step(shape);
+    const Loop *loop = loop_of(analyses_loops(estimate->analyses), inst->block);
+    while (loop && loop->depth != shape->step_depth)
+        loop = loop->parent;
+    return loop && step > 0 && step < SECTOR_BYTES && !walk_of(shape, loop) && warps_differ(estimate, shape) ? loop
+                                                                                                             : NULL;
+}
+
 AccessShape estimate_access(Estimate *estimate, const Inst *inst, const Access *access)
 {
     AffineAddress address;
@@ -230,5 +241,7 @@ AccessShape estimate_access(Estimate *estimate, const Inst *inst, const Access *
     result.bank_conflicts = conflicts;
     result.distinct = is_repeated ? 0 : by_block;
     result.far = neighbour == NEIGHBOUR_FAR ? by_block : 0;
+    result.returns = loop_along_rows(estimate, &shape, inst);
+    result.rows = key;
     return result;
 }

@@ -3,6 +3,11 @@
 
 #include <math.h>
 
+typedef struct Totals {
+    Profile profile;
+    Returns returns;
+} Totals;
+
 static void add_traffic(Profile *totals, InstProfile *profile, double in_blocks, double in_grid, double near_share,
                         bool is_hot)
 {
@@ -44,7 +49,7 @@ static bool accesses_image(const Inst *inst)
            (inst->effects & (EFFECT_READ | EFFECT_WRITE));
 }
 
-static void estimate_inst(Estimate *estimate, const Inst *inst, InstProfile *profile, Profile *totals)
+static void estimate_inst(Estimate *estimate, const Inst *inst, InstProfile *profile, Totals *totals)
 {
     const Flow *flow = &estimate->flow[inst->block->id];
     const double warps = estimate_warps(estimate) * estimate->blocks;
@@ -56,7 +61,7 @@ static void estimate_inst(Estimate *estimate, const Inst *inst, InstProfile *pro
     profile->warps = flow->warps * warps; /* a warp issues it even if none of its threads executes it */
     profile->threads = flow->threads * share.threads * threads;
     if (accesses_image(inst))
-        estimate_image(estimate, inst, profile, totals);
+        estimate_image(estimate, inst, profile, &totals->profile);
     if ((profile->unit.pipe != PIPE_GLOBAL && profile->unit.pipe != PIPE_SHARED) || !inst_access(inst, &access) ||
         access.kind == ACCESS_OTHER || !(flow->warps > 0)) /* else what others touch later would not be new to them */
         return;
@@ -73,8 +78,16 @@ static void estimate_inst(Estimate *estimate, const Inst *inst, InstProfile *pro
     double blocks = estimate->blocks * estimate->present[inst->block->id];
     double in_blocks = shape.distinct * share.warps * blocks;
     double in_grid = shape.distinct * share.warps * (shape.differs_by_block ? blocks * shape.new_share : 1);
-    add_traffic(totals, profile, in_blocks, in_grid, shape.near_share, !shape.differs_by_block);
-    totals->far_unknown += profile->unit.is_store ? 0 : fmin(shape.far * share.warps * blocks, profile->sectors);
+    add_traffic(&totals->profile, profile, in_blocks, in_grid, shape.near_share, !shape.differs_by_block);
+    if (profile->unit.is_store)
+        return;
+    const double far = fmin(shape.far * share.warps * blocks, profile->sectors);
+    const Loop *loop = loop_of(analyses_loops(estimate->analyses), inst->block);
+    totals->profile.far_unknown += far;
+    if (loop)
+        totals->returns.lines[loop->index] += profile->lines;
+    if (shape.returns)
+        returns_add(estimate->arena, &totals->returns, &shape, accessing, fmax(0, profile->sectors - in_blocks - far));
 }
 
 /* The share of the blocks that reach every place: the others exit at once. */
@@ -117,12 +130,15 @@ static void set_lengths(Arena *arena, const Estimate *estimate, Profile *profile
 static Profile *estimate_body(Arena *arena, Estimate *estimate)
 {
     ProfileBuilder all = {.arena = arena};
-    Profile totals = {0};
+    Totals gathered = {
+        .returns = {.lines = ARENA_ARRAY(estimate->arena, double, analyses_loops(estimate->analyses)->loop_count + 1),
+                    .places = {.arena = estimate->arena}}};
     profile_add_body(&all, estimate->body);
     estimate_frequencies(estimate);
     for (size_t i = 0; i < all.instructions.count; i++)
-        estimate_inst(estimate, all.places.data[i], &all.instructions.data[i], &totals);
-    Profile *profile = profile_finish(&all);
+        estimate_inst(estimate, all.places.data[i], &all.instructions.data[i], &gathered);
+    Profile *profile = profile_finish(&all), totals = gathered.profile;
+    returns_set(estimate, &gathered.returns, profile);
     profile->uneven = estimate_is_uneven(estimate);
     profile->assumes_trips = estimate->assumes_trips;
     profile->load_lines = totals.load_lines;
@@ -133,7 +149,7 @@ static Profile *estimate_body(Arena *arena, Estimate *estimate)
     profile->load_footprint = totals.load_footprint;
     profile->store_footprint = totals.store_footprint;
     profile->near_loads = totals.near_loads;
-    profile->shared_unknown = totals.shared_unknown;
+    profile->shared_unknown = fmax(0, totals.shared_unknown - returns_total(profile));
     profile->far_unknown = totals.far_unknown;
     return profile;
 }
@@ -210,6 +226,7 @@ void profile_keep_data(const Profile *original, Profile *form)
         form->block_store_sectors = original->block_store_sectors;
     }
     form->hot_load_sectors = fmin(form->hot_load_sectors, form->block_load_sectors);
-    form->shared_unknown = fmax(0, form->load_sectors - form->block_load_sectors - form->near_loads);
+    form->shared_unknown = fmax(0, form->load_sectors - form->block_load_sectors - form->near_loads -
+                                        returns_total(form));
     form->far_unknown = fmin(form->far_unknown, form->shared_unknown);
 }

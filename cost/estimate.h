@@ -195,9 +195,31 @@ typedef struct AccessShape {
     double new_share;      /* of 'distinct': what no neighbouring block touches */
     double near_share;     /* of the executions: they touch what a thread beside has touched a round of a loop before */
     bool differs_by_block; /* else all blocks touch the same sectors */
+    const Loop *returns;   /* in which each warp comes back to sectors of its own in the next round; NULL: in none */
+    uint64_t rows;         /* the same for accesses to the same sectors in these rounds */
 } AccessShape;
 
 AccessShape estimate_access(Estimate *estimate, const Inst *inst, const Access *access);
+
+/* Loads of a loop whose warps come back to the same sectors of their own in the next round. */
+typedef struct Returning {
+    const Loop *loop;
+    double executions; /* by warps */
+    double again;      /* the sectors that they load again */
+} Returning;
+
+typedef struct Returns {
+    VEC(Returning) loads;
+    Map places;    /* from loops and rows to places in 'loads' */
+    double *lines; /* by Loop.index: those that are loaded in the loop and in none within */
+} Returns;
+
+/* returns.c: notes what a load, whose shape says that it returns, loads again. */
+void returns_add(Arena *arena, Returns *returns, const AccessShape *shape, double executions, double again);
+/* Sets the profile's distances of what warps load again, once all loads are noted. */
+void returns_set(const Estimate *estimate, Returns *returns, Profile *profile);
+/* The sectors that warps load again, over all distances. */
+double returns_total(const Profile *profile);
 
 /* copies.c: makes the reads of copies that are hidden from the assembler read the originals. The body is in SSA
  * form. */

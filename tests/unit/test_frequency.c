@@ -281,6 +281,61 @@ static void joins_share_sectors(void **state)
     arena_free(arena);
 }
 
+/* The class of distances at which warps load again what they have loaded, and how much of it, in sectors a warp. */
+static int returning(const char *body, double *again)
+{
+    Arena *arena = arena_new();
+    Diag diag;
+    const char *error = NULL, *text = arena_printf(arena, "%s%s\nret;\n}\n", HEADER, body);
+    Source *source = source_from_memory(arena, "test.ptx", text, strlen(text));
+    diag_init(&diag, source, stderr);
+    Module *module = parse_module(arena, source, &diag);
+    assert_non_null(module);
+    const FunctionForm form = {.function = module_find_function(module, "k")};
+    const AssumedLaunch launch = {.block = {THREADS, 1, 1}, .blocks = BLOCKS};
+    const Profile *profile = profile_estimate(arena, &form, &launch, NULL, &error);
+    assert_non_null(profile);
+    int found = -1;
+    double sum = 0;
+    for (int k = 0; k < REUSE_DISTANCES; k++) {
+        found = profile->own_reuse[k] > 0 ? k : found;
+        sum += profile->own_reuse[k];
+    }
+    const double others = profile->block_load_sectors + profile->near_loads + profile->shared_unknown;
+    assert_true(fabs(sum + others - profile->load_sectors) < 0.001 * profile->load_sectors);
+    *again = sum / (BLOCKS * WARPS);
+    arena_free(arena);
+    return found;
+}
+
+/* A loop of 16 rounds in which each thread goes along a row of its own. */
+#define ROWS(loads, step)                                                                                              \
+    "mul.lo.u32 %r1, %g, %n;\nmul.wide.u32 %e, %r1, 4;\nadd.s64 %e, %e, %d;\nmov.u32 %i, 0;\n"                         \
+    "R:\n" loads "add.s64 %e, %e, " step ";\nadd.u32 %i, %i, 1;\nsetp.lt.u32 %p1, %i, 16;\n@%p1 bra R;\n"
+#define LOAD(at) "ld.global.u32 %r2, [%e+" at "];\nadd.u32 %t, %t, %r2;\n"
+
+/* True if warps come back to the sectors of their threads' rows after the lines that they load meanwhile. */
+static void rows_are_come_back_to(void **state)
+{
+    (void)state;
+    double again;
+    /* Two of 16 rounds begin a sector, 32 of them; 32 lines in each round. */
+    assert_int_equal(returning(ROWS(LOAD("0"), "4"), &again), 5);
+    assert_true(fabs(again - 14 * 32) < 40);
+    /* Two loads of a round, of the same sector, and of other rows. */
+    assert_int_equal(returning(ROWS(LOAD("0") LOAD("4"), "8"), &again), 5);
+    assert_true(fabs(again - (32 - 4) * 32) < 80);
+    static const char two[] = ".reg .b64 %o;\nmul.wide.u32 %o, %b, 65536;\n"
+                              ROWS(LOAD("0") "add.s64 %o, %o, %e;\nld.global.u32 %r3, [%o];\nadd.u32 %t, %t, %r3;\n"
+                                   "sub.s64 %o, %o, %e;\n", "4");
+    assert_int_equal(returning(two, &again), 6);
+    assert_true(fabs(again - 2 * 14 * 32) < 80);
+    /* Whole sectors, or what all threads share. */
+    assert_int_equal(returning(ROWS(LOAD("0"), "32"), &again), -1);
+    assert_int_equal(returning("mov.u32 %i, 0;\nmov.u64 %e, %d;\nR:\n" LOAD("0") "add.s64 %e, %e, 4;\n"
+                               "add.u32 %i, %i, 1;\nsetp.lt.u32 %p1, %i, 16;\n@%p1 bra R;\n", &again), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +346,7 @@ int main(void)
         cmocka_unit_test(chains_conserve),
         cmocka_unit_test(arguments_decide),
         cmocka_unit_test(joins_share_sectors),
+        cmocka_unit_test(rows_are_come_back_to),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
