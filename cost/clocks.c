@@ -35,18 +35,18 @@ static void push_sources(Arena *scratch, const ValueDef *def, RegIdVec *pending)
         VEC_PUSH(scratch, *pending, phi->args.data[i].reg);
 }
 
-/* The instruction that reads a clock which the value is computed from, not through memory; NULL: there is none. */
-static const Inst *clock_of(Arena *scratch, const Values *values, RegId reg)
+/* The instruction that reads a clock which the value is computed from, not through memory; NULL: there is none. 'seen'
+ * has the values of which that is known. */
+static const Inst *clock_of(Arena *scratch, const Values *values, RegId reg, BitSet *seen)
 {
-    BitSet seen = bitset_new(scratch, values->reg_count);
     RegIdVec pending = {0};
     VEC_PUSH(scratch, pending, reg);
     while (pending.count) {
         const RegId next = VEC_POP(pending);
         const ValueDef *def = &values->defs[next];
-        if (bitset_has(&seen, next))
+        if (bitset_has(seen, next))
             continue;
-        bitset_add(&seen, next);
+        bitset_add(seen, next);
         if (def->inst && reads_clock(def->inst))
             return def->inst;
         push_sources(scratch, def, &pending);
@@ -57,7 +57,7 @@ static const Inst *clock_of(Arena *scratch, const Values *values, RegId reg)
 /* True if some threads leave the loop at the end of the block, and others stay. */
 static bool may_leave(const LoopForest *loops, const Loop *loop, const Block *block)
 {
-    if (!block->last || !inst_is_guarded(block->last))
+    if (!block->last || !inst_is_terminator(block->last) || !inst_is_guarded(block->last))
         return false;
     bool leaves = !block->last->target_count; /* the kernel */
     FOR_EACH_SUCC(block, succ)
@@ -65,12 +65,12 @@ static bool may_leave(const LoopForest *loops, const Loop *loop, const Block *bl
     return leaves;
 }
 
-static const Inst *loop_clock(Arena *scratch, Analyses *analyses, const Loop *loop)
+static const Inst *loop_clock(Arena *scratch, Analyses *analyses, const Loop *loop, BitSet *seen)
 {
     const Inst *found = NULL;
     for (uint32_t b = 0; b < loop->block_count && !found; b++)
         if (may_leave(analyses_loops(analyses), loop, loop->blocks[b]))
-            found = clock_of(scratch, analyses_values(analyses), inst_predicate(loop->blocks[b]->last));
+            found = clock_of(scratch, analyses_values(analyses), inst_predicate(loop->blocks[b]->last), seen);
     return found;
 }
 
@@ -84,9 +84,10 @@ bool loops_end_by_clock(const Function *kernel, Span *reading)
     Arena *scratch = arena_new();
     Analyses *analyses = analyses_new(body);
     const LoopForest *loops = analyses_loops(analyses);
+    BitSet seen = bitset_new(scratch, body->regs.count);
     const Inst *found = NULL;
     for (uint32_t i = 0; i < loops->loop_count && !found; i++)
-        found = loop_clock(scratch, analyses, &loops->loops[i]);
+        found = loop_clock(scratch, analyses, &loops->loops[i], &seen);
     if (found)
         *reading = found->span;
     analyses_free(analyses);

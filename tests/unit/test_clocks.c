@@ -44,6 +44,9 @@ static void loops_that_do_not(void **state)
     assert_false(ends_by_clock("L: mov.u32 %r1, %clock;\nsetp.gt.u32 %p2, %r1, %n;\n@%p2 bra A;\n"
                                "st.global.u32 [%d], %r1;\n"
                                "A: add.u32 %i, %i, 1;\nsetp.lt.u32 %p1, %i, %n;\n@%p1 bra L;\n"));
+    assert_false(ends_by_clock("L: mov.u32 %r1, %clock;\nsetp.gt.u32 %p2, %r1, %n;\nsetp.gt.u32 %p3, %i, 5;\n"
+                               "@%p3 bra B;\n@%p2 st.global.u32 [%d], %r1;\nB: add.u32 %i, %i, 1;\n"
+                               "setp.lt.u32 %p1, %i, %n;\n@%p1 bra L;\n"));
     assert_false(ends_by_clock("setp.gt.u32 %p1, %c, %n;\n@%p1 bra DONE;\nL: add.u32 %i, %i, 1;\n"
                                "setp.lt.u32 %p1, %i, %n;\n@%p1 bra L;\n"));
     /* Another special register. */
