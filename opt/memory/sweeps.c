@@ -73,25 +73,34 @@ static void find_offsets(const Sweeps *s, const Sweep *sweep, RowAccess *accesse
     }
 }
 
-/* Whether a round's stores fill a step, all of it once. */
-static bool stores_fill(Sweep *sweep)
+bool row_accesses_fill(const Sweeps *s, const RowAccess *const *accesses, size_t count, int64_t *first, int64_t *step)
 {
     int64_t total = 0, end = INT64_MIN;
-    for (size_t i = 0; i < sweep->stores.count; i++) {
-        const RowAccess *a = &sweep->stores.data[i];
-        if (!a->is_near || a->step != sweep->stores.data[0].step)
+    int64_t *offsets = ARENA_ARRAY(s->scratch, int64_t, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        AffineForm way;
+        if (!affine_add(s->scratch, &accesses[i]->start, &accesses[0]->start, -1, &way) || way.term_count ||
+            accesses[i]->step != accesses[0]->step)
             return false;
-        for (size_t k = 0; k < i; k++) {
-            const RowAccess *b = &sweep->stores.data[k];
-            if (a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes)
+        offsets[i] = way.constant;
+        for (size_t k = 0; k < i; k++)
+            if (offsets[i] < offsets[k] + accesses[k]->bytes && offsets[k] < offsets[i] + accesses[i]->bytes)
                 return false;
-        }
-        total += a->bytes;
-        sweep->first = !i || a->offset < sweep->first ? a->offset : sweep->first;
-        end = a->offset + a->bytes > end ? a->offset + a->bytes : end;
+        total += accesses[i]->bytes;
+        *first = !i || offsets[i] < *first ? offsets[i] : *first;
+        end = offsets[i] + accesses[i]->bytes > end ? offsets[i] + accesses[i]->bytes : end;
     }
-    sweep->step = sweep->stores.data[0].step;
-    return total == sweep->step && end - sweep->first == total;
+    *step = count ? accesses[0]->step : 0;
+    return count && total == *step && end - *first == total;
+}
+
+/* Whether a round's stores fill a step, all of it once. */
+static bool stores_fill(const Sweeps *s, Sweep *sweep)
+{
+    const RowAccess **stores = ARENA_ARRAY(s->scratch, const RowAccess *, sweep->stores.count + 1);
+    for (size_t i = 0; i < sweep->stores.count; i++)
+        stores[i] = &sweep->stores.data[i];
+    return row_accesses_fill(s, stores, sweep->stores.count, &sweep->first, &sweep->step);
 }
 
 static bool sweep_find(const Sweeps *s, const Loop *loop, Sweep *sweep)
@@ -118,10 +127,10 @@ static bool sweep_find(const Sweeps *s, const Loop *loop, Sweep *sweep)
             VEC_PUSH(s->scratch, sweep->loads, found);
     }
     if (!sweep->stores.count)
-        return false;
+        return s->takes_all;
     find_offsets(s, sweep, sweep->stores.data, sweep->stores.count);
     find_offsets(s, sweep, sweep->loads.data, sweep->loads.count);
-    return stores_fill(sweep);
+    return stores_fill(s, sweep) || s->takes_all;
 }
 
 void sweeps_find(Sweeps *s)
@@ -395,22 +404,34 @@ bool sweep_hull_build(Sweeps *s, const Sweep *sweep, const RowAccess *access, in
     return true;
 }
 
-bool sweep_build(Sweeps *s, Sweep *sweep, RegId *begin, RegId *end)
+bool sweep_rounds_build(Sweeps *s, Sweep *sweep)
 {
     TripCount trips = sweep->trips;
-    RegId low, high;
     if (!executed_build(s, sweep->loop->preheader, &sweep->executed) || !make_early(s, &trips.counter.start) ||
         !make_early(s, &trips.counter.addend) || !make_early(s, &trips.bound))
         return false;
     sweeps_require(s, sweep->executed, trip_count_build(&s->place, &trips, ROUNDS_LIMIT, &sweep->last));
-    if (!sweep_hull_build(s, sweep, &sweep->stores.data[0], sweep->first, sweep->first + sweep->step, &low, &high))
+    sweep->is_built = true;
+    s->failed = bitset_new(s->scratch, s->values->reg_count);
+    return true;
+}
+
+bool sweep_range_build(Sweeps *s, const Sweep *sweep, const RowAccess *access, int64_t first, int64_t step,
+                       RegId *begin, RegId *end)
+{
+    RegId low, high;
+    if (!sweep_hull_build(s, sweep, access, first, first + step, &low, &high))
         return false;
     if (*end == REG_NONE)
         *begin = low;
     else
         sweeps_require(s, sweep->executed, sweeps_compare(s, "setp.eq.s64", low, *end));
     *end = select_executed(s, sweep->executed, high, *end == REG_NONE ? low : *end);
-    sweep->is_built = true;
-    s->failed = bitset_new(s->scratch, s->values->reg_count);
     return true;
+}
+
+bool sweep_build(Sweeps *s, Sweep *sweep, RegId *begin, RegId *end)
+{
+    return sweep_rounds_build(s, sweep) &&
+           sweep_range_build(s, sweep, &sweep->stores.data[0], sweep->first, sweep->step, begin, end);
 }

@@ -23,7 +23,7 @@ typedef struct Sweep {
     TripCount trips;
     VEC(RowAccess) stores, loads;
     int64_t first, step;          /* the least of the stores' offsets */
-    /* after sweep_build(): */
+    /* after sweep_rounds_build(): */
     bool is_built;
     RegId executed;               /* a predicate; REG_NONE: it always is */
     RegId last;                   /* the number of its last round, if it is executed */
@@ -37,6 +37,7 @@ typedef struct Sweeps {
     const Values *values;
     const Affine *affine;
     const Dominance *dominance, *postdominance;
+    bool takes_all; /* loops that store nothing, or a range with gaps, are found as well */
     VEC(Sweep) all; /* in layout order */
     SumPlace place; /* where the code goes */
     RegId *early;   /* by RegId: the same value there; REG_NONE: not known yet */
@@ -58,9 +59,16 @@ RegId row_access_early(Sweeps *s, const Sweep *sweep, const RowAccess *access);
 RegId sweeps_compare(const Sweeps *s, const char *spelling, RegId a, RegId b);
 /* Either of the two holds. */
 RegId sweeps_either(const Sweeps *s, RegId a, RegId b);
-/* Computes whether the sweep is executed, its rounds and the end of what it stores, which follows what the sweeps
- * before it have stored: *end (REG_NONE: it is the first, and *begin is set). False if that is not known at the
- * place. */
+/* Whether what these accesses of one loop touch in a round, from 'first' bytes after the first of them on, fills a step
+ * without a gap, each byte once. */
+bool row_accesses_fill(const Sweeps *s, const RowAccess *const *accesses, size_t count, int64_t *first, int64_t *step);
+/* Computes whether the sweep is executed, and its rounds. False if that is not known at the place. */
+bool sweep_rounds_build(Sweeps *s, Sweep *sweep);
+/* Computes the end of what a built sweep touches, 'step' bytes a round from 'first' bytes after the access on, which
+ * follows what the sweeps before it have touched: *end (REG_NONE: it is the first, and *begin is set). */
+bool sweep_range_build(Sweeps *s, const Sweep *sweep, const RowAccess *access, int64_t first, int64_t step,
+                       RegId *begin, RegId *end);
+/* Both, of what the sweep stores. */
 bool sweep_build(Sweeps *s, Sweep *sweep, RegId *begin, RegId *end);
 /* The ends of what a built sweep passes, in all of its rounds, from 'first' bytes after the address of the access to
  * 'past' bytes after it. */
