@@ -5,6 +5,18 @@
  * there on whether all of them will pass, so that blocks at the edge of the data execute the original loop. */
 #include "opt/memory/internal.h"
 
+bool stage_refuse(Staging *s, const Inst *inst, RefusalReason reason)
+{
+    refusal_set(&s->report->refusal, s->body, inst, reason, NULL);
+    return false;
+}
+
+Index stage_index(const Inst *inst)
+{
+    const unsigned axis = inst_index_axis(inst, SREG_ROLE_TID);
+    return axis < 3 ? (Index)(INDEX_X + axis) : INDEX_COUNT;
+}
+
 /* Whether control comes from one block to the other without passing 'except'. */
 static bool leads_to(const Staging *s, Block *from, const Block *to, const Block *except)
 {

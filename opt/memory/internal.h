@@ -195,13 +195,11 @@ bool rows_split(BlockRows *rows, struct PassContext *context);
 /* Undoes it. */
 void rows_join(const BlockRows *rows, struct PassContext *context);
 
-/* refuse.c */
+/* gather.c */
 /* Sets the loop's refusal, with the place of the instruction (NULL: none), and returns false. */
 bool stage_refuse(Staging *s, const Inst *inst, RefusalReason reason);
 /* The index that the instruction reads; INDEX_COUNT: none. */
 Index stage_index(const Inst *inst);
-
-/* gather.c */
 /* Finds the guards of the loop and the place to vote on them. False, and refused, if it is not certain that all threads
  * of a block go round the loop together, or none. */
 bool stage_find_guards(Staging *s);
