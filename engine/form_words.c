@@ -11,7 +11,7 @@
 
 static const char stride_word[] = "stride=", guards_word[] = "guards=", grid_word[] = "grid=shrink",
                   refine_word[] = "refine=", depth_word[] = "depth=", unroll_word[] = "unroll",
-                  single_word[] = "before-vectors", jam_word[] = "uj=", given_word[] = "given=";
+                  rows_word[] = "rows", single_word[] = "before-vectors", jam_word[] = "uj=", given_word[] = "given=";
 
 /* Writing. */
 
@@ -70,6 +70,8 @@ static void print_staging(const StageRequest *staging, Buf *out)
         buf_printf(out, "%u", staging->buffers);
     if (staging->depth)
         buf_printf(out, " %s%u", depth_word, staging->depth);
+    if (staging->holds_rows)
+        print_word(out, rows_word);
     if (staging->unrolls)
         print_word(out, unroll_word);
     if (staging->before_vectors)
@@ -204,6 +206,8 @@ static bool follow_word(Arena *arena, const Function *kernel, const char *word, 
     }
     if ((value = value_of(word, depth_word)) != NULL)
         return follow_depth(value, &request->staging);
+    if (strcmp(word, rows_word) == 0)
+        return request->staging.holds_rows = true;
     if (strcmp(word, unroll_word) == 0)
         return request->staging.unrolls = true;
     if (strcmp(word, single_word) == 0)

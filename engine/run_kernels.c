@@ -188,6 +188,7 @@ static void set_request(const Run *run, KernelReport *report)
         request->staging.wanted = memory->stages;
         request->staging.prefetches = memory->prefetches;
         request->staging.buffers = memory->buffers;
+        request->staging.holds_rows = memory->rows;
         request->counters = memory->counts;
         request->vectors = memory->vectors;
         request->vectors_first = memory->vectors_first;

@@ -74,6 +74,9 @@ typedef struct PassContext {
     Span diagonal;           /* set by diagonals: as in EdgesResult */
     EdgesResult edges;       /* set by edges */
     Exchange exchange;       /* set by exchange */
+    bool holds_rows;         /* rows that loops read are to stay in shared memory */
+    unsigned held_bytes;     /* of shared memory, for these; 0: as many as it is for */
+    HeldRows holds;          /* set by held_rows */
     unsigned flat_merged;    /* blocks along x that are to be merged to one; 0: unflatten is not wanted */
     Unflattened unflattened; /* set by unflatten */
     StageResult staged;      /* set by staging; in the module's arena */

@@ -554,6 +554,7 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     context.defect_request = &options->defects;
     context.order = &request->order;
     context.joins_everywhere = request->vectors;
+    context.holds_rows = request->staging.wanted && request->staging.holds_rows && !request->dynamic_shared;
     if (request->coarsen || request->refining.threads || orders)
         pass_run(&context, PASS_INLINE);
     pass_run(&context, PASS_SSA);

@@ -33,7 +33,8 @@ typedef struct CoarsenOption {
 typedef struct MemoryOption {
     const char *kernel;
     bool is_auto;
-    bool edges, stages, prefetches, counts, vectors; /* what prefetches also stages */
+    bool edges, stages, prefetches, counts, vectors; /* what prefetches also stages, */
+    bool rows;          /* and so does what holds rows */
     bool vectors_first; /* than what stages */
     unsigned buffers;   /* as in StageRequest */
 } MemoryOption;

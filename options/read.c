@@ -508,23 +508,24 @@ unsigned async_buffers_read(const char *word)
     return word[5] && (word[6] || buffers < LEAST || buffers > STAGE_BUFFERS) ? 0 : buffers;
 }
 
-/* "edges", "stage", "prefetch", "async", "counters", "vectors" or several; false if a word is none of them. */
+/* "edges", "stage", "prefetch", "async", "rows", "counters", "vectors" or several; false if a word is none of them. */
 static bool read_memory_list(Reader *reader, const char *at, MemoryOption *option)
 {
     const char *word;
     while ((word = next_word(reader->arena, &at)) != NULL) {
         const bool stages = strcmp(word, "stage") == 0, vectors = strcmp(word, "vectors") == 0;
         const bool counts = strcmp(word, "counters") == 0, edges = strcmp(word, "edges") == 0;
-        const bool prefetches = strcmp(word, "prefetch") == 0;
+        const bool prefetches = strcmp(word, "prefetch") == 0, rows = strcmp(word, "rows") == 0;
         const unsigned buffers = async_buffers_read(word);
-        option->vectors_first |= (stages || prefetches || buffers) && option->vectors && !option->stages;
+        option->vectors_first |= (stages || prefetches || rows || buffers) && option->vectors && !option->stages;
         option->prefetches |= prefetches;
         option->edges |= edges;
-        option->stages |= stages || prefetches || buffers;
+        option->rows |= rows;
+        option->stages |= stages || prefetches || rows || buffers;
         option->buffers = buffers ? buffers : option->buffers;
         option->counts |= counts;
         option->vectors |= vectors;
-        if (!stages && !counts && !vectors && !edges && !prefetches && !buffers)
+        if (!stages && !counts && !vectors && !edges && !prefetches && !rows && !buffers)
             return false;
     }
     return true;
@@ -540,7 +541,7 @@ void options_read_memory(Reader *reader, const char *text)
     if (!option.is_auto && strcmp(at, "off") != 0 && !read_memory_list(reader, at, &option))
         options_fail(reader,
                      "-memory %s: expected 'auto', 'off', or a list of 'edges', 'stage', 'prefetch', 'async', "
-                     "'counters' and 'vectors'", text);
+                     "'rows', 'counters' and 'vectors'", text);
     else
         VEC_PUSH(reader->arena, reader->options->memory, option);
 }

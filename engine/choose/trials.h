@@ -185,7 +185,7 @@ typedef struct MemoryTrial {
     CoarsenRequest coarsening;
     bool edges, stages, counts, vectors;
     unsigned depth, buffers; /* staged: as in StageRequest, */
-    bool unrolls, prefetches, before_vectors; /* as well */
+    bool unrolls, prefetches, before_vectors, holds_rows; /* as well */
     bool vectors_first; /* staged, vectors: as in KernelRequest */
     bool only_exchanges; /* staged: no loop has a tile, but threads of the launch change places */
     double speedup; /* predicted, over the form without; 0: unknown */

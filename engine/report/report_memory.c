@@ -141,6 +141,11 @@ static void print_places(Buf *out, const Report *report, const StageResult *stag
         buf_printf(out, "  memory: the threads of a block are a tile of %u x %u, and not a piece of a row, of what the "
                         "index on line %u numbers\n", unflattened->columns, unflattened->rows,
                    report_line(report, unflattened->span));
+    if (staged->held.done)
+        buf_printf(out, "  memory: the rows that several loops read, from line %u on, stay in %llu bytes of shared "
+                        "memory where they fit; %u accesses are of these\n",
+                   report_line(report, staged->held.span), (unsigned long long)staged->held.bytes,
+                   staged->held.accesses);
     if (staged->row_threads)
         buf_printf(out, "  memory: a block has rows of %u threads: x is the place in a row, y the row\n",
                    staged->row_threads);
@@ -247,6 +252,7 @@ static json_t *trial_json(const MemoryTrial *trial)
                                                       : json_null());
     json_object_set_new(value, "unrolled", json_boolean(trial->unrolls));
     json_object_set_new(value, "prefetches", json_boolean(trial->prefetches));
+    json_object_set_new(value, "holds_rows", json_boolean(trial->holds_rows));
     json_object_set_new(value, "counters", json_boolean(trial->counts));
     json_object_set_new(value, "vectors", json_boolean(trial->vectors));
     json_object_set_new(value, "speedup", trial->speedup > 0 ? json_real(trial->speedup) : json_null());
@@ -279,6 +285,17 @@ static json_t *unflattened_json(const Report *report, const Unflattened *unflatt
     return value;
 }
 
+static json_t *held_json(const Report *report, const HeldRows *held)
+{
+    if (!held->done)
+        return json_null();
+    json_t *value = json_object();
+    json_object_set_new(value, "line", json_line(report_line(report, held->span)));
+    json_object_set_new(value, "accesses", json_integer(held->accesses));
+    json_set_number(value, "shared_bytes", held->bytes);
+    return value;
+}
+
 json_t *staging_json(const Report *report, const KernelReport *kernel)
 {
     static const StageResult none = {.refusal = {.reason = REFUSAL_NONE}};
@@ -294,6 +311,7 @@ json_t *staging_json(const Report *report, const KernelReport *kernel)
     json_object_set_new(value, "exchanged_on_line",
                         staged->exchange.done ? json_line(report_line(report, staged->exchange.span)) : json_null());
     json_object_set_new(value, "unflattened", unflattened_json(report, &staged->unflattened));
+    json_object_set_new(value, "held", held_json(report, &staged->held));
     json_object_set_new(value, "threads_in_row",
                         staged->row_threads ? json_integer(staged->row_threads) : json_null());
     if (kernel->result.edges != OUTCOME_NOT_ASKED)

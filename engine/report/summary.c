@@ -151,6 +151,8 @@ static void print_staging(Buf *out, const KernelReport *kernel)
     separate(out, kernel);
     if (kernel->result.staged.exchange.done || kernel->result.staged.unflattened.done)
         buf_printf(out, "threads change places%s", count ? ", " : "");
+    if (kernel->result.staged.held.done)
+        buf_printf(out, "rows that several loops read stay in shared memory%s", count ? ", " : "");
     if (count)
         buf_printf(out, "%u loop%s staged in shared memory", count, plural(count));
     else if (!stage_is_done(&kernel->result.staged))

@@ -272,7 +272,8 @@ void memory_form_print(const MemoryTrial *trial, Buf *out)
     if (trial->only_exchanges)
         buf_puts(out, "threads changing places");
     else if (trial->stages)
-        buf_printf(out, "rows of %u bytes staged%s%s%s", trial->depth ? trial->depth : STAGE_DEPTH,
+        buf_printf(out, "%srows of %u bytes staged%s%s%s", trial->holds_rows ? "rows in shared memory, else " : "",
+                   trial->depth ? trial->depth : STAGE_DEPTH,
                    trial->before_vectors ? " in single elements" : "", trial->prefetches ? " ahead" : "",
                    trial->unrolls ? " and unrolled" : "");
     if (trial->buffers)

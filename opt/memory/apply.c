@@ -30,16 +30,27 @@ static bool widen_indices(PassContext *context)
     return true;
 }
 
-/* The same, in loops without empty latches, and keeps sums that loops store in registers; 'rolls': rolls loops up
- * first. Gives the body as it was before, owned by the caller. */
+static void hold_rows(PassContext *context)
+{
+    if (!context->holds_rows || context->holds.done || !pass_run(context, PASS_HELD_ROWS))
+        return;
+    context->holds.done = true;
+    pass_run(context, PASS_CLEANUP);
+}
+
+/* The same, in loops without empty latches, holds rows, and keeps sums that loops store in registers; 'rolls': rolls
+ * loops up first. Gives the body as it was before, owned by the caller. */
 static Body *prepare(PassContext *context, bool rolls)
 {
     Body *before = body_clone(context->body);
     loops_remove_empty_latches(context->body, context->analyses);
     if (rolls && pass_run(context, PASS_REROLL))
         pass_run(context, PASS_CLEANUP);
-    if (pass_run(context, PASS_PASSED_ROWS))
+    hold_rows(context);
+    if (pass_run(context, PASS_PASSED_ROWS)) {
         pass_run(context, PASS_CLEANUP);
+        hold_rows(context);
+    }
     Body *narrow = body_clone(context->body);
     if (widen_indices(context))
         body_free(narrow);
@@ -61,15 +72,18 @@ bool memory_stage(PassContext *context, const StageRequest *request)
 {
     context->staging = request;
     context->staged = (StageResult){.refusal = {.reason = REFUSAL_SWITCHED_OFF}};
+    const HeldRows held = context->holds;
     Body *before = prepare(context, true);
     if (has_nest(context))
         find_pointers(context);
     bool done = pass_run(context, PASS_STAGE);
+    done |= context->holds.done && !held.done;
     if (done) {
         pass_run(context, PASS_CLEANUP);
         pass_run(context, PASS_POINTERS);
         pass_run(context, PASS_CLEANUP);
     }
+    context->staged.held = context->holds;
     if (done)
         body_free(before);
     else
@@ -120,6 +134,7 @@ static bool is_slower_than(PassContext *context, const Body *other)
 bool memory_vectors(PassContext *context, bool *is_slower)
 {
     const bool is_alone = is_slower != NULL;
+    const HeldRows held = context->holds;
     context->tests_by_thread = is_alone;
     Body *before = prepare(context, !is_alone);
     if (body_load_words(context->body))
@@ -141,6 +156,7 @@ bool memory_vectors(PassContext *context, bool *is_slower)
         body_free(before);
         return true;
     }
+    context->holds = held;
     pass_set_body(context, before);
     return false;
 }

@@ -39,7 +39,7 @@ unsigned stage_count(const StageResult *result)
 
 bool stage_is_done(const StageResult *result)
 {
-    return result->exchange.done || result->unflattened.done || stage_count(result);
+    return result->exchange.done || result->unflattened.done || result->held.done || stage_count(result);
 }
 
 bool stage_is_async(const StageResult *result)
@@ -129,13 +129,24 @@ static bool stage_loop(Staging *s)
     return true;
 }
 
+/* Whether the loop is one of a kernel's part whose threads take turns (held_rows.c). */
+static bool takes_turns(const Loop *loop)
+{
+    for (; loop; loop = loop->parent)
+        for (const Inst *inst = loop->header->first; inst; inst = inst->next)
+            if (inst->sync == SYNC_BLOCK_BARRIER)
+                return true;
+    return false;
+}
+
 /* The headers of the loops that have none inside, on paths that are often taken. */
-static size_t find_headers(Arena *arena, const LoopForest *loops, Block ***headers)
+static size_t find_headers(Arena *arena, const LoopForest *loops, bool held, Block ***headers)
 {
     size_t count = 0;
     *headers = ARENA_ARRAY(arena, Block *, loops->loop_count + 1);
     for (uint32_t i = 0; i < loops->loop_count; i++)
-        if (loops->loops[i].end == i + 1 && !loops->loops[i].header->is_cold)
+        if (loops->loops[i].end == i + 1 && !loops->loops[i].header->is_cold &&
+            !(held && takes_turns(&loops->loops[i])))
             (*headers)[count++] = loops->loops[i].header;
     return count;
 }
@@ -208,7 +219,11 @@ bool pass_stage(PassContext *context)
     bool changed = false;
     context->staged.refusal = (Refusal){.reason = REFUSAL_NONE};
     const Demands demands = demands_find(context->body->function);
-    Obstacle obstacle = kernel_obstacle(scratch, context->body, &kernel.shared);
+    Obstacle obstacle = {0};
+    if (context->holds.done) /* which takes neither barriers nor shared memory of the kernel's own */
+        kernel.array = context->holds.array;
+    else
+        obstacle = kernel_obstacle(scratch, context->body, &kernel.shared);
     if (demands.waits)
         obstacle = (Obstacle){demands.waits, REFUSAL_STAGE_BLOCKS};
     if (obstacle.reason)
@@ -218,8 +233,9 @@ bool pass_stage(PassContext *context)
     Block **headers;
     bool may_stage = !is_refusal(&context->staged.refusal);
     BlockRows rows;
-    const bool has_rows = may_stage && rows_split(&rows, context);
-    size_t count = may_stage ? find_headers(scratch, analyses_loops(context->analyses), &headers) : 0;
+    const bool has_rows = may_stage && !context->holds.done && rows_split(&rows, context);
+    size_t count = may_stage ? find_headers(scratch, analyses_loops(context->analyses), context->holds.done, &headers)
+                             : 0;
     for (size_t i = 0; i < count; i++) {
         if (headers[i]->is_cold)
             continue;

@@ -16,6 +16,7 @@ typedef struct StageRequest {
                               * STAGE_BUFFERS; 0: none */
     bool unrolls;            /* rounds of a staged loop become one, where it is a single block */
     bool before_vectors;     /* before accesses of replicas are joined to vectors: lines need single elements */
+    bool holds_rows;         /* rows that several loops of a thread read stay in shared memory, where they fit */
     uint64_t dynamic_shared; /* bytes of a block at launch */
 } StageRequest;
 
@@ -65,10 +66,20 @@ typedef struct Unflattened {
     Span span;              /* of the index */
 } Unflattened;
 
+/* Rows that several loops of a thread read, in shared memory (held_rows.c). */
+typedef struct HeldRows {
+    bool done;
+    unsigned accesses; /* that are of shared memory */
+    uint64_t bytes;    /* of that */
+    Variable *array;
+    Span span;         /* of the first of them */
+} HeldRows;
+
 typedef struct StageResult {
     Refusal refusal; /* of the kernel as a whole */
     Exchange exchange;
     Unflattened unflattened;
+    HeldRows held;
     unsigned row_threads; /* in a row, if the kernel arranges the threads of a block in rows; 0: it does not */
     VEC(StagedLoop) loops;
 } StageResult;

@@ -111,9 +111,10 @@ def optimize(
     reassociate     True: refine may add floating-point numbers in another order
     uj              unroll and jam: {"LABEL": N} puts N iterations of the loop side by side; "source" or "auto"
     memory          "stage": what the threads of a block read in loops goes through shared memory; "prefetch": that, with
-                    the next part loaded ahead; "async": that, by asynchronous copies; "counters": what they update
-                    atomically is counted there; "vectors": a thread's neighbouring accesses become one; "edges":
-                    threads beyond the edge of the data go along with the others; several, with commas
+                    the next part loaded ahead; "async": that, by asynchronous copies; "rows": rows that several
+                    loops of a thread read stay there; "counters": what they update atomically is counted there;
+                    "vectors": a thread's neighbouring accesses become one; "edges": threads beyond the edge of the
+                    data go along with the others; several, with commas
                     ("vectors,stage": vectors first); "auto": where that is predicted to pay ("off")
     dead_on_return  parameters, by their names in the PTX or as "KERNEL:N", to whose buffers nothing else leads, and which
                     nothing reads afterwards: what a block writes there may stay in shared memory

@@ -16,8 +16,8 @@ esac
 
 random_check "random" row-check "1,$seeds"
 result "every rule at work" "$(grep -oE '(changed|twos|fours|words|aligned|apart|unrolled) 0\b' <<<"$said")"
-random_check "rows that loops pass" passed-check "1,$seeds"
-result "rows are passed" "$(grep -oE '\b[0-9]{1,2} (changed|of them)' <<<"$said")"
+random_check "rows that loops pass, or that are held" passed-check "1,$seeds"
+result "rows are passed, and held" "$(grep -oE '\b[0-9] (changed|held|of them)' <<<"$said")"
 
 
 # Prints a launch of 2 x 20 threads, of which the last two are idle in some kernels. $1: kernel; $2: length of a row;
@@ -112,5 +112,31 @@ n $n, $form: nothing is passed"
         done
     done
     result "$kernel" "${problems#?}"
+done
+
+# Rows that stay in shared memory, in place and stored elsewhere, whose length fits or does not; the last block is not
+# full.
+# $1: kernel; $2: length; the rest: options.
+held() {
+    local buffers='{"buffer": "in", "type": "f32", "count": '$((250 * $2))', "init": "uniform", "low": -1, "high": 1,
+        "seed": 1}, {"buffer": "out", "type": "f32", "count": '$((250 * $2))', "init": "zero"}' check=out
+    local kernel="$1" length="$2"
+    shift 2
+    [[ "$kernel" != *in_place ]] || check=in buffers="${buffers%%, \{\"buffer\": \"out\"*}"
+    printf '{"kernel": "%s", "grid": [2, 1, 1], "block": [128, 1, 1], "dynamic_shared": 0, "args": [%s,
+        {"scalar": "s32", "value": 250}, {"scalar": "s32", "value": %s}], "check": ["%s"],
+        "tolerance": {"kind": "exact"}}\n' "$kernel" "$buffers" "$length" "$check" >"$TEST_TMP/held.json"
+    "$program" -q -assembler none -block 128 -entry "$kernel" -verify "$TEST_TMP/held.json" "$@" \
+        -o "$TEST_TMP/held.ptx" tests/naive/more.sm_90.ptx 2>&1 || echo "$kernel, $length, $*: status $?"
+    grep -q cp.async.ca "$TEST_TMP/held.ptx" || echo "$kernel, $*: nothing is held"
+}
+
+for kernel in softmax_in_place softmax_stored norm_stored; do
+    problems=
+    for length in 1 2 3 5 64 250 1100 1200; do
+        problems+="$(held "$kernel" "$length" -memory rows)"
+        problems+="$(held "$kernel" "$length" -memory vectors,rows)"
+    done
+    result "$kernel with its rows in shared memory" "$problems"
 done
 exit "$failed"

@@ -1,10 +1,11 @@
-/* Checks rows that a loop stores for a later one of the same thread (opt/memory/passed_rows.c): random kernels, many of
- * which are not quite of that kind, go through the pass, and are compared with the originals in the emulator.
+/* Checks rows that a loop stores for a later one of the same thread (opt/memory/passed_rows.c), and rows that stay in
+ * shared memory while several loops read them (opt/memory/held_rows.c): random kernels, many of which are not quite of
+ * that kind, go through each of the two passes, and are compared with the originals in the emulator.
  *
  *     passed-check [-v] [-d FOLDER] SEED,COUNT
  *
- * Prints the errors, and at the end how many kernels changed, and how many of these store less, because the test holds.
- * -v names the seeds; -d keeps wrong outputs. */
+ * Prints the errors, and at the end how many kernels changed, and how many of these store less, or copy rows, because
+ * the test holds. -v names the seeds; -d keeps wrong outputs. */
 #include "form_difference.h"
 #include "kernel_writer.h"
 #include "one_pass.h"
@@ -17,7 +18,11 @@
 
 #include <stdio.h>
 
-enum { MOST_ROUNDS = 20, PLACE = 24 }; /* PLACE: words before a row in each thread's own ones */
+enum {
+    MOST_ROUNDS = 20,
+    PLACE = 24, /* words before a row in each thread's own ones */
+    MOST_VOTING = 2 * OWN_THREADS * 24, /* bytes of shared memory that the threads load to vote */
+};
 
 /* The place of rows: in the thread's own words or in the table, at a constant distance or one that a parameter sets. */
 typedef enum Where { WHERE_SAME, WHERE_NEAR, WHERE_FAR, WHERE_PARAMETER, WHERE_TABLE, WHERE_COUNT } Where;
@@ -41,6 +46,11 @@ typedef struct Maker {
     bool is_constant; /* nc loads, from the table */
     bool beside_later;
     unsigned between; /* what the code between the loops does */
+    unsigned reads;   /* loops in front of the others that read the row */
+    bool has_later;
+    bool only_reads;  /* nothing is stored of the row */
+    bool reads_late, reads_again; /* a loop after the others reads it, or the first one does after it has stored */
+    unsigned aside;   /* what the code in front of the later loops accesses of the row */
 } Maker;
 
 /* Sets %NAME to where rows begin. */
@@ -58,6 +68,17 @@ static void make_pointer(Maker *m, const char *name, Where where)
                                         : below(to, OWN_WORDS - MOST_ROUNDS - 4)));
 }
 
+/* An element in a loop that only reads the row. */
+static void make_read(Maker *m, unsigned j, unsigned unroll, bool is_rest)
+{
+    Writer *to = &m->to;
+    const unsigned t = temporary(to);
+    line(to, "ld.global%s.u32 %%v%u, [%%pin+%u];", m->is_constant ? ".nc" : "", t, 4 * j);
+    line(to, "mad.lo.u32 %%sum, %%sum, 5, %%v%u;", t);
+    if (m->beside != WHERE_COUNT && m->beside_later && is_rest && unroll)
+        line(to, "ld.global.u32 %%w%u, [%%pbeside+%u]; xor.b32 %%sum, %%sum, %%w%u;", t, 4 * j, t);
+}
+
 /* An element in the first loop. */
 static void make_first(Maker *m, unsigned j, unsigned unroll, bool is_rest)
 {
@@ -72,7 +93,10 @@ static void make_first(Maker *m, unsigned j, unsigned unroll, bool is_rest)
         line(to, "ld.global.u32 %%u%u, [%%pbeside+%u]; add.u32 %%v%u, %%v%u, %%u%u;", t, 4 * j, t, t, t);
     if (m->sums)
         line(to, "add.u32 %%v%u, %%v%u, %%sum;", t, t);
-    line(to, "st.global.u32 [%%pout+%u], %%v%u;", 4 * j, t);
+    if (!m->only_reads)
+        line(to, "st.global.u32 [%%pout+%u], %%v%u;", 4 * j, t);
+    if (m->reads_again)
+        line(to, "ld.global.u32 %%u%u, [%%pin+%u]; xor.b32 %%sum, %%sum, %%u%u;", t, 4 * j, t);
     if (m->beside != WHERE_COUNT && !m->beside_later)
         line(to, "ld.global.u32 %%w%u, [%%pbeside+%u]; xor.b32 %%sum, %%sum, %%w%u;", t, 4 * j, t);
     line(to, "mad.lo.u32 %%sum, %%sum, 3, %%v%u;", t);
@@ -153,6 +177,20 @@ static void make_between(Maker *m)
     }
 }
 
+/* Single accesses of the row, at its beginning, or close to it. */
+static void make_aside(Maker *m)
+{
+    Writer *to = &m->to;
+    const unsigned place = 4 * below(to, 6);
+    switch (m->aside) {
+    case 0: line(to, "ld.global.u32 %%g1, [%%in+%u]; xor.b32 %%sum, %%sum, %%g1;", place); break;
+    case 1: line(to, "ld.global.u32 %%g1, [%%out+%u]; xor.b32 %%sum, %%sum, %%g1;", place); break;
+    case 2: line(to, "st.global.u32 [%%out+%u], %%sum;", place); break;
+    case 3: line(to, "st.global.u32 [%%own+%u], %%sum;", 4 * (PLACE - 4) + place); break;
+    default: break;
+    }
+}
+
 static void make_choices(Maker *m)
 {
     Writer *to = &m->to;
@@ -174,6 +212,17 @@ static void make_choices(Maker *m)
     m->beside = chance(to, 70) ? WHERE_COUNT : below(to, WHERE_COUNT);
     m->beside_later = chance(to, 50);
     m->between = below(to, 24);
+    m->reads = chance(to, 50) ? 0 : 1 + below(to, 2);
+    m->has_later = !m->reads || chance(to, 50);
+    m->reads_late = m->reads && chance(to, 12);
+    m->reads_again = m->reads && chance(to, 8);
+    m->only_reads = !m->has_later && chance(to, 25);
+    m->aside = below(to, m->reads ? 12 : 60);
+    if (m->reads && chance(to, 70)) {
+        m->from = chance(to, 50) ? WHERE_SAME : WHERE_TABLE;
+        m->is_constant = m->from == WHERE_TABLE && chance(to, 50);
+        m->beside = chance(to, 80) ? WHERE_COUNT : m->beside;
+    }
 }
 
 static void passed_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
@@ -188,23 +237,38 @@ static void passed_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch
     make_pointer(&m, "in", m.from);
     make_pointer(&m, "beside", m.beside == WHERE_COUNT ? WHERE_TABLE : m.beside);
     line(to, "mov.u32 %%count, %%n;");
+    if (chance(to, 10))
+        line(to, "and.b32 %%g1, %%x, 32; shr.u32 %%g1, %%g1, 5; add.u32 %%count, %%count, %%g1;");
+    if (chance(to, 15))
+        line(to, "setp.ge.u32 %%q, %%x, %u; @%%q ret;", 1 + below(to, 64));
     const unsigned first = 1 + below(to, 4), later = chance(to, 50) ? first : 1 + below(to, 4);
     const bool is_guarded = chance(to, 70);
+    for (unsigned i = 0; i < m.reads; i++)
+        make_loops(&m, (char)('R' + i), 1 + below(to, 4), chance(to, 15), is_guarded, make_read);
+    m.is_swapped &= m.has_later;
     if (m.is_swapped)
         buf_puts(&code, "\tbra LATER;\nFIRST:\n");
     make_loops(&m, 'A', first, 0, is_guarded, make_first);
     if (m.is_swapped)
         buf_puts(&code, "\tbra FINISH;\nLATER:\n");
     make_between(&m);
+    make_aside(&m);
     line(to, "mad.lo.u32 %%total, %%sum, 3, 1;");
     if (chance(to, 15))
         line(to, "mov.u32 %%count, %%m;");
-    make_loops(&m, 'B', later, chance(to, 4), chance(to, 90) ? is_guarded : !is_guarded, make_later);
+    if (m.has_later)
+        make_loops(&m, 'B', later, chance(to, 4), chance(to, 90) ? is_guarded : !is_guarded, make_later);
+    if (m.reads_late)
+        make_loops(&m, 'T', 1 + below(to, 4), 0, is_guarded, make_read);
     if (m.is_swapped)
         buf_puts(&code, "\tbra FIRST;\nFINISH:\n");
     line(to, "st.global.u32 [%%own], %%sum;");
     buf_puts(&code, "DONE:\n\tret;\n");
     own_launch(to, arena, m.n, m.m, launch);
+    if (chance(to, 70)) {
+        launch->grid[0] = 1;
+        launch->block[0] = 2 * OWN_THREADS;
+    }
     buf_puts(text, ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 table, "
                    ".param .u64 own, .param .u32 n, .param .u32 m)\n{\n");
     buf_printf(text, "\t.reg .b32 %%v<%u>, %%w<%u>, %%u<%u>;\n", to->temporaries + 1, to->temporaries + 1,
@@ -220,18 +284,48 @@ static void passed_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch
 typedef struct Check {
     bool verbose;
     const char *folder;
-    unsigned changed, fewer, left, wrong;
+    unsigned changed, fewer, held, copied, left, wrong;
 } Check;
 
-/* Runs the pass on the kernel; false if it changes nothing. */
-static bool transform(Function *kernel)
+/* The threads of the launch's blocks, or of others. */
+static BlockSize block_expected(const Launch *launch, Random *random)
+{
+    const unsigned threads = launch->block[0];
+    return (BlockSize){BLOCK_GIVEN, {random_below(random, 20) ? threads : 3 * OWN_THREADS - threads, 1, 1}};
+}
+
+/* Shared memory for all rows, for some of them, or for too few. */
+static unsigned bytes_for_rows(const BlockSize *block, Random *random)
+{
+    static const unsigned words[] = {100, 160, 320, 480, 640, 720, 1400};
+    return 8 * block->threads[0] + 4 * words[random_below(random, COUNT_OF(words))];
+}
+
+/* Holds rows in shared memory. */
+static bool hold(Body **body, const Launch *launch, uint64_t seed)
+{
+    Random random = {seed * 77 + 5};
+    Arena *arena = arena_new();
+    PassOptions options = {0};
+    memset(options.enabled, true, sizeof options.enabled);
+    PassContext context = pass_context_new(arena, &options, (*body)->function, *body);
+    context.block = block_expected(launch, &random);
+    context.held_bytes = bytes_for_rows(&context.block, &random);
+    const bool changed = pass_run(&context, PASS_HELD_ROWS);
+    *body = pass_take_body(&context);
+    arena_free(arena);
+    return changed;
+}
+
+/* Runs one of the passes on the kernel; false if it changes nothing. */
+static bool transform(Function *kernel, const Launch *launch, uint64_t seed, bool holds)
 {
     const char *reason;
     Body *body = body_build(kernel, &reason);
     require(body);
     body_to_ssa(body);
     one_pass(&body, PASS_CLEANUP);
-    if (!one_pass(&body, PASS_PASSED_ROWS)) {
+    if (holds ? !hold(&body, launch, seed) : !one_pass(&body, PASS_PASSED_ROWS)) {
         body_free(body);
         return false;
     }
@@ -241,39 +335,58 @@ static bool transform(Function *kernel)
     return true;
 }
 
+/* One of the passes, against the original. */
+static void check_pass(Check *check, Arena *arena, Module *module, const Buf *text, const Launch *launch,
+                       const EmulatorResult *expected, uint64_t seed, bool holds)
+{
+    const EmulatorOptions options = {.check_races = true, .check_unwritten = true};
+    const LaunchChange change = {0};
+    EmulatorCounters counters = {0};
+    Buf after = {0};
+    if (!transform(module_find_function(module, "k"), launch, seed, holds)) {
+        check->left += !holds;
+        return;
+    }
+    emit_module(module, &after);
+    const char *message = form_difference(arena, &after, launch, &change, expected, &options, &counters);
+    if (holds) {
+        check->held++;
+        check->copied += counters.load_bytes[SPACE_SHARED] > MOST_VOTING;
+    } else {
+        check->changed++;
+        check->fewer += counters.store_bytes[SPACE_GLOBAL] < expected->counters.store_bytes[SPACE_GLOBAL];
+    }
+    function_set_body(module_find_function(module, "k"), NULL);
+    if (message) {
+        check->wrong++;
+        report_wrong(arena, check->folder, holds ? "held" : "passed", seed, message, &after, text);
+    }
+    buf_free(&after);
+}
+
 static void check_seed(void *context, uint64_t seed)
 {
     Check *check = context;
     Arena *arena = arena_new();
     Launch launch;
-    Buf text = {0}, after = {0};
-    const EmulatorOptions options = {0};
+    Buf text = {0}, none = {0};
+    const EmulatorOptions options = {.check_races = true, .check_unwritten = true};
     passed_kernel(seed, arena, &text, &launch);
     Module *module = parse_text("random.ptx", buf_text(&text), text.length);
     require(module);
     const EmulatorResult *expected = emulator_run(arena, module, &launch, &options);
-    const char *message = NULL;
     if (expected->fault.kind != FAULT_NONE) {
-        message = arena_printf(arena, "the original fails: %s", fault_text(arena, module, &expected->fault));
-    } else if (!transform(module_find_function(module, "k"))) {
-        check->left++;
-    } else {
-        EmulatorCounters counters = {0};
-        const LaunchChange change = {0};
-        emit_module(module, &after);
-        message = form_difference(arena, &after, &launch, &change, expected, &options, &counters);
-        check->changed++;
-        check->fewer += counters.store_bytes[SPACE_GLOBAL] < expected->counters.store_bytes[SPACE_GLOBAL];
-        function_set_body(module_find_function(module, "k"), NULL);
-    }
-    if (message) {
         check->wrong++;
-        report_wrong(arena, check->folder, "passed", seed, message, &after, &text);
+        report_wrong(arena, check->folder, "passed", seed,
+                     arena_printf(arena, "the original fails: %s", fault_text(arena, module, &expected->fault)), &none,
+                     &text);
+    } else {
+        check_pass(check, arena, module, &text, &launch, expected, seed, false);
+        check_pass(check, arena, module, &text, &launch, expected, seed, true);
     }
     arena_free(module->arena);
     arena_free(arena);
     buf_free(&text);
-    buf_free(&after);
 }
 
 int main(int count, char **words)
@@ -283,7 +396,7 @@ int main(int count, char **words)
     if (!seeds)
         return 2;
     each_seed(seeds, check.verbose, check_seed, &check);
-    printf("%u changed, %u of them store less, %u left alone, %u wrong\n", check.changed, check.fewer, check.left,
-           check.wrong);
+    printf("%u changed, %u of them store less, %u held, %u of them copied, %u left alone, %u wrong\n", check.changed,
+           check.fewer, check.held, check.copied, check.left, check.wrong);
     return check.wrong != 0;
 }

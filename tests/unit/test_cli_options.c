@@ -337,6 +337,8 @@ static void test_memory(void **state)
     } lists[] = {
         {"stage", {.stages = true}},
         {"prefetch", {.stages = true, .prefetches = true}},
+        {"rows", {.stages = true, .rows = true}},
+        {"vectors,rows", {.stages = true, .rows = true, .vectors = true, .vectors_first = true}},
         {"async", {.stages = true, .buffers = 2}},
         {"async3", {.stages = true, .buffers = 3}},
         {"edges,async4", {.edges = true, .stages = true, .buffers = 4}},
@@ -355,7 +357,7 @@ static void test_memory(void **state)
         assert_int_equal(line.outcome, OPTIONS_RUN);
         assert_true(read->is_auto == wanted->is_auto && read->edges == wanted->edges &&
                     read->stages == wanted->stages && read->prefetches == wanted->prefetches &&
-                    read->counts == wanted->counts && read->vectors == wanted->vectors &&
+                    read->rows == wanted->rows && read->counts == wanted->counts && read->vectors == wanted->vectors &&
                     read->vectors_first == wanted->vectors_first && read->buffers == wanted->buffers);
         line_free(&line);
     }

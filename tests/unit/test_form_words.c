@@ -30,6 +30,7 @@ static void words_come_back(void **state)
         "edges",
         "x2 edges stage",
         "vectors stage depth=256 unroll",
+        "vectors stage rows",
         "x2 stride=unit stage depth=32 before-vectors",
         "prefetch depth=64 unroll before-vectors",
         "async2",

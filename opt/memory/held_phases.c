@@ -1,0 +1,394 @@
+/* The code of rows that are held in shared memory. A block works on m rows at a time, m a power of two:
+ *
+ *     place:   begin, length = the thread's row
+ *              holds = the test && m rows fit, m >= 8; present = it holds in all threads of the block, which are here
+ *              if (present) table[thread] = begin; barrier
+ *              if (!present, or length or distance are not those of thread 0 in a thread) goto the code as it was
+ *     top:     barrier; for each of the rows: a warp copies it, by cp.async; wait; barrier
+ *              if (thread / m != first / m) goto done
+ *     region:  the code as it was, up to its end, whose accesses of the row are of shared memory
+ *     done:    if the row is stored: barrier; for each of the rows: a warp stores it
+ *              first += m; if (first < threads) goto top
+ *              ret
+ *
+ * A row takes an odd number of elements, so that those of a warp's threads are in different banks. */
+#include "opt/memory/held_rows.h"
+
+#include "opt/common/version.h"
+#include "opt/common/versions.h"
+
+enum {
+    ADDRESS = 8, /* bytes */
+    NEAR = 4096, /* bytes that accesses may be from their register */
+};
+
+typedef struct Phases {
+    HeldPlan *plan;
+    Body *body;
+    const SumPlace *place;
+    RegId tile, thread, units, pitch, shift, many; /* 32 bits: the array's address, %tid.x, elements of a row, its
+                                                    * bytes in the array, the logarithm of the rows at a time, their
+                                                    * number */
+    RegId distance;                                /* 64 bits: of what is stored; REG_NONE: in place */
+    RegId first, limit;                            /* the first row, and the number of rows now */
+} Phases;
+
+static RegId new_reg(const Phases *p, Type type, const char *name)
+{
+    return body_add_reg(p->body, type, intern(p->body->module->names, name));
+}
+
+static RegId narrow(const Phases *p) { return new_reg(p, TYPE_B32, "%held"); }
+static RegId wide(const Phases *p) { return new_reg(p, TYPE_B64, "%held"); }
+static RegId condition(const Phases *p) { return new_reg(p, TYPE_PRED, "%holds"); }
+
+static void put(const Phases *p, Inst *inst) { sum_put(p->place, inst); }
+
+static uint32_t table_offset(const HeldPlan *plan) { return plan->bytes - ADDRESS * plan->threads; }
+
+/* Whether the block is as expected; REG_NONE: it always is. */
+static RegId build_size_test(const Phases *p)
+{
+    static const char *const sizes[] = {"%ntid.x", "%ntid.y", "%ntid.z"};
+    RegId holds = REG_NONE;
+    for (unsigned d = 0; d < 3 && p->plan->tests_block; d++) {
+        const RegId size = narrow(p), both = condition(p);
+        const int64_t wanted = d ? 1 : p->plan->threads;
+        put(p, inst_build(p->body, "mov.u32", "ds", size, sizes[d]));
+        put(p, holds == REG_NONE
+                   ? inst_build(p->body, "setp.eq.u32", "dri", both, size, wanted)
+                   : inst_build(p->body, "setp.eq.and.u32", "drir", both, size, wanted, holds));
+        holds = both;
+    }
+    return holds;
+}
+
+static RegId build_both(const Phases *p, RegId a, RegId b)
+{
+    if (a == REG_NONE || b == REG_NONE)
+        return a == REG_NONE ? b : a;
+    const RegId both = condition(p);
+    put(p, inst_build(p->body, "and.pred", "drr", both, a, b));
+    return both;
+}
+
+static void put_guarded(const Phases *p, Inst *inst, RegId predicate)
+{
+    put(p, inst);
+    if (predicate != REG_NONE)
+        inst_set_guard(p->body, inst, predicate, false);
+}
+
+/* Thread 0 shows its value to the others, if all are there; and whether it is also this thread's. */
+static void show(const Phases *p, RegId is_first, RegId value, int64_t at)
+{
+    put_guarded(p, inst_build(p->body, "st.shared.b64", "ar", p->tile, at, value), is_first);
+}
+
+static RegId build_same(const Phases *p, RegId present, RegId value, int64_t at)
+{
+    const RegId shown = wide(p), same = condition(p);
+    Inst *load = inst_build(p->body, "ld.shared.b64", "da", shown, p->tile, at);
+    put(p, load);
+    inst_guard(p->body, load, present, false, value);
+    put(p, inst_build(p->body, "setp.eq.s64", "drr", same, shown, value));
+    return same;
+}
+
+/* Sets the size of a row in the array, and how many fit: whether these are enough. */
+static RegId build_rows(Phases *p, RegId length)
+{
+    const HeldPlan *plan = p->plan;
+    Body *body = p->body;
+    const int64_t room = table_offset(plan), shift = plan->element == 8 ? 3 : 2;
+    const RegId less = wide(p), left = wide(p), fits = condition(p), whole = condition(p), enough = condition(p);
+    const RegId bytes = narrow(p), odd = narrow(p), rows = narrow(p), zeros = narrow(p), one = narrow(p);
+    put(p, inst_build(body, "add.s64", "dri", less, length, (int64_t)-1));
+    put(p, inst_build(body, "setp.lt.u64", "dri", fits, less, room));
+    put(p, inst_build(body, "and.b64", "dri", left, length, (int64_t)plan->element - 1));
+    put(p, inst_build(body, "setp.eq.and.s64", "drir", whole, left, (int64_t)0, fits));
+    put(p, inst_build(body, "cvt.u32.u64", "dr", bytes, length));
+    p->units = narrow(p), p->pitch = narrow(p), p->shift = narrow(p), p->many = narrow(p);
+    put(p, inst_build(body, "shr.u32", "dri", p->units, bytes, shift));
+    put(p, inst_build(body, "or.b32", "dri", odd, p->units, (int64_t)1));
+    put(p, inst_build(body, "shl.b32", "dri", p->pitch, odd, shift));
+    put(p, inst_build(body, "div.u32", "dir", rows, room, p->pitch));
+    put(p, inst_build(body, "clz.b32", "dr", zeros, rows));
+    put(p, inst_build(body, "sub.s32", "dir", p->shift, (int64_t)31, zeros));
+    put(p, inst_build(body, "mov.u32", "di", one, (int64_t)1));
+    put(p, inst_build(body, "shl.b32", "drr", p->many, one, p->shift));
+    put(p, inst_build(body, "setp.ge.and.u32", "drir", enough, rows, (int64_t)HELD_LEAST, whole));
+    return enough;
+}
+
+/* Code at the place: whether all threads of the block take the new version. */
+static RegId build_test(Phases *p)
+{
+    HeldPlan *plan = p->plan;
+    Body *body = p->body;
+    const RegId length = wide(p), slot = narrow(p), is_first = condition(p), all = narrow(p), counted = condition(p);
+    p->tile = narrow(p), p->thread = narrow(p);
+    put(p, inst_build(body, "mov.u32", "dv", p->tile, plan->array));
+    put(p, inst_build(body, "mov.u32", "ds", p->thread, "%tid.x"));
+    put(p, inst_build(body, "sub.s64", "drr", length, plan->end, plan->begin));
+    p->distance = REG_NONE;
+    if (plan->out != REG_NONE) {
+        p->distance = wide(p);
+        put(p, inst_build(body, "sub.s64", "drr", p->distance, plan->out, plan->begin));
+    }
+    const RegId sized = build_size_test(p);
+    /* Threads that have ended do not count, so they are missing. */
+    const RegId holds = build_both(p, build_both(p, sized, plan->holds), build_rows(p, length));
+    put(p, inst_build(body, "bar.red.popc.u32", "dir", all, (int64_t)0, holds));
+    put(p, inst_build(body, "setp.eq.u32", "dri", counted, all, (int64_t)plan->threads));
+    const RegId present = build_both(p, counted, sized);
+    put(p, inst_build(body, "mad.lo.u32", "drir", slot, p->thread, (int64_t)ADDRESS, p->tile));
+    put_guarded(p, inst_build(body, "st.shared.b64", "ar", slot, (int64_t)table_offset(plan), plan->begin), present);
+    put(p, inst_build(body, "setp.eq.and.u32", "drir", is_first, p->thread, (int64_t)0, present));
+    show(p, is_first, length, 0);
+    if (p->distance != REG_NONE)
+        show(p, is_first, p->distance, ADDRESS);
+    put(p, inst_build(body, "bar.sync", "i", (int64_t)0));
+    RegId agrees = build_both(p, present, build_same(p, present, length, 0));
+    if (p->distance != REG_NONE)
+        agrees = build_both(p, agrees, build_same(p, present, p->distance, ADDRESS));
+    const RegId together = condition(p);
+    put(p, inst_build(body, "bar.red.and.pred", "dir", together, (int64_t)0, agrees));
+    return together;
+}
+
+static Block *add_block(const Phases *p, Block *after) { return body_add_block(p->body, after); }
+
+static RegId add_phi(const Phases *p, Block *block, Type type)
+{
+    const Phi phi = {.dst = new_reg(p, type, "%held")};
+    VEC_PUSH(p->body->arena, block->phis, phi);
+    return phi.dst;
+}
+
+static void add_argument(const Phases *p, Block *block, size_t index, Block *pred, RegId reg)
+{
+    VEC_PUSH(p->body->arena, block->phis.data[index].args, ((PhiArg){pred, reg}));
+}
+
+/* Appends two loops after the block: warps take rows, and their lanes elements. Each element is copied from memory, or
+ * stored there. Gives the block after them, which is empty. */
+static Block *build_move(const Phases *p, Block *before, bool is_store)
+{
+    const HeldPlan *plan = p->plan;
+    Body *body = p->body;
+    Block *rows = add_block(p, before), *row = add_block(p, rows), *lanes = add_block(p, row);
+    Block *next = add_block(p, lanes), *after = add_block(p, next);
+    const RegId warp = narrow(p), lane = narrow(p);
+    inst_append(before, inst_build(body, "shr.u32", "dri", warp, p->thread, (int64_t)5));
+    inst_append(before, inst_build(body, "and.b32", "dri", lane, p->thread, (int64_t)HELD_LANES - 1));
+    before->fall = rows;
+    /* rows: is there one for this warp? */
+    const RegId r = add_phi(p, rows, TYPE_B32), is_over = condition(p);
+    inst_append(rows, inst_build(body, "setp.ge.u32", "drr", is_over, r, p->limit));
+    inst_append(rows, inst_build_branch(body, after, is_over, false));
+    rows->fall = row;
+    /* row: where it is. */
+    const RegId index = narrow(p), slot = narrow(p), at = wide(p), place = narrow(p), own = wide(p), to = narrow(p);
+    inst_append(row, inst_build(body, "add.u32", "drr", index, p->first, r));
+    inst_append(row, inst_build(body, "mad.lo.u32", "drir", slot, index, (int64_t)ADDRESS, p->tile));
+    inst_append(row, inst_build(body, "ld.shared.b64", "da", at, slot, (int64_t)table_offset(plan)));
+    RegId start = at;
+    if (is_store && p->distance != REG_NONE) {
+        start = wide(p);
+        inst_append(row, inst_build(body, "add.s64", "drr", start, at, p->distance));
+    }
+    inst_append(row, inst_build(body, "mad.lo.u32", "drrr", place, r, p->pitch, p->tile));
+    inst_append(row, inst_build(body, "mul.wide.u32", "dri", own, lane, (int64_t)plan->element));
+    const RegId from = wide(p), is_none = condition(p);
+    inst_append(row, inst_build(body, "add.s64", "drr", from, start, own));
+    inst_append(row, inst_build(body, "mad.lo.u32", "drir", to, lane, (int64_t)plan->element, place));
+    inst_append(row, inst_build(body, "setp.ge.u32", "drr", is_none, lane, p->units));
+    inst_append(row, inst_build_branch(body, next, is_none, false));
+    row->fall = lanes;
+    /* lanes: an element. */
+    const RegId c = add_phi(p, lanes, TYPE_B32), memory = add_phi(p, lanes, TYPE_B64);
+    const RegId shared = add_phi(p, lanes, TYPE_B32), goes_on = condition(p);
+    const RegId c2 = narrow(p), memory2 = wide(p), shared2 = narrow(p);
+    if (is_store) {
+        const bool is_long = plan->element == 8;
+        const RegId value = is_long ? wide(p) : narrow(p);
+        inst_append(lanes, inst_build(body, is_long ? "ld.shared.b64" : "ld.shared.b32", "da", value, shared,
+                                      (int64_t)0));
+        inst_append(lanes, inst_build(body, is_long ? "st.global.b64" : "st.global.b32", "ar", memory, (int64_t)0,
+                                      value));
+    } else {
+        inst_append(lanes, inst_build(body, "cp.async.ca.shared.global", "aai", shared, (int64_t)0, memory, (int64_t)0,
+                                      (int64_t)plan->element));
+    }
+    inst_append(lanes, inst_build(body, "add.u32", "dri", c2, c, (int64_t)HELD_LANES));
+    inst_append(lanes, inst_build(body, "add.s64", "dri", memory2, memory, (int64_t)HELD_LANES * plan->element));
+    inst_append(lanes, inst_build(body, "add.u32", "dri", shared2, shared, (int64_t)HELD_LANES * plan->element));
+    inst_append(lanes, inst_build(body, "setp.lt.u32", "drr", goes_on, c2, p->units));
+    inst_append(lanes, inst_build_branch(body, lanes, goes_on, false));
+    lanes->fall = next;
+    const RegId starts[3] = {lane, from, to}, nexts[3] = {c2, memory2, shared2};
+    for (size_t i = 0; i < 3; i++) {
+        add_argument(p, lanes, i, row, starts[i]);
+        add_argument(p, lanes, i, lanes, nexts[i]);
+    }
+    /* next: the warp's next row. */
+    const RegId r2 = narrow(p);
+    inst_append(next, inst_build(body, "add.u32", "dri", r2, r, (int64_t)plan->threads / HELD_LANES));
+    inst_append(next, inst_build_branch(body, rows, REG_NONE, false));
+    add_argument(p, rows, 0, before, warp);
+    add_argument(p, rows, 0, next, r2);
+    return after;
+}
+
+/* The access, of shared memory. 'delta': from an address in memory to that in the array, as far as 32 bits tell. */
+static void replace_access(const Phases *p, const HeldAccess *held, RegId delta)
+{
+    Body *body = p->body;
+    Inst *inst = held->inst;
+    const RegId low = narrow(p), at = narrow(p);
+    RegId address = at;
+    int64_t offset = held->constant;
+    const char *spelling = arena_printf(body->arena, "%s.shared.%s", held->is_store ? "st" : "ld",
+                                        type_name(inst->signature->types[0]));
+    inst_insert_before(inst, inst_build(body, "cvt.u32.u64", "dr", low, held->base));
+    inst_insert_before(inst, inst_build(body, "add.u32", "drr", at, low, delta));
+    if (offset < -NEAR || offset > NEAR) {
+        address = narrow(p);
+        inst_insert_before(inst, inst_build(body, "add.u32", "dri", address, at, (int64_t)(int32_t)offset));
+        offset = 0;
+    }
+    Inst *other;
+    if (held->is_store) {
+        RegId value = REG_NONE;
+        for (unsigned i = 0; i < inst->operand_count; i++) /* the address is not a plain register */
+            value = inst_reg(inst, i) != REG_NONE && inst->operands[i].kind != OPERAND_ADDRESS ? inst_reg(inst, i)
+                                                                                              : value;
+        other = inst_build(body, spelling, "ar", address, offset, value);
+    } else {
+        other = inst_build(body, spelling, "da", inst_result(inst), address, offset);
+    }
+    other->span = inst->span;
+    other->loc = inst->loc;
+    inst_insert_before(inst, other);
+    inst_remove(inst);
+}
+
+/* Threads that leave the region, or end there, are done for now. */
+static void lead_out(const Phases *p, const Block *head, Block *done)
+{
+    Body *body = p->body;
+    Arena *scratch = arena_new();
+    const Dominance *dominance = dominance_compute(scratch, body);
+    const size_t count = body->blocks.count;
+    for (size_t b = 0; b < count; b++) {
+        Block *block = body->blocks.data[b];
+        if (!dominance_has(dominance, head, block))
+            continue;
+        if (block->last && inst_is_terminator(block->last) && !inst_is_branch(block->last)) {
+            inst_remove(block->last);
+            block->fall = done;
+            continue;
+        }
+        VEC(Block *) leaving = {0};
+        FOR_EACH_SUCC(block, succ)
+            if (!dominance_has(dominance, head, succ))
+                VEC_PUSH(scratch, leaving, succ);
+        for (size_t i = 0; i < leaving.count; i++)
+            if (leaving.data[i] != done)
+                block_retarget(block, leaving.data[i], done);
+    }
+    arena_free(scratch);
+}
+
+/* The blocks around the region, between the place and its first block. */
+static void build_phases(Phases *p, Block *head)
+{
+    HeldPlan *plan = p->plan;
+    Body *body = p->body;
+    Block *done = add_block(p, NULL);
+    lead_out(p, head, done);
+    Block *enter = add_block(p, plan->at), *top = add_block(p, enter);
+    const RegId zero = narrow(p), mask = narrow(p), turn = narrow(p), place = narrow(p), own = narrow(p);
+    const RegId low = narrow(p), delta = narrow(p);
+    RegId delta_out = delta;
+    require(plan->at->fall == head);
+    plan->at->fall = enter;
+    inst_append(enter, inst_build(body, "mov.u32", "di", zero, (int64_t)0));
+    inst_append(enter, inst_build(body, "add.u32", "dri", mask, p->many, (int64_t)-1));
+    inst_append(enter, inst_build(body, "and.b32", "drr", place, p->thread, mask));
+    inst_append(enter, inst_build(body, "shr.u32", "drr", turn, p->thread, p->shift));
+    inst_append(enter, inst_build(body, "mad.lo.u32", "drrr", own, place, p->pitch, p->tile));
+    inst_append(enter, inst_build(body, "cvt.u32.u64", "dr", low, plan->begin));
+    inst_append(enter, inst_build(body, "sub.u32", "drr", delta, own, low));
+    if (plan->out != REG_NONE) {
+        const RegId low_out = narrow(p);
+        delta_out = narrow(p);
+        inst_append(enter, inst_build(body, "cvt.u32.u64", "dr", low_out, plan->out));
+        inst_append(enter, inst_build(body, "sub.u32", "drr", delta_out, own, low_out));
+    }
+    enter->fall = top;
+    p->first = add_phi(p, top, TYPE_B32);
+    p->limit = narrow(p);
+    const RegId left = narrow(p), now = narrow(p), is_other = condition(p);
+    inst_append(top, inst_build(body, "sub.u32", "dir", left, (int64_t)plan->threads, p->first));
+    inst_append(top, inst_build(body, "min.u32", "drr", p->limit, left, p->many));
+    inst_append(top, inst_build(body, "bar.sync", "i", (int64_t)0));
+    Block *filled = build_move(p, top, false);
+    inst_append(filled, inst_build(body, "cp.async.commit_group", ""));
+    inst_append(filled, inst_build(body, "cp.async.wait_group", "i", (int64_t)0));
+    inst_append(filled, inst_build(body, "bar.sync", "i", (int64_t)0));
+    inst_append(filled, inst_build(body, "shr.u32", "drr", now, p->first, p->shift));
+    inst_append(filled, inst_build(body, "setp.ne.u32", "drr", is_other, now, turn));
+    inst_append(filled, inst_build_branch(body, done, is_other, false));
+    filled->fall = head;
+    Block *last = done;
+    if (plan->stores) {
+        inst_append(done, inst_build(body, "bar.sync", "i", (int64_t)0));
+        last = build_move(p, done, true);
+    }
+    const RegId next = narrow(p), goes_on = condition(p);
+    inst_append(last, inst_build(body, "add.u32", "drr", next, p->first, p->many));
+    inst_append(last, inst_build(body, "setp.lt.u32", "dri", goes_on, next, (int64_t)plan->threads));
+    inst_append(last, inst_build_branch(body, top, goes_on, false));
+    Block *end = add_block(p, last);
+    last->fall = end;
+    inst_append(end, inst_build(body, "ret", ""));
+    add_argument(p, top, 0, enter, zero);
+    add_argument(p, top, 0, last, next);
+    for (size_t i = 0; i < plan->accesses.count; i++)
+        replace_access(p, &plan->accesses.data[i], plan->accesses.data[i].is_out ? delta_out : delta);
+    body_update_preds(body);
+    body_renumber(body);
+}
+
+/* Code for rows that do not fit is not what few threads need: it can be staged, unless parts of it were so before. */
+static void warm_copy(const HeldPlan *plan, const Block *head)
+{
+    Arena *scratch = arena_new();
+    const Dominance *dominance = dominance_compute(scratch, plan->body);
+    const Block *copy = plan->at->last->targets[0];
+    bool was_cold = false;
+    for (size_t b = 0; b < plan->body->blocks.count; b++) {
+        const Block *block = plan->body->blocks.data[b];
+        was_cold |= block->is_cold && dominance_has(dominance, head, block);
+    }
+    if (was_cold)
+        copy = NULL;
+    for (size_t b = 0; b < plan->body->blocks.count; b++)
+        if (copy && dominance_has(dominance, copy, plan->body->blocks.data[b]))
+            plan->body->blocks.data[b]->is_cold = false;
+    arena_free(scratch);
+}
+
+void held_rewrite(HeldPlan *plan, const SumPlace *place)
+{
+    enum { ALIGNMENT = 16 };
+    Phases p = {.plan = plan, .body = plan->body, .place = place};
+    plan->array = body_add_array(plan->body, "ptxopt_tile", SPACE_SHARED, plan->bytes, ALIGNMENT);
+    const RegId together = build_test(&p);
+    Inst *end = plan->at->last && inst_is_terminator(plan->at->last) ? plan->at->last : NULL;
+    Block *head = body_version(plan->body, plan->at, end, together);
+    build_phases(&p, head);
+    warm_copy(plan, head);
+}

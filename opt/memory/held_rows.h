@@ -1,0 +1,41 @@
+/* Rows of a thread's own that stay in shared memory while several loops read them (held_rows.c, held_phases.c). */
+#ifndef PTXOPT_OPT_MEMORY_HELD_ROWS_H
+#define PTXOPT_OPT_MEMORY_HELD_ROWS_H
+
+#include "opt/common/sums.h"
+
+enum {
+    HELD_BYTES = 36864, /* of shared memory, by default: six blocks fit on an SM with 227 KB, each with 32 rows of
+                         * 1 KB */
+    HELD_LEAST = 8,     /* rows at a time */
+    HELD_LANES = 32,    /* of a warp */
+};
+
+/* An access that goes to shared memory. */
+typedef struct HeldAccess {
+    Inst *inst;
+    RegId base;       /* the register that its address counts from, and */
+    int64_t constant; /* how far */
+    bool is_store;
+    bool is_out;      /* counted from where the row is stored, not from where it is loaded */
+} HeldAccess;
+
+typedef struct HeldPlan {
+    Body *body;
+    Block *at;        /* all threads of the block that have not ended get to its end, once */
+    unsigned threads; /* of a block: whole warps */
+    bool tests_block; /* launches may have blocks of another size */
+    unsigned bytes;   /* of shared memory, a multiple of 16 */
+    unsigned element; /* bytes */
+    RegId begin, end; /* of the row, at the end of the place: 64 bits */
+    RegId out;        /* where it is stored; REG_NONE: in place */
+    bool stores;
+    RegId holds;      /* a predicate: what the accesses need is so; REG_NONE: always */
+    Variable *array;  /* in shared memory */
+    VEC(HeldAccess) accesses;
+} HeldPlan;
+
+/* Adds the test and both versions. Cannot fail. */
+void held_rewrite(HeldPlan *plan, const SumPlace *place);
+
+#endif
