@@ -166,7 +166,8 @@ static void improve(Sweep *sweep, const SweepRow *row, TuneForm *form)
 {
     const char *name = form->kernel->kernel->name;
     static const char *const memory[] = {"edges",   "stage",       "prefetch",     "counters",
-                                         "vectors", "stage,edges", "stage,vectors", "vectors,stage", "async"};
+                                         "vectors", "stage,edges", "stage,vectors", "vectors,stage", "async",
+                                         "vectors,rows"};
     bool has_target = false;
     if (row->factor > 1)
         improve_shape(sweep, row, form);

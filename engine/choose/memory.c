@@ -28,7 +28,7 @@ static KernelRequest trial_request(const MemorySearch *search, const MemoryTrial
         request.refused = (Refusal){.reason = REFUSAL_NONE};
     request.staging = (StageRequest){.wanted = trial->stages, .depth = trial->depth, .unrolls = trial->unrolls,
                                        .prefetches = trial->prefetches, .before_vectors = trial->before_vectors,
-                                       .buffers = trial->buffers};
+                                       .holds_rows = trial->holds_rows, .buffers = trial->buffers};
     request.edges = trial->edges;
     request.counters = trial->counts;
     request.vectors = trial->vectors;
@@ -112,6 +112,7 @@ static bool does_as_asked(const MemoryTrial *trial, const KernelResult *result)
     return (!(trial->coarsens || trial->refining.threads) || result->coarsening == OUTCOME_DONE) &&
            (!trial->edges || result->edges == OUTCOME_DONE) &&
            (!trial->stages || stage_is_done(&result->staged)) &&
+           (!trial->holds_rows || result->staged.held.done) &&
            (!trial->buffers || stage_is_async(&result->staged)) &&
            (!trial->counts || result->counting == OUTCOME_DONE) &&
            (!trial->vectors || trial->vectors_first || result->vectors == OUTCOME_DONE);
@@ -187,7 +188,7 @@ static void trial_weigh(MemorySearch *search, MemoryTrial *trial)
     Figures figures = {0};
     KernelResult result;
     memory_form_make(search, &request, &result);
-    trial->only_exchanges = stage_is_done(&result.staged) && !stage_count(&result.staged);
+    trial->only_exchanges = stage_is_done(&result.staged) && !stage_count(&result.staged) && !result.staged.held.done;
     trial->verdict = (TrialVerdict){.state = TRIAL_UNCHANGED};
     bool is_open = does_as_asked(trial, &result) && fits_launches(search, &result, &trial->verdict) &&
                    form_weigh(search, &result, &figures, costs, &trial->verdict) &&
@@ -234,7 +235,8 @@ static bool is_tried(const MemorySearch *search, const MemoryTrial *wanted)
         const KernelRequest other = trial_request(search, trial);
         is_known |= trial->stages && trial->edges == wanted->edges && trial->depth == wanted->depth &&
                     trial->vectors == wanted->vectors && trial->vectors_first == wanted->vectors_first &&
-                    memory_requests_match(&other, &request) && trial->before_vectors == wanted->before_vectors;
+                    memory_requests_match(&other, &request) && trial->before_vectors == wanted->before_vectors &&
+                    trial->holds_rows == wanted->holds_rows;
     }
     return is_known;
 }
@@ -243,7 +245,7 @@ static bool is_tried(const MemorySearch *search, const MemoryTrial *wanted)
 static void deepen(MemorySearch *search)
 {
     const MemoryTrial *best = best_trial(search, true);
-    if (!best || best->only_exchanges)
+    if (!best || best->only_exchanges || best->holds_rows)
         return;
     MemoryTrial wanted = *best;
     double last = best->speedup;
@@ -393,6 +395,28 @@ static void try_vectors(MemorySearch *search, size_t end)
             memory_parent_weigh(search, &search->parents.data[i], true);
 }
 
+/* Tries rows that stay in shared memory, without coarsening if that is allowed: with vectors before, and without them
+ * if there are such rows. Nothing is said of kernels that have none. */
+static void try_held_rows(MemorySearch *search, size_t end)
+{
+    const Parent *parent = &search->parents.data[0];
+    for (size_t i = 1; i < end; i++)
+        if (!search->parents.data[i].request.coarsen)
+            parent = &search->parents.data[i];
+    MemoryTrial wanted = {.coarsens = parent->request.coarsen,
+                          .coarsening = parent->request.coarsening,
+                          .stages = true,
+                          .holds_rows = true,
+                          .vectors = true,
+                          .vectors_first = true};
+    if (trial_add(search, &wanted)->verdict.state == TRIAL_UNCHANGED) {
+        search->trials.count--;
+        return;
+    }
+    wanted.vectors = wanted.vectors_first = false;
+    trial_add(search, &wanted);
+}
+
 /* Tries private counters with the coarsening of some parents; false if none has anything to count. */
 static bool try_counters(MemorySearch *search, size_t begin, size_t end)
 {
@@ -476,7 +500,7 @@ static void try_async(MemorySearch *search)
 static void improve_staged(MemorySearch *search)
 {
     const MemoryTrial *best = best_trial(search, true);
-    if (!best || best->only_exchanges)
+    if (!best || best->only_exchanges || best->holds_rows)
         return;
     if (may_grow(search))
         try_larger(search);
@@ -541,6 +565,7 @@ static void try_loads(MemorySearch *search)
     const FactorChoice *factors = search->scope->factors;
     memory_find_own(search, factors);
     const size_t own = search->parents.count;
+    try_held_rows(search, own);
     try_vectors(search, own);
     const bool counts = try_counters(search, 0, own);
     try_staged(search, 0, (unsigned)own);

@@ -134,7 +134,8 @@ Form form_random(Arena *arena, Random *random, const char *ptx, const FormLaunch
 {
     static const char *const memory[] = {"stage", "vectors", "stage,vectors", "counters", "stage,vectors,counters",
                                          "edges", "edges,stage", "prefetch", "vectors,stage", "async",
-                                         "vectors,async3", "edges,vectors,prefetch,counters"};
+                                         "vectors,async3", "edges,vectors,prefetch,counters", "rows",
+                                         "vectors,rows"};
     static const char *const orders[] = {"diagonal", "groups:2", "groups:3", "groups:4", "groups:5"};
     Form form = {0};
     bool block_is_known = percent(random, 70);
