@@ -156,6 +156,29 @@ static void rows_are_staged_or_joined(void **state)
     arena_free(setup->arena);
 }
 
+static unsigned holding_trials(const MemoryChoice *choice)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < choice->trial_count; i++)
+        count += choice->trials[i].holds_rows && choice->trials[i].verdict.state != TRIAL_UNCHANGED;
+    return count;
+}
+
+/* Rows stay in shared memory where loops read them again, and forms without such rows are not listed. */
+static void rows_are_held(void **state)
+{
+    (void)state;
+    Setup *setup = setup_of("tests/cases/memory/held-rows.ptx", "k", "tests/cases/memory/held-rows.launch.json");
+    MemoryChoice choice = choose(setup, NULL);
+    assert_int_equal(holding_trials(&choice), 2);
+    arena_free(setup->arena);
+    setup = setup_new("mv");
+    choice = choose(setup, NULL);
+    for (unsigned i = 0; i < choice.trial_count; i++)
+        assert_false(choice.trials[i].holds_rows);
+    arena_free(setup->arena);
+}
+
 /* The product needs both: 2 x 2 results for a thread, and tiles. */
 static void coarsening_is_chosen_together(void **state)
 {
@@ -378,7 +401,7 @@ static void edges_are_tried(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_staged_or_joined),
+        cmocka_unit_test(rows_are_staged_or_joined), cmocka_unit_test(rows_are_held),
         cmocka_unit_test(rows_are_given_to_groups), cmocka_unit_test(coarsening_is_chosen_together),
         cmocka_unit_test(spilling_forms_are_rejected), cmocka_unit_test(time_limit_is_kept),
         cmocka_unit_test(small_grids_are_asked), cmocka_unit_test(nothing_to_do),
