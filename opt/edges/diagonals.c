@@ -276,6 +276,8 @@ bool pass_diagonals(PassContext *context)
     EdgesResult result = {.span = {0, 0}};
     Edges e = {.body = context->body, .request = &context->edges_request, .result = &result};
     Diagonal d;
+    edges_split_conditions(context->body, analyses_loops(context->analyses), analyses_values(context->analyses));
+    analyses_invalidate(context->analyses, ANALYSES_ALL);
     edges_find_facts(&e, context->analyses, scratch);
     const bool done = !edges_find_end(e.body) && find_any(&d, &e);
     if (done)

@@ -93,9 +93,12 @@ static bool replace_values(Edges *e, Remake *origin, const RegId within[3])
 
 void edges_set_branch(Edges *e, Block *block, RegId predicate, Block *inside)
 {
+    const Span span = block->last->span;
     inst_remove(block->last);
-    if (predicate != REG_NONE)
+    if (predicate != REG_NONE) {
         inst_append(block, inst_build_branch(e->body, e->outside, predicate, true));
+        block->last->span = span;
+    }
     block->fall = inside;
 }
 
