@@ -88,6 +88,9 @@ RegId inst_result(const Inst *inst);
  * "shfl.sync.up.b32 d|p, ..." and "vadd.u32.u32.u32 d.b0, ...". */
 RegId inst_destination(const Inst *inst);
 
+/* True if the second instruction is further down the block of the first. O(distance), or of the rest of the block. */
+bool inst_comes_before(const Inst *first, const Inst *second);
+
 /* The special register that it reads; NULL if it reads none. An instruction that the table
  * knows reads one at most; of another one it is the first. */
 const Sreg *inst_sreg(const Inst *inst);

@@ -274,7 +274,7 @@ static inline unsigned ptxopt_forms_count(const void *table, size_t size)
     return (size_t)(end - at) == (size_t)header[2] * BYTES ? header[2] : 0;
 }
 
-/* Copies the words of a form; 0: there is no form of this number. */
+/* Copies the words of a form, by its number from 1 on. Returns 0 if the table has no form with that number. */
 static inline int ptxopt_form_words(const void *table, size_t size, unsigned form, uint32_t words[PTXOPT_FORM_WORDS])
 {
     enum { BYTES = 4 * PTXOPT_FORM_WORDS };

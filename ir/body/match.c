@@ -58,6 +58,14 @@ RegId inst_destination(const Inst *inst)
                ? first : REG_NONE;
 }
 
+bool inst_comes_before(const Inst *first, const Inst *second)
+{
+    for (const Inst *inst = first->next; inst; inst = inst->next)
+        if (inst == second)
+            return true;
+    return false;
+}
+
 const Sreg *inst_sreg(const Inst *inst)
 {
     for (unsigned i = 0; i < inst->operand_count; i++)

@@ -152,9 +152,8 @@ static bool check_results(const Diagonal *d)
     const Edges *e = d->e;
     const Block *outside = e->outside;
     for (size_t p = 0; p < outside->phis.count; p++) {
-        const unsigned bits = type_bits(e->body->regs.data[outside->phis.data[p].dst].type);
-        if (e->body->regs.data[outside->phis.data[p].dst].type == TYPE_PRED || bits < 16 || bits > 64 ||
-            phi_argument(&outside->phis.data[p], d->from) == REG_NONE)
+        const Phi *phi = &outside->phis.data[p];
+        if (!edges_select(e->body->regs.data[phi->dst].type) || phi_argument(phi, d->from) == REG_NONE)
             return false;
     }
     for (unsigned p = 0; p < outside->pred_count && outside->phis.count; p++)
@@ -223,10 +222,9 @@ static void choose_results(const Diagonal *d, RegId own)
     for (size_t p = 0; p < e->outside->phis.count; p++) {
         Phi *phi = &e->outside->phis.data[p];
         const RegId result = phi->dst, other = phi_argument(phi, d->from);
-        const unsigned bits = type_bits(e->body->regs.data[result].type);
         phi->dst = body_clone_reg(e->body, result);
-        const char *select = bits == 16 ? "selp.b16" : bits == 32 ? "selp.b32" : "selp.b64";
-        Inst *choice = inst_build(e->body, select, "drrr", result, phi->dst, other, own);
+        Inst *choice = inst_build(e->body, edges_select(e->body->regs.data[result].type), "drrr", result, phi->dst,
+                                  other, own);
         if (first)
             inst_insert_before(first, choice);
         else

@@ -251,21 +251,6 @@ static bool has_effect(const Inst *inst)
     return !inst_is_branch(inst) && (inst->effects & ~harmless || inst->sync != SYNC_NONE);
 }
 
-/* Whether the instruction is outside of loops, and loads from global memory what the kernel may store. */
-static bool loads_stored(const Edges *e, const Inst *inst)
-{
-    Access loaded, stored;
-    if (!inst_access(inst, &loaded) || loaded.kind != ACCESS_LOAD || loaded.space != SPACE_GLOBAL || loaded.read_only ||
-        loop_of(e->loops, inst->block))
-        return false;
-    for (size_t b = 0; b < e->body->blocks.count; b++)
-        for (const Inst *other = e->body->blocks.data[b]->first; other; other = other->next)
-            if (inst_access(other, &stored) && stored.kind != ACCESS_LOAD &&
-                !accesses_apart_always(analyses_memory(e->analyses), inst, other))
-                return true;
-    return false;
-}
-
 /* The entry parameter that the address of the access is a pointer of; NULL: there is none, or several may be it. */
 static const Variable *pointer_of(const Edges *e, const Inst *inst)
 {
@@ -287,18 +272,33 @@ static const Variable *pointer_of(const Edges *e, const Inst *inst)
     return pointer;
 }
 
-/* Whether the instruction loads by a pointer by which the kernel stores. */
-static bool loads_by_stored(const Edges *e, const Inst *inst)
+/* Patterns take time, so this is done only where there is a region. */
+static void find_stores(Edges *e)
 {
-    Access loaded, stored;
-    if (!inst_access(inst, &loaded) || loaded.kind != ACCESS_LOAD || loaded.space != SPACE_GLOBAL || loaded.read_only)
+    if (e->knows_stores)
+        return;
+    e->knows_stores = true;
+    for (size_t b = 0; b < e->body->blocks.count; b++)
+        for (const Inst *inst = e->body->blocks.data[b]->first; inst; inst = inst->next) {
+            Access access;
+            if (inst_access(inst, &access) && access.kind != ACCESS_LOAD)
+                VEC_PUSH(e->scratch, e->stores, ((EdgeStore){inst, pointer_of(e, inst)}));
+        }
+}
+
+/* Whether the instruction loads from global memory what the kernel may store; in loops, where that is left to chance,
+ * only what it stores by the same pointer. */
+static bool loads_stored(const Edges *e, const Inst *inst)
+{
+    Access access;
+    if (!inst_access(inst, &access) || access.kind != ACCESS_LOAD || access.space != SPACE_GLOBAL || access.read_only)
         return false;
-    const Variable *pointer = pointer_of(e, inst);
-    for (size_t b = 0; pointer && b < e->body->blocks.count; b++)
-        for (const Inst *other = e->body->blocks.data[b]->first; other; other = other->next)
-            if (inst_access(other, &stored) && stored.kind != ACCESS_LOAD && pointer_of(e, other) == pointer &&
-                !accesses_apart_always(analyses_memory(e->analyses), inst, other))
-                return true;
+    const bool in_loop = loop_of(e->loops, inst->block) != NULL;
+    const Variable *pointer = in_loop ? pointer_of(e, inst) : NULL;
+    for (size_t i = 0; i < e->stores.count && (pointer || !in_loop); i++)
+        if ((!in_loop || e->stores.data[i].pointer == pointer) &&
+            !accesses_apart_always(analyses_memory(e->analyses), inst, e->stores.data[i].inst))
+            return true;
     return false;
 }
 
@@ -307,6 +307,7 @@ bool edges_find_last(Edges *e)
 {
     e->last = NULL;
     e->effect = NULL;
+    find_stores(e);
     for (size_t b = 0; b < e->body->blocks.count; b++) {
         Block *block = e->body->blocks.data[b];
         bool has = false;
@@ -317,9 +318,10 @@ bool edges_find_last(Edges *e)
     }
     if (!e->last)
         return edges_refuse(e, NULL, REFUSAL_EDGES_NONE);
+    const bool in_loop = loop_of(e->loops, e->last) != NULL;
     for (Inst *inst = e->last->first; inst && !e->effect; inst = inst->next)
-        e->effect = has_effect(inst) || loads_stored(e, inst) ? inst : NULL;
-    if (!loop_of(e->loops, e->last))
+        e->effect = has_effect(inst) || (!in_loop && loads_stored(e, inst)) ? inst : NULL;
+    if (!in_loop)
         return true;
     return edges_refuse(e, e->effect, e->effect ? REFUSAL_EDGES_LOOP : REFUSAL_EDGES_NONE);
 }
@@ -432,10 +434,10 @@ bool edges_check_region(Edges *e)
                 return false;
             if (depends_on(inst, &loaded))
                 return edges_refuse(e, inst, REFUSAL_EDGES_DATA);
-            if (loop_of(e->loops, block) && loads_by_stored(e, inst))
-                return edges_refuse(e, inst, REFUSAL_EDGES_STORED);
             if (!loads_stored(e, inst))
                 continue;
+            if (loop_of(e->loops, block))
+                return edges_refuse(e, inst, REFUSAL_EDGES_STORED);
             if (inst_is_guarded(inst) || inst_destination(inst) == REG_NONE)
                 return edges_refuse(e, inst, REFUSAL_EDGES_INST);
             VEC_PUSH(e->scratch, e->stored, (Inst *)inst);

@@ -19,6 +19,12 @@ typedef struct EdgeTerm {
     uint8_t axes;
 } EdgeTerm;
 
+/* A store, or an atomic operation, of the kernel. */
+typedef struct EdgeStore {
+    const Inst *inst;
+    const Variable *pointer; /* the entry parameter that its address is a pointer of; NULL: unknown */
+} EdgeStore;
+
 typedef struct Edges {
     Body *body;
     Arena *scratch;
@@ -40,6 +46,8 @@ typedef struct Edges {
     uint8_t *axes;              /* by RegId: a bit for each axis that the value depends on, or AXES_UNKNOWN */
     Block *last;                /* the block of the region before whose end ... */
     Inst *effect;               /* ... or before this instruction of it nothing is stored; NULL: before its end */
+    VEC(EdgeStore) stores;      /* of the kernel; */
+    bool knows_stores;          /* they have been found */
     VEC(Inst *) stored;         /* loads of the region before that of what the kernel may store */
 } Edges;
 
@@ -65,7 +73,7 @@ const Inst *edges_find_end(const Body *body);
 BitSet edges_sources(const Edges *e, Block *to);
 /* Sets the region; false if the blocks that 'inside' dominates lead elsewhere than to 'outside', or have no loop. */
 bool edges_find_region(Edges *e);
-/* Sets 'last' and 'effect'; false, and refused, if there is no such place. */
+/* Sets 'last' and 'effect'. Refuses a region that has no effect, or whose first effects are in a loop. */
 bool edges_find_last(Edges *e);
 /* Whether control comes to the instruction of the block before the first effect. */
 bool edges_is_before(const Edges *e, const Block *block, const Inst *inst);
@@ -104,6 +112,8 @@ RegId remade(Remake *m, RegId reg);
 RegId remake_both(const Remake *m, RegId condition, RegId predicate, bool value);
 /* Whether all terms hold in the place, along the axes of 'group'; all of them if that is 0. */
 RegId remake_condition(Remake *m, RegId condition, unsigned group);
+/* "selp.b32", of values of this type; NULL: they cannot be selected. */
+const char *edges_select(Type type);
 /* The axes with a condition that the value depends on. */
 unsigned edges_bounded(const Edges *e, RegId reg);
 

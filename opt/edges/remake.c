@@ -119,16 +119,20 @@ unsigned edges_bounded(const Edges *e, RegId reg)
     return e->axes[reg] & axes;
 }
 
+const char *edges_select(Type type)
+{
+    const unsigned bits = type == TYPE_PRED ? 0 : type_bits(type);
+    return bits == 16 ? "selp.b16" : bits == 32 ? "selp.b32" : bits == 64 ? "selp.b64" : NULL;
+}
+
 /* Chooses between the thread's value and the origin's; REG_NONE if it depends on axes that are not kept together, or is
  * a predicate. */
 static RegId choose(Remake *m, RegId reg)
 {
     Edges *e = m->e;
-    const unsigned bits = type_bits(e->body->regs.data[reg].type), axis = (unsigned)__builtin_ctz(e->axes[reg]);
-    if (e->axes[reg] & ~e->groups[axis] || e->body->regs.data[reg].type == TYPE_PRED)
-        return REG_NONE;
-    const char *spelling = bits == 16 ? "selp.b16" : bits == 32 ? "selp.b32" : bits == 64 ? "selp.b64" : NULL;
-    if (!spelling)
+    const unsigned axis = (unsigned)__builtin_ctz(e->axes[reg]);
+    const char *spelling = edges_select(e->body->regs.data[reg].type);
+    if (e->axes[reg] & ~e->groups[axis] || !spelling)
         return REG_NONE;
     RegId other = remade(m->origin, reg), own = body_clone_reg(e->body, reg);
     remake_put(m, inst_build(e->body, spelling, "drrr", own, reg, other, m->within[axis]));

@@ -326,14 +326,6 @@ static const Part *part_of(const PartVec *parts, const Sweep *sweep)
     return NULL;
 }
 
-static bool comes_before(const Inst *first, const Inst *second)
-{
-    for (const Inst *inst = first->next; inst; inst = inst->next)
-        if (inst == second)
-            return true;
-    return false;
-}
-
 /* How far the access is from the first byte that the part touches in a round. */
 static bool distance_in(const Holding *h, const Part *part, const RowAccess *access, int64_t *distance)
 {
@@ -357,7 +349,7 @@ static bool loads_come_first(const Holding *h, const Part *loads, const Part *st
                 !distance_in(h, stores, stores->accesses.data[k], &of_store))
                 return false;
             if (of_load == of_store &&
-                !comes_before(loads->accesses.data[i]->inst, stores->accesses.data[k]->inst))
+                !inst_comes_before(loads->accesses.data[i]->inst, stores->accesses.data[k]->inst))
                 return false;
         }
     return true;

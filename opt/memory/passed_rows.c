@@ -302,14 +302,6 @@ static bool find_origins(Passing *p)
     return true;
 }
 
-static bool comes_before(const Inst *first, const Inst *second)
-{
-    for (const Inst *inst = first->next; inst; inst = inst->next)
-        if (inst == second)
-            return true;
-    return false;
-}
-
 /* Whether a load of a later sweep, near its stores, reads what is passed: an element that it stores afterwards, of the
  * same size and type. */
 static bool takes_element(Passing *p, const Sweep *sweep, const RowAccess *load)
@@ -322,7 +314,7 @@ static bool takes_element(Passing *p, const Sweep *sweep, const RowAccess *load)
     for (size_t i = 0; i < sweep->stores.count; i++) {
         const RowAccess *store = &sweep->stores.data[i];
         if (store->offset == load->offset)
-            return store->bytes == load->bytes && comes_before(load->inst, store->inst);
+            return store->bytes == load->bytes && inst_comes_before(load->inst, store->inst);
     }
     return false;
 }

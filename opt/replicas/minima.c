@@ -122,12 +122,7 @@ static int compare_times(const void *a, const void *b)
 static Inst *place_after(const Leaf *first, const Leaf *later)
 {
     Inst *inst = first->block == later->block ? first->after : NULL;
-    if (!inst || !later->after)
-        return inst ? inst : later->after;
-    for (const Inst *at = later->after->next; at; at = at->next)
-        if (at == inst)
-            return inst;
-    return later->after;
+    return inst && (!later->after || inst_comes_before(later->after, inst)) ? inst : later->after;
 }
 
 /* Puts the operation on both after the later one. */

@@ -1,11 +1,7 @@
 /* Threads beside a diagonal: they go through the loop with the others, load nothing that no thread loads, and leave no
  * trace; kernels in which they might do either are left alone. */
-#include "parsed.h"
+#include "launched_form.h"
 
-#include "emit/emit.h"
-#include "emulator/emulator.h"
-#include "opt/opt.h"
-#include "tests/tools/form_difference.h"
 #include "tests/tools/kernel_writer.h"
 
 enum { LAUNCHES = 150, LEAST_CROSSED = 40, MOST_DEPTH = 9 };
@@ -131,24 +127,10 @@ static KernelRequest random_request(Writer *writer, const Launch *launch)
     return request;
 }
 
-/* The kernel with this code, in the form; false: its threads do not cross a diagonal. */
-static bool run(Arena *arena, Module *module, const KernelRequest *request, Buf *after, LaunchChange *change)
+static bool crosses(const KernelRequest *request, const KernelResult *result)
 {
-    Function *kernel = module_find_function(module, "k");
-    PipelineOptions options = {.no_figures = true};
-    KernelResult result = {0};
-    memset(options.passes.enabled, true, sizeof options.passes.enabled);
-    pipeline_run(arena, kernel, request, &options, &result);
-    const bool is_usable = !request->coarsen || result.coarsening == OUTCOME_DONE;
-    const bool done = is_usable && result.edges == OUTCOME_DONE && result.edges_result.diagonal.end;
-    *change = kernel_launch_change(&result);
-    if (done) {
-        kernel_install(&result);
-        emit_module(module, after);
-        function_set_body(kernel, NULL);
-    }
-    kernel_discard(&result);
-    return done;
+    return (!request->coarsen || result->coarsening == OUTCOME_DONE) && result->edges == OUTCOME_DONE &&
+           result->edges_result.diagonal.end;
 }
 
 /* Random launches of the kernel that these parts make around each condition. */
@@ -158,27 +140,15 @@ static void check_launches(const char *guard, const char *code, unsigned seed)
     unsigned crossed = 0;
     for (unsigned i = 0; i < LAUNCHES; i++) {
         Arena *arena = arena_new();
-        Buf text = {0}, after = {0};
+        Buf text = {0};
         const Condition *condition = &conditions[below(&writer, COUNT_OF(conditions))];
         buf_printf(&text, "%s%s%s%s%s", BEGIN, guard, condition->code, code, END);
-        Module *module = module_from(buf_text(&text));
         const Launch launch = kernel_launch(&writer, arena, condition, guard[0] != '\0');
         const KernelRequest request = random_request(&writer, &launch);
-        const EmulatorOptions options = {.check_races = true, .check_registers = true};
         EmulatorCounters counters = {0};
-        EmulatorResult *expected = emulator_run(arena, module, &launch, &options);
-        LaunchChange change;
-        assert_int_equal(expected->fault.kind, FAULT_NONE);
-        if (run(arena, module, &request, &after, &change)) {
-            const char *message = form_difference(arena, &after, &launch, &change, expected, &options, &counters);
-            if (message)
-                fail_msg("launch %u: %s\n%s", i, message, buf_text(&after));
-            crossed++;
-        }
-        release(module);
+        crossed += form_check(arena, &text, &launch, &request, crosses, &counters);
         arena_free(arena);
         buf_free(&text);
-        buf_free(&after);
     }
     if (crossed < LEAST_CROSSED)
         fail_msg("crossed in %u launches only", crossed);
@@ -197,18 +167,10 @@ static void test_launches(void **state)
 
 static void check_left(const char *code)
 {
-    Arena *arena = arena_new();
-    Buf text = {0}, after = {0};
+    Buf text = {0};
     buf_printf(&text, "%s%s%s%s%s", BEGIN, GUARD, conditions[0].code, code, END);
-    Module *module = module_from(buf_text(&text));
-    const KernelRequest request = {.edges = true, .block = {16, 16, 1}};
-    LaunchChange change;
-    if (run(arena, module, &request, &after, &change))
-        fail_msg("changed:\n%s", buf_text(&text));
-    release(module);
-    arena_free(arena);
+    form_check_left(&text, &(KernelRequest){.edges = true, .block = {16, 16, 1}}, crosses);
     buf_free(&text);
-    buf_free(&after);
 }
 
 static void test_left(void **state)

@@ -29,17 +29,23 @@ typedef struct Marked {
     double sectors;        /* that a warp touches in them for the first time */
 } Marked;
 
-/* 'n': the value of the parameter, or -1: it is not known. */
-static Marked marked_with(const char *body, double trips, int64_t n)
+static Function *kernel_of(Arena *arena, const char *body)
 {
-    Arena *arena = arena_new();
     Diag diag;
-    const char *error = NULL, *text = arena_printf(arena, "%s%s\nret;\n}\n", HEADER, body);
+    const char *text = arena_printf(arena, "%s%s\nret;\n}\n", HEADER, body);
     Source *source = source_from_memory(arena, "test.ptx", text, strlen(text));
     diag_init(&diag, source, stderr);
     Module *module = parse_module(arena, source, &diag);
     assert_non_null(module);
-    const FunctionForm form = {.function = module_find_function(module, "k")};
+    return module_find_function(module, "k");
+}
+
+/* 'n': the value of the parameter, or -1: it is not known. */
+static Marked marked_with(const char *body, double trips, int64_t n)
+{
+    Arena *arena = arena_new();
+    const char *error = NULL;
+    const FunctionForm form = {.function = kernel_of(arena, body)};
     const Variable parameter = *form.function->prototype.params[1]; /* as of a copy of the kernel that was read */
     const KnownParameter known = {&parameter, &n, sizeof(uint32_t)};
     const AssumedLaunch launch = {
@@ -285,13 +291,8 @@ static void joins_share_sectors(void **state)
 static int returning(const char *body, double *again)
 {
     Arena *arena = arena_new();
-    Diag diag;
-    const char *error = NULL, *text = arena_printf(arena, "%s%s\nret;\n}\n", HEADER, body);
-    Source *source = source_from_memory(arena, "test.ptx", text, strlen(text));
-    diag_init(&diag, source, stderr);
-    Module *module = parse_module(arena, source, &diag);
-    assert_non_null(module);
-    const FunctionForm form = {.function = module_find_function(module, "k")};
+    const char *error = NULL;
+    const FunctionForm form = {.function = kernel_of(arena, body)};
     const AssumedLaunch launch = {.block = {THREADS, 1, 1}, .blocks = BLOCKS};
     const Profile *profile = profile_estimate(arena, &form, &launch, NULL, &error);
     assert_non_null(profile);

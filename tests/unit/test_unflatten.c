@@ -1,11 +1,7 @@
 /* Tiles of threads in flattened grids: all of the work is done once, whatever the sizes, merged or not, and kernels
  * that could tell, or that tiles do not help, are left alone. */
-#include "parsed.h"
+#include "launched_form.h"
 
-#include "emit/emit.h"
-#include "emulator/emulator.h"
-#include "opt/opt.h"
-#include "tests/tools/form_difference.h"
 #include "tests/tools/kernel_writer.h"
 
 enum { LAUNCHES = 120, LEAST_TILED = 15 };
@@ -85,23 +81,10 @@ static Launch kernel_launch(Writer *writer, Arena *arena, bool has_images, bool 
     return launch;
 }
 
-/* The kernel with this code, tiles and merged blocks; false: it has no tiles. */
-static bool run(Arena *arena, Module *module, const KernelRequest *request, Buf *after, LaunchChange *change)
+static bool has_tiles(const KernelRequest *request, const KernelResult *result)
 {
-    Function *kernel = module_find_function(module, "k");
-    PipelineOptions options = {.no_figures = true};
-    KernelResult result = {0};
-    memset(options.passes.enabled, true, sizeof options.passes.enabled);
-    pipeline_run(arena, kernel, request, &options, &result);
-    const bool done = result.staged.unflattened.done;
-    *change = kernel_launch_change(&result);
-    if (done) {
-        kernel_install(&result);
-        emit_module(module, after);
-        function_set_body(kernel, NULL);
-    }
-    kernel_discard(&result);
-    return done;
+    (void)request;
+    return result->staged.unflattened.done;
 }
 
 static KernelRequest random_request(Writer *writer, const Launch *launch)
@@ -128,27 +111,15 @@ static void check_launches(const char *code, bool has_images, unsigned seed)
     unsigned tiled = 0;
     for (unsigned i = 0; i < LAUNCHES; i++) {
         Arena *arena = arena_new();
-        Buf text = {0}, after = {0};
+        Buf text = {0};
         buf_printf(&text, "%s%s%s", BEGIN, code, END);
-        Module *module = module_from(buf_text(&text));
         const Launch launch = kernel_launch(&writer, arena, has_images, by_bits);
         const KernelRequest request = random_request(&writer, &launch);
-        const EmulatorOptions options = {.check_races = true, .check_registers = true};
         EmulatorCounters counters = {0};
-        EmulatorResult *expected = emulator_run(arena, module, &launch, &options);
-        LaunchChange change;
-        assert_int_equal(expected->fault.kind, FAULT_NONE);
-        if (run(arena, module, &request, &after, &change)) {
-            const char *message = form_difference(arena, &after, &launch, &change, expected, &options, &counters);
-            if (message)
-                fail_msg("launch %u, %u blocks merged: %s\n%s", i, request.coarsening.shape.blocks[0], message,
-                         buf_text(&after));
+        if (form_check(arena, &text, &launch, &request, has_tiles, &counters))
             tiled += counters.barriers > 0;
-        }
-        release(module);
         arena_free(arena);
         buf_free(&text);
-        buf_free(&after);
     }
     if (tiled < LEAST_TILED)
         fail_msg("tiles in %u launches only", tiled);
@@ -181,18 +152,10 @@ static void test_launches(void **state)
 
 static void check_left(const char *code)
 {
-    Arena *arena = arena_new();
-    Buf text = {0}, after = {0};
+    Buf text = {0};
     buf_printf(&text, "%s%s%s", BEGIN, code, END);
-    Module *module = module_from(buf_text(&text));
-    const KernelRequest request = {.staging = {.wanted = true}, .block = {64, 1, 1}};
-    LaunchChange change;
-    if (run(arena, module, &request, &after, &change))
-        fail_msg("changed:\n%s", buf_text(&text));
-    release(module);
-    arena_free(arena);
+    form_check_left(&text, &(KernelRequest){.staging = {.wanted = true}, .block = {64, 1, 1}}, has_tiles);
     buf_free(&text);
-    buf_free(&after);
 }
 
 static void test_left(void **state)
