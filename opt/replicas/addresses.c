@@ -19,7 +19,8 @@
 enum {
     MOST_SCALE = 4096,        /* bytes of an element */
     MOST_MEMBERS = 256,
-    MOST_GROUPS = 6,          /* of one block: each costs a test */
+    MOST_FOUND = 32,          /* groups of one block, with those of a single index */
+    MOST_GROUPS = 6,          /* that are used: each costs a test */
     MOST_COPIED = 4000,       /* instructions that are made twice */
     MOST_TRIED = 6,           /* blocks, each on a copy of the body */
     MOST_CHANGED = 3,         /* of them: each has a slow side */
@@ -157,7 +158,7 @@ static void groups_find(Widener *widener, const Block *block)
         for (size_t g = 0; g < widener->groups.count && !joined; g++)
             joined = widener->groups.data[g].is_signed == is_signed &&
                      group_join(widener, &widener->groups.data[g], form, member);
-        if (joined || widener->groups.count >= MOST_GROUPS)
+        if (joined || widener->groups.count >= MOST_FOUND)
             continue;
         Group group = {.number = (unsigned)widener->groups.count, .form = *form, .base = index,
                        .is_signed = is_signed, .step = REG_NONE};
@@ -258,7 +259,8 @@ static Inst *groups_prepare(Widener *widener)
         const Group *group = &widener->groups.data[g];
         bool differs = group->factors[0] != group->factors[1] || group->constants[0] != group->constants[1];
         bool is_step = group->base == REG_NONE && group->factors[0] == 1 && !group->constants[0];
-        if (widener->left_out & UINT32_C(1) << group->number || (!differs && (group->base != REG_NONE || is_step)))
+        if (kept == MOST_GROUPS || widener->left_out & UINT32_C(1) << group->number ||
+            (!differs && (group->base != REG_NONE || is_step)))
             continue;
         if (!at || precedes(group->members.data[0].inst, at))
             at = group->members.data[0].inst;
@@ -555,7 +557,7 @@ static void trial_drop(Trial *trial)
 /* Tries the block with fewer groups: those without which as much is saved are not tested. */
 static Trial trial_refine(PassContext *context, size_t block, Trial trial)
 {
-    for (unsigned g = 0; g < MOST_GROUPS && trial.saved && trial.group_count > 1; g++) {
+    for (unsigned g = 0; g < MOST_FOUND && trial.saved && trial.group_count > 1; g++) {
         if (!(trial.groups & UINT32_C(1) << g))
             continue;
         Trial fewer = trial_make(context, block, ~trial.groups | UINT32_C(1) << g);
