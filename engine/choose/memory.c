@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "engine/choose/memory_search.h"
-#include "engine/judge/machine_cost.h"
 #include "engine/progress.h"
 #include "engine/report/trial_words.h"
 
@@ -18,193 +17,12 @@ enum {
 /* Bytes of a row in a tile that are tried beside STAGE_DEPTH. */
 static const unsigned depths[] = {STAGE_DEPTH_MOST, 64, STAGE_DEPTH_LEAST};
 
-static KernelRequest trial_request(const MemorySearch *search, const MemoryTrial *trial)
-{
-    KernelRequest request = *search->request;
-    request.coarsen = trial->coarsens;
-    request.coarsening = trial->coarsening;
-    request.refining = trial->refining;
-    if (trial->coarsens || trial->refining.threads)
-        request.refused = (Refusal){.reason = REFUSAL_NONE};
-    request.staging = (StageRequest){.wanted = trial->stages, .depth = trial->depth, .unrolls = trial->unrolls,
-                                       .prefetches = trial->prefetches, .before_vectors = trial->before_vectors,
-                                       .holds_rows = trial->holds_rows, .buffers = trial->buffers};
-    request.edges = trial->edges;
-    request.counters = trial->counts;
-    request.vectors = trial->vectors;
-    request.vectors_first = trial->vectors_first;
-    return request;
-}
-
-/* The form's cost on each basis; false, with the verdict, if one is unknown. */
-static bool form_predict(const MemorySearch *search, const KernelResult *result, const Figures *figures,
-                         FormCost *costs, TrialVerdict *verdict)
-{
-    const FunctionForm form = kernel_form(result);
-    const LaunchChange change = kernel_launch_change(result);
-    for (unsigned i = 0; i < search->bases.count; i++) {
-        costs[i] = machine_cost(search->context->judge, &search->bases.of[i].basis, &form, figures, &change, NULL);
-        if (!costs[i].known) {
-            *verdict = memory_is_over(search) ? (TrialVerdict){.state = TRIAL_NOT_COMPARED}
-                                              : (TrialVerdict){.state = TRIAL_UNKNOWN, .message = costs[i].error};
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Measures the form; false, with the verdict, if it does not assemble or a cost is unknown. */
-static bool form_weigh(const MemorySearch *search, const KernelResult *result, Figures *figures, FormCost *costs,
-                       TrialVerdict *verdict)
-{
-    const Judge *judge = search->options->judge;
-    const FunctionForm form = kernel_form(result);
-    if (judge->measure(judge->context, &form, figures))
-        return form_predict(search, result, figures, costs, verdict);
-    *verdict = (TrialVerdict){.state = TRIAL_BROKEN, .message = figures->message};
-    return false;
-}
-
-/* Compares the costs with those of the form without; false, with the verdict, if a launch forbids the form. */
-static bool costs_compare(const MemorySearch *search, FormCost *costs, MemoryTrial *trial)
-{
-    for (unsigned i = 0; i < search->bases.count; i++) {
-        const Basis *basis = &search->bases.of[i];
-        FormCost before = basis->before;
-        costs_align(&basis->basis, &before, &costs[i]);
-        const CostVerdict cost = cost_verdict(&before, &costs[i]);
-        if (basis->elsewhere == ELSEWHERE_NONE && (!(trial->speedup > 0) || cost.speedup < trial->speedup)) {
-            trial->speedup = cost.speedup;
-            trial->verdict = (TrialVerdict){.state = TRIAL_COMPARED, .cost = cost};
-        }
-        if (basis->elsewhere != ELSEWHERE_NONE &&
-            speedup_judge(cost.speedup, THRESHOLD_COARSEN_ELSEWHERE) != VERDICT_TAKE) {
-            trial->verdict.state = TRIAL_FORBIDDEN;
-            trial->verdict.elsewhere = basis->elsewhere;
-            trial->verdict.elsewhere_speedup = cost.speedup;
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The same for what the figures forbid. */
-static bool figures_allow(const MemorySearch *search, const KernelResult *result, const Figures *figures,
-                          MemoryTrial *trial)
-{
-    const DemandObjection objection =
-        kernel_objection(result, search->options->sm, search->request->dynamic_shared, &search->input, figures);
-    if (objection.kind != DEMAND_MET) {
-        trial->verdict.state = TRIAL_DEMANDING;
-        trial->verdict.demand = objection;
-        return false;
-    }
-    if (spills_judge(figures, &search->input) == VERDICT_TAKE)
-        return true;
-    trial->verdict.state = TRIAL_SPILLS;
-    trial->verdict.spills = figures_spills(figures);
-    trial->verdict.spills_before = figures_spills(&search->input);
-    return false;
-}
-
-static bool does_as_asked(const MemoryTrial *trial, const KernelResult *result)
-{
-    return (!(trial->coarsens || trial->refining.threads) || result->coarsening == OUTCOME_DONE) &&
-           (!trial->edges || result->edges == OUTCOME_DONE) &&
-           (!trial->stages || stage_is_done(&result->staged)) &&
-           (!trial->holds_rows || result->staged.held.done) &&
-           (!trial->buffers || stage_is_async(&result->staged)) &&
-           (!trial->counts || result->counting == OUTCOME_DONE) &&
-           (!trial->vectors || trial->vectors_first || result->vectors == OUTCOME_DONE);
-}
-
-/* True if all launches can be adapted to the form; else with the verdict. */
-static bool fits_launches(const MemorySearch *search, const KernelResult *result, TrialVerdict *verdict)
-{
-    for (unsigned i = 0; i < search->bases.count; i++) {
-        if (!basis_fits(&search->bases.of[i].basis, &result->contract, &verdict->unmet)) {
-            verdict->state = TRIAL_UNMET;
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The best of the trials by speedup, of those that stage or of all; NULL: none. */
-static const MemoryTrial *best_trial(const MemorySearch *search, bool staged)
-{
-    const MemoryTrial *best = NULL;
-    for (size_t i = 0; i < search->trials.count; i++) {
-        const MemoryTrial *trial = &search->trials.data[i];
-        const bool is_open = trial->verdict.state == TRIAL_COMPARED && (!staged || trial->stages);
-        if (is_open && (!best || time_is_longer(trial->speedup, best->speedup)))
-            best = trial;
-    }
-    return best;
-}
-
-/* Compares the form after a search for the registers of the request. False if it spills then, too. */
-static bool registers_refit(MemorySearch *search, const KernelRequest *request, MemoryTrial *trial)
-{
-    MemoryTrial refitted = *trial;
-    KernelResult result;
-    FormCost costs[MOST_BASES];
-    form_search_registers(search->arena, search->kernel, request, search->options, search->context->judge,
-                          &search->bases.of[0].basis, &result);
-    const Figures *figures = &result.reduction.after;
-    refitted.speedup = 0;
-    const bool fits = result.registers == OUTCOME_DONE && figures->known &&
-                      form_predict(search, &result, figures, costs, &refitted.verdict) &&
-                      costs_compare(search, costs, &refitted) && figures_allow(search, &result, figures, &refitted);
-    if (fits) {
-        *trial = refitted;
-        trial->verdict.registers = figures->registers;
-    }
-    kernel_discard(&result);
-    return fits;
-}
-
-/* The same for a form that spills with the registers that the assembler gives it, and would be the fastest: with as
- * many, because a few spills may go to shared memory, and with those that are best for it, if these are to be chosen.
- * False if it spills in both. */
-static bool trial_refit(MemorySearch *search, const KernelRequest *request, unsigned registers, MemoryTrial *trial)
-{
-    const MemoryTrial *best = best_trial(search, false);
-    KernelRequest fixed = *request;
-    fixed.registers.goal = GOAL_COUNT;
-    fixed.registers.target = registers;
-    if (!search->context->judge || !request->reduce || request->registers.goal != GOAL_AUTO ||
-        memory_is_over(search) || !time_is_longer(trial->speedup, best ? best->speedup : 1))
-        return false;
-    return registers_refit(search, &fixed, trial) ||
-           (!memory_is_over(search) && registers_refit(search, request, trial));
-}
-
-/* Makes, assembles and compares the form. */
-static void trial_weigh(MemorySearch *search, MemoryTrial *trial)
-{
-    const KernelRequest request = trial_request(search, trial);
-    FormCost costs[MOST_BASES];
-    Figures figures = {0};
-    KernelResult result;
-    memory_form_make(search, &request, &result);
-    trial->only_exchanges = stage_is_done(&result.staged) && !stage_count(&result.staged) && !result.staged.held.done;
-    trial->verdict = (TrialVerdict){.state = TRIAL_UNCHANGED};
-    bool is_open = does_as_asked(trial, &result) && fits_launches(search, &result, &trial->verdict) &&
-                   form_weigh(search, &result, &figures, costs, &trial->verdict) &&
-                   costs_compare(search, costs, trial) && figures_allow(search, &result, &figures, trial);
-    kernel_discard(&result);
-    if (!is_open && trial->verdict.state != TRIAL_COMPARED &&
-        (trial->verdict.state != TRIAL_SPILLS || !trial_refit(search, &request, figures.registers, trial)))
-        trial->speedup = 0;
-}
-
 /* The parent's loops staged. */
 static MemoryTrial staged_trial(const MemorySearch *search, const Parent *parent)
 {
     return (MemoryTrial){.coarsens = parent->request.coarsen,
                          .coarsening = parent->request.coarsening,
-                         .edges = search->edges_pay,
+                         .edges = search->edges_pay || parent->crosses_edges,
                          .stages = true,
                          .vectors = parent->vectors_first,
                          .vectors_first = parent->vectors_first,
@@ -222,17 +40,17 @@ static const MemoryTrial *trial_add(MemorySearch *search, const MemoryTrial *wan
     progress_form(search->context->progress, memory_trial_text(search->arena, wanted));
     progress_step(search->context->progress, (unsigned)search->trials.count, 0);
     if (!memory_is_over(search))
-        trial_weigh(search, trial);
+        memory_trial_weigh(search, trial);
     return trial;
 }
 
 static bool is_tried(const MemorySearch *search, const MemoryTrial *wanted)
 {
-    const KernelRequest request = trial_request(search, wanted);
+    const KernelRequest request = memory_trial_request(search, wanted);
     bool is_known = false;
     for (size_t i = 0; i < search->trials.count; i++) {
         const MemoryTrial *trial = &search->trials.data[i];
-        const KernelRequest other = trial_request(search, trial);
+        const KernelRequest other = memory_trial_request(search, trial);
         is_known |= trial->stages && trial->edges == wanted->edges && trial->depth == wanted->depth &&
                     trial->vectors == wanted->vectors && trial->vectors_first == wanted->vectors_first &&
                     memory_requests_match(&other, &request) && trial->before_vectors == wanted->before_vectors &&
@@ -244,7 +62,7 @@ static bool is_tried(const MemorySearch *search, const MemoryTrial *wanted)
 /* Tries the best staged form with other depths: deeper tiles first, and shallow ones as long as that helps. */
 static void deepen(MemorySearch *search)
 {
-    const MemoryTrial *best = best_trial(search, true);
+    const MemoryTrial *best = memory_best_trial(search, true);
     if (!best || best->only_exchanges || best->holds_rows)
         return;
     MemoryTrial wanted = *best;
@@ -278,7 +96,7 @@ static void try_staged(MemorySearch *search, size_t begin, unsigned most)
  * going along, or without; further ones are made as is faster. False if the kernel has no such edge. */
 static bool try_edges(MemorySearch *search)
 {
-    const MemoryTrial *best = best_trial(search, true);
+    const MemoryTrial *best = memory_best_trial(search, true);
     if (!best && !(search->parents.data[0].work > 0))
         return false;
     MemoryTrial wanted = best ? *best : staged_trial(search, &search->parents.data[0]);
@@ -435,7 +253,7 @@ static bool try_counters(MemorySearch *search, size_t begin, size_t end)
 /* Tries the best form, if it has private counters, with vectors. */
 static void join_counted(MemorySearch *search)
 {
-    const MemoryTrial *best = best_trial(search, false);
+    const MemoryTrial *best = memory_best_trial(search, false);
     if (!best || !best->counts || best->vectors)
         return;
     MemoryTrial wanted = *best;
@@ -459,7 +277,7 @@ static double try_fitting(MemorySearch *search, MemoryTrial *wanted)
 static void try_doubled(MemorySearch *search, bool merged, unsigned axis)
 {
     enum { MOST_MERGED = 32 };
-    MemoryTrial wanted = growing_trial(best_trial(search, true));
+    MemoryTrial wanted = growing_trial(memory_best_trial(search, true));
     Shape *shape = &wanted.coarsening.shape;
     unsigned *factor = merged ? &shape->blocks[axis] : &shape->grown[axis];
     double last = wanted.speedup;
@@ -484,7 +302,7 @@ static void try_larger(MemorySearch *search)
 /* Tries the best staged form with tiles that asynchronous copies fill: with more buffers as long as that helps. */
 static void try_async(MemorySearch *search)
 {
-    MemoryTrial wanted = *best_trial(search, true);
+    MemoryTrial wanted = *memory_best_trial(search, true);
     double last = wanted.speedup;
     wanted.prefetches = false;
     for (wanted.buffers = 2; wanted.buffers <= STAGE_BUFFERS; wanted.buffers++) {
@@ -499,19 +317,19 @@ static void try_async(MemorySearch *search)
  * next tiles loaded ahead, in both ways, and with vectors, or without those that were made first. */
 static void improve_staged(MemorySearch *search)
 {
-    const MemoryTrial *best = best_trial(search, true);
+    const MemoryTrial *best = memory_best_trial(search, true);
     if (!best || best->only_exchanges || best->holds_rows)
         return;
     if (may_grow(search))
         try_larger(search);
-    MemoryTrial wanted = *best_trial(search, true);
+    MemoryTrial wanted = *memory_best_trial(search, true);
     wanted.unrolls = !wanted.unrolls;
     trial_add(search, &wanted);
-    wanted = *best_trial(search, true);
+    wanted = *memory_best_trial(search, true);
     wanted.prefetches = true;
     trial_add(search, &wanted);
     try_async(search);
-    wanted = *best_trial(search, true);
+    wanted = *memory_best_trial(search, true);
     wanted.vectors = !wanted.vectors;
     wanted.vectors_first = false;
     trial_add(search, &wanted);
@@ -559,19 +377,26 @@ static void try_refined(MemorySearch *search, double speedup)
     }
 }
 
-/* The most promising forms come first, because the time may be over. */
-static void try_loads(MemorySearch *search)
+/* Tries the coarsening of the request, and none, with all that changes loads. True if there is anything to count. */
+static bool try_own_loads(MemorySearch *search)
 {
-    const FactorChoice *factors = search->scope->factors;
-    memory_find_own(search, factors);
+    memory_find_own(search, search->scope->factors);
     const size_t own = search->parents.count;
     try_held_rows(search, own);
     try_vectors(search, own);
     const bool counts = try_counters(search, 0, own);
     try_staged(search, 0, (unsigned)own);
+    return counts;
+}
+
+/* The same with other coarsenings, and what it takes to make the best form better. */
+static void try_other_loads(MemorySearch *search, bool counts)
+{
+    const FactorChoice *factors = search->scope->factors;
+    const size_t own = search->parents.count;
     try_merged_edges(search);
     const bool has_edges = try_edges(search);
-    if (!best_trial(search, true))
+    if (!memory_best_trial(search, true))
         try_neighbours(search);
     widen_fastest(search, factors);
     memory_find_parents(search, factors, own, true);
@@ -583,27 +408,29 @@ static void try_loads(MemorySearch *search)
     deepen(search);
     try_staged(search, own, MOST_STAGED / 2);
     deepen(search);
-    if (has_edges && best_trial(search, true))
+    if (has_edges && memory_best_trial(search, true))
         try_edges(search);
     improve_staged(search);
     join_counted(search);
-    const MemoryTrial *best = best_trial(search, false);
+    const MemoryTrial *best = memory_best_trial(search, false);
     if (best)
         try_widened(search, best);
 }
 
 /* Tries one number of threads in the place of one; a kernel with no loop to share is left alone after that. Others come
- * next only if it gains much, because its threads take time to count. */
+ * early only if it gains much, because its threads take time to count. The most promising forms come first, because the
+ * time may be over. */
 static void try_all(MemorySearch *search)
 {
     const double much = 2;
     const MemoryTrial *first = search->scope->refines ? try_divided(search, FIRST_DIVIDED, false) : NULL;
     const bool shares = first && first->verdict.state != TRIAL_UNCHANGED;
     const double speedup = first ? first->speedup : 0;
+    const bool counts = search->scope->loads && try_own_loads(search);
     if (shares && speedup >= much)
         try_refined(search, speedup);
     if (search->scope->loads)
-        try_loads(search);
+        try_other_loads(search, counts);
     if (shares && speedup < much)
         try_refined(search, speedup);
 }
@@ -627,7 +454,7 @@ static bool is_any_done(const MemorySearch *search)
 
 static MemoryChoice decide(const MemorySearch *search)
 {
-    const MemoryTrial *best = best_trial(search, false);
+    const MemoryTrial *best = memory_best_trial(search, false);
     MemoryChoice choice = decline(search->request, is_any_done(search) ? MEMORY_NO_GAIN : MEMORY_NONE);
     choice.best = best;
     choice.counted = counted_part(&search->bases.of[0].basis, &search->bases.of[0].before);
@@ -639,7 +466,7 @@ static MemoryChoice decide(const MemorySearch *search)
                            choice.trials[i].verdict.state == TRIAL_NOT_COMPARED;
     if (!best || speedup_judge(best->speedup, THRESHOLD_MEMORY_GAIN) != VERDICT_TAKE)
         return choice;
-    const KernelRequest request = trial_request(search, best);
+    const KernelRequest request = memory_trial_request(search, best);
     choice.coarsens_otherwise = !memory_requests_match(&request, search->request);
     choice.request = request;
     choice.trials[best - choice.trials].chosen = true;
@@ -653,7 +480,7 @@ static bool weigh_without(MemorySearch *search, TrialVerdict *verdict)
     const Judge *judge = search->options->judge;
     const FunctionForm input = {.function = search->kernel};
     const MemoryTrial without = {.coarsens = search->request->coarsen, .coarsening = search->request->coarsening};
-    const KernelRequest request = trial_request(search, &without);
+    const KernelRequest request = memory_trial_request(search, &without);
     FormCost costs[MOST_BASES];
     Figures figures = {0};
     KernelResult result;
@@ -662,7 +489,7 @@ static bool weigh_without(MemorySearch *search, TrialVerdict *verdict)
         return false;
     }
     memory_form_make(search, &request, &result);
-    const bool is_known = form_weigh(search, &result, &figures, costs, verdict);
+    const bool is_known = memory_form_weigh(search, &result, &figures, costs, verdict);
     for (unsigned i = 0; is_known && i < search->bases.count; i++) {
         search->bases.of[i].before = costs[i];
         basis_set_jobs(&search->bases.of[i].basis, &costs[i]);

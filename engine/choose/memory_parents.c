@@ -80,6 +80,14 @@ void memory_parent_weigh(MemorySearch *search, Parent *parent, bool vectors_pay)
         weigh_parent(search, parent, false);
 }
 
+/* Neighbouring blocks are merged along both sides of a tile. */
+static bool is_square(const KernelRequest *request)
+{
+    const CoarsenRequest *coarsening = &request->coarsening;
+    return request->coarsen && coarsening->stride.kind == STRIDE_UNIT && coarsening->shape.blocks[0] > 1 &&
+           coarsening->shape.blocks[1] > 1;
+}
+
 /* Adds the coarsening, with the work that remains if loops are staged. */
 static void parent_add(MemorySearch *search, const KernelRequest *request, bool before_vectors)
 {
@@ -87,7 +95,8 @@ static void parent_add(MemorySearch *search, const KernelRequest *request, bool 
         if (memory_requests_match(&search->parents.data[i].request, request) &&
             search->parents.data[i].before_vectors == before_vectors)
             return;
-    VEC_PUSH(search->arena, search->parents, ((Parent){.request = *request, .before_vectors = before_vectors}));
+    VEC_PUSH(search->arena, search->parents, ((Parent){.request = *request, .before_vectors = before_vectors,
+                                                       .crosses_edges = search->has_diagonal && is_square(request)}));
     memory_parent_weigh(search, &VEC_LAST(search->parents), search->vectors_pay);
 }
 
@@ -102,7 +111,7 @@ static bool is_spilling(const CoarsenTrial *trial)
     return trial->verdict.state == TRIAL_SPILLS || trial->verdict.state == TRIAL_PART_SPILLS;
 }
 
-/* Merged blocks are the same threads with either stride, and loops in sequential copies are not merged. */
+/* Loops in sequential copies are not merged, and a tile is as large of whichever blocks it is. */
 static bool is_hopeless(const CoarsenTrial *trial)
 {
     return (shape_is_of_blocks(&trial->shape) && trial->stride.kind != STRIDE_BLOCK) ||
@@ -174,11 +183,11 @@ static void add_shape(MemorySearch *search, unsigned neighbours, unsigned across
 
 /* Threads of a nest read overlapping lines, so more neighbours in one thread always share more. In a grid with rows of
  * blocks, or if vectors pay, four neighbours read one of each row of a tile, which merged rows share. Blocks of a
- * flattened grid become squares of tiles. Without tiles such forms may be so slow that -coarsen auto does not get to
- * them. */
+ * flattened grid become squares of tiles, and neighbouring blocks squares that a diagonal crosses or not. Without tiles
+ * such forms may be so slow that -coarsen auto does not get to them. */
 static void add_other_shapes(MemorySearch *search)
 {
-    enum { NEIGHBOURS = 4, ROWS = 4, SQUARE = 16 };
+    enum { NEIGHBOURS = 4, ROWS = 4, SQUARE = 16, SIDE = 4 };
     const unsigned *grid = search->bases.of[0].basis.launch->grid;
     bool is_nest = false;
     for (size_t i = 0; i < search->parents.count; i++)
@@ -190,6 +199,9 @@ static void add_other_shapes(MemorySearch *search)
     for (unsigned blocks = SQUARE; search->is_flat && blocks > 1; blocks /= 4)
         if (grid[0] % blocks == 0)
             add_shape(search, 1, blocks, 1, false);
+    for (unsigned side = SIDE; search->has_diagonal && side > 1; side /= 2)
+        if (grid[0] % side == 0 && grid[1] % side == 0)
+            add_shape(search, 1, side, side, false);
 }
 
 /* Those with the least work in staged loops first, those without such loops last. */

@@ -1,4 +1,4 @@
-/* The state of -memory auto's search, which memory.c and memory_parents.c share. */
+/* The state of -memory auto's search, which the files memory*.c share. */
 #ifndef PTXOPT_ENGINE_CHOOSE_MEMORY_SEARCH_H
 #define PTXOPT_ENGINE_CHOOSE_MEMORY_SEARCH_H
 
@@ -11,6 +11,7 @@ typedef struct Parent {
     bool before_vectors;
     bool vectors_first;  /* vectors are made before loops are staged */
     bool is_tried;       /* with its loops staged */
+    bool crosses_edges;  /* tiles are in blocks at edges or diagonals as well */
     bool is_nest; /* what a loop inside reads is staged: its rounds are unrolled from the start */
     double work; /* instructions of a round in staged loops, for each thread of the original; 0: nothing is staged */
 } Parent;
@@ -33,8 +34,21 @@ typedef struct MemorySearch {
     bool edges_pay;        /* the last form that was tried with threads beyond the edge was faster with them */
     bool vectors_pay;      /* vectors alone make the kernel faster */
     bool is_flat;          /* threads of a flattened grid can be tiles */
+    bool has_diagonal;     /* threads beside a diagonal can go through a loop */
     StageResult refused;   /* the first refusal to stage */
 } MemorySearch;
+
+/* memory_weigh.c */
+/* The request that the trial stands for. */
+KernelRequest memory_trial_request(const MemorySearch *search, const MemoryTrial *trial);
+/* Assembles the form and predicts its cost on each basis. False, with the verdict, if it does not assemble or a cost is
+ * unknown. */
+bool memory_form_weigh(const MemorySearch *search, const KernelResult *result, Figures *figures, FormCost *costs,
+                       TrialVerdict *verdict);
+/* Makes, assembles and compares the form, and sets its verdict and speedup. */
+void memory_trial_weigh(MemorySearch *search, MemoryTrial *trial);
+/* The best of the trials by speedup, of those that stage or of all; NULL: none. */
+const MemoryTrial *memory_best_trial(const MemorySearch *search, bool staged);
 
 /* memory_parents.c */
 /* True if the time is over, or the user wants the search to end. */

@@ -398,6 +398,26 @@ static void edges_are_tried(void **state)
     arena_free(setup->arena);
 }
 
+/* Neighbouring blocks become squares that the diagonal crosses, or does not. */
+static void squares_are_tried_at_diagonals(void **state)
+{
+    (void)state;
+    Setup *setup =
+        setup_of("tests/naive/more.sm_90.ptx", "scores_causal", "tests/naive/causal.launch.json");
+    const FactorChoice factors = {.trial_count = 0};
+    const Shape square = {.threads = {1, 1, 1}, .blocks = {4, 4, 1}};
+    setup->request.coarsening.shrinks_grid = true;
+    const MemoryChoice choice = choose(setup, &factors);
+    unsigned found = 0;
+    for (unsigned i = 0; i < choice.trial_count; i++) {
+        const MemoryTrial *trial = &choice.trials[i];
+        found += trial->coarsens && trial->stages && trial->edges && trial->coarsening.stride.kind == STRIDE_UNIT &&
+                 memcmp(trial->coarsening.shape.blocks, square.blocks, sizeof square.blocks) == 0;
+    }
+    assert_true(found);
+    arena_free(setup->arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +426,7 @@ int main(void)
         cmocka_unit_test(spilling_forms_are_rejected), cmocka_unit_test(time_limit_is_kept),
         cmocka_unit_test(small_grids_are_asked), cmocka_unit_test(nothing_to_do),
         cmocka_unit_test(given_coarsening_stays),    cmocka_unit_test(little_gain_is_declined),
+        cmocka_unit_test(squares_are_tried_at_diagonals),
         cmocka_unit_test(edges_are_tried),           cmocka_unit_test(larger_blocks_are_tried),
         cmocka_unit_test(single_elements_are_tried),
         cmocka_unit_test(free_registers_are_used),
