@@ -204,6 +204,10 @@ bool trip_parameter_find(const Function *kernel, TripParameter *found);
 bool loops_end_by_clock(const Function *kernel, Span *reading);
 #define ENDS_BY_CLOCK "a loop ends by the clock"
 
+/* Replaces what the grid touches, in the estimate of a kernel, by what was counted, for as many threads: estimates do
+ * not see where rows of different blocks meet. */
+void profile_take_footprint(const Profile *counted, Profile *estimate);
+
 /* Copies the sectors that the grid and the blocks touch from the estimate of the original to the estimate of a changed
  * form, which touches the same data. A merged block touches no more than its original blocks together, and no less than
  * their share of the grid's sectors. Counts stay. */

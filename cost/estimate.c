@@ -209,6 +209,13 @@ static double within(double value, double least, double most)
     return value < least ? least : value > most ? most : value;
 }
 
+void profile_take_footprint(const Profile *counted, Profile *estimate)
+{
+    const double threads = estimate->original_threads / counted->original_threads;
+    estimate->load_footprint = fmin(threads * counted->load_footprint, estimate->block_load_sectors);
+    estimate->store_footprint = fmin(threads * counted->store_footprint, estimate->block_store_sectors);
+}
+
 void profile_keep_data(const Profile *original, Profile *form)
 {
     if (original->counted || form->counted)

@@ -371,13 +371,57 @@ static void weigh_taken(Choice *choice, unsigned spilled[KINDS])
     choice->candidate_count = choice->weighed_count = kept;
 }
 
+/* True if the second form merges twice as much along one axis, and as much along the others, in the same way. */
+static bool is_step_up(const CoarsenTrial *from, const CoarsenTrial *to)
+{
+    const Shape *a = &from->shape, *b = &to->shape;
+    bool is_within = from->stride.kind == to->stride.kind && from->guards == to->guards;
+    for (unsigned k = 0; k < 3; k++)
+        is_within &= b->threads[k] % a->threads[k] == 0 && b->blocks[k] % a->blocks[k] == 0;
+    return is_within && shape_replicas(b) == 2 * shape_replicas(a);
+}
+
+/* The best of the weighed forms with the stride. NULL: there is none. */
+static const CoarsenTrial *best_with(const Choice *choice, StrideKind stride)
+{
+    const Candidate *best = NULL;
+    for (unsigned i = 0; i < choice->weighed_count; i++) {
+        const Candidate *candidate = &choice->candidates[i];
+        if (candidate->trial->stride.kind == stride && (!best || candidate_worth(candidate) > candidate_worth(best)))
+            best = candidate;
+    }
+    return best ? best->trial : NULL;
+}
+
+/* Takes those forms from the reserve that go one step further than the best ones of either stride, which estimates may
+ * have ranked too low. False if there are none. */
+static bool take_steps(Choice *choice)
+{
+    const CoarsenTrial *best[] = {best_with(choice, STRIDE_BLOCK), best_with(choice, STRIDE_UNIT)};
+    const unsigned before = choice->candidate_count;
+    unsigned kept = 0;
+    for (unsigned i = 0; i < choice->reserve_count; i++) {
+        const Candidate next = choice->reserve[i];
+        const bool is_step =
+            (best[0] && is_step_up(best[0], next.trial)) || (best[1] && is_step_up(best[1], next.trial));
+        if (is_step && !spilling_part(choice, next.trial))
+            choice->candidates[choice->candidate_count++] = next;
+        else
+            choice->reserve[kept++] = next;
+    }
+    choice->reserve_count = kept;
+    return choice->candidate_count > before;
+}
+
 void forms_weigh(Choice *choice)
 {
-    unsigned spilled[KINDS] = {0}, again[KINDS] = {0};
+    unsigned spilled[KINDS] = {0}, others[KINDS] = {0};
     prune(choice);
     weigh_taken(choice, spilled);
     replace_spilling(choice, spilled);
-    weigh_taken(choice, again);
+    weigh_taken(choice, others);
+    while (take_steps(choice))
+        weigh_taken(choice, others);
     for (unsigned i = 0; i < choice->reserve_count; i++)
         kernel_discard(&choice->reserve[i].result);
     choice->reserve_count = 0;

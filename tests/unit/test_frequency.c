@@ -1,4 +1,5 @@
-/* Estimated frequencies: how often threads and warps execute the marked stores of small kernels. */
+/* Estimated frequencies: how often threads and warps execute the marked stores of small kernels, and the sectors they
+ * touch. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -337,6 +338,18 @@ static void rows_are_come_back_to(void **state)
                                "add.u32 %i, %i, 1;\nsetp.lt.u32 %p1, %i, 16;\n@%p1 bra R;\n", &again), -1);
 }
 
+/* Counts of a smaller grid are taken for each thread, but no grid touches more than its blocks do. */
+static void counted_footprints_are_taken(void **state)
+{
+    (void)state;
+    const Profile counted = {.original_threads = 100, .load_footprint = 10, .store_footprint = 30};
+    Profile estimate = {.original_threads = 400, .load_footprint = 90, .store_footprint = 20, .block_load_sectors = 95,
+                        .block_store_sectors = 100};
+    profile_take_footprint(&counted, &estimate);
+    assert_float_equal(estimate.load_footprint, 40, 0);
+    assert_float_equal(estimate.store_footprint, 100, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +361,7 @@ int main(void)
         cmocka_unit_test(arguments_decide),
         cmocka_unit_test(joins_share_sectors),
         cmocka_unit_test(rows_are_come_back_to),
+        cmocka_unit_test(counted_footprints_are_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
