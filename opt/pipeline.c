@@ -2,8 +2,8 @@
  *
  *     statements -> body -> SSA -> dead buffers -> exchange -> grow -> diagonals, edges -> interior -> unroll and jam
  *     -> coarsen, or refine -> clean up
- *     -> reuse -> stage -> count -> order of blocks -> what the assembler gets wrong -> bounds or the register search
- *     -> check -> body out of SSA
+ *     -> reuse -> stage -> count -> lanes -> order of blocks -> what the assembler gets wrong
+ *     -> bounds or the register search -> check -> body out of SSA
  *
  * Before coarsening, calls are inlined that it could not leave as they are. */
 #include "opt/pipeline.h"
@@ -169,6 +169,15 @@ static void check_order(const PassContext *context, KernelResult *result)
     else
         coarsening_may_renumber(context->body, &result->order_refusal);
     result->ordering = is_refusal(&result->order_refusal) ? OUTCOME_REFUSED : OUTCOME_DONE;
+}
+
+/* After all that relies on blocks having one index. */
+static void exchange_lanes(PassContext *context, KernelResult *result)
+{
+    if (!run_and_clean(context, PASS_LANES))
+        return;
+    result->staged.exchange = context->exchange;
+    result->staging = OUTCOME_DONE;
 }
 
 /* Last of what changes the code, because it hides from analyses that neighbouring blocks work on neighbouring data. */
@@ -610,6 +619,8 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         count_privately(&context, request, result);
     if (request->vectors && !request->vectors_first)
         make_vectors(&context, result, true);
+    if (request->staging.wanted && !context.exchange.done)
+        exchange_lanes(&context, result);
     if (result->ordering == OUTCOME_DONE)
         order_blocks(&context, result);
     if (pass_run(&context, PASS_FIX_DEFECTS))

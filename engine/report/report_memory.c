@@ -133,7 +133,11 @@ static const StageResult *looked_at(const KernelReport *kernel)
 static void print_places(Buf *out, const Report *report, const StageResult *staged)
 {
     const Unflattened *unflattened = &staged->unflattened;
-    if (staged->exchange.done)
+    if (staged->exchange.lanes)
+        buf_printf(out, "  memory: each %u lanes of a warp go along another axis, because those along x are rows apart "
+                        "at the access on line %u\n", staged->exchange.lanes,
+                   report_line(report, staged->exchange.span));
+    else if (staged->exchange.done)
         buf_printf(out, "  memory: threads of tiles of %u x %u elements change places, because those of the access on "
                         "line %u are rows apart\n", staged->exchange.side, staged->exchange.side,
                    report_line(report, staged->exchange.span));

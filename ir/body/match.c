@@ -92,6 +92,11 @@ unsigned inst_index_axis(const Inst *inst, unsigned role)
     return is_read && sreg->axis <= SREG_AXIS_Z ? sreg->axis : 3;
 }
 
+bool inst_is_taken_alike(const Inst *inst)
+{
+    return inst_is_guarded(inst) && inst_has(inst, MOD_UNI);
+}
+
 RegId phi_argument(const Phi *phi, const Block *pred)
 {
     for (size_t a = 0; a < phi->args.count; a++)

@@ -52,10 +52,11 @@ typedef struct StagedLoop {
     VEC(StagedLoad) loads;
 } StagedLoop;
 
-/* Threads of the launch that change places: those of tiles of 'side' x 'side' elements (exchange.c). */
+/* Threads of the launch that change places: those of tiles of 'side' x 'side' elements (exchange.c), or 'lanes' of a
+ * warp, which then go along another axis (lanes.c). */
 typedef struct Exchange {
     bool done;
-    unsigned side;
+    unsigned side, lanes; /* the other one is 0 */
     Span span; /* of the access that was rows apart */
 } Exchange;
 

@@ -1,6 +1,8 @@
 /* Kernels in which one number is all that a thread knows of its place. */
 #include "opt/order/flat_index.h"
 
+#include "opt/order/alone.h"
+
 enum { MOST_STEPS = 6 }; /* from an index to the number */
 
 /* Whether the register holds this component of a special register. */
@@ -62,18 +64,8 @@ static bool check_sreg(const FlatIndex *flat, const Inst *inst, const Sreg *sreg
 /* Whether threads that execute it do nothing together, and learn nothing of their place beside the index. */
 static bool check_inst(const FlatIndex *flat, const Inst *inst)
 {
-    Access access;
-    if (inst_is_opaque(inst) || inst_is_call(inst) || inst->sync != SYNC_NONE || inst_names_shared(inst))
-        return false;
     const Sreg *sreg = inst_sreg(inst);
-    if (sreg)
-        return check_sreg(flat, inst, sreg);
-    if (!inst_access(inst, &access))
-        return !(inst->effects & (EFFECT_READ | EFFECT_WRITE | EFFECT_TRAP | EFFECT_THREAD | EFFECT_VOLATILE |
-                                  EFFECT_ASYNC | EFFECT_STACK));
-    return access.space != SPACE_SHARED &&
-           (access.read_only ||
-            (access.weak && access.address && (access.kind == ACCESS_LOAD || access.kind == ACCESS_STORE)));
+    return sreg ? check_sreg(flat, inst, sreg) : inst_is_alone(inst);
 }
 
 bool flat_index_is_all(const FlatIndex *flat)

@@ -38,7 +38,7 @@ static inline bool form_check(Arena *arena, const Buf *text, const Launch *launc
                               FormIsDone *is_done, EmulatorCounters *counters)
 {
     Module *module = module_from(buf_text(text));
-    const EmulatorOptions options = {.check_races = true, .check_registers = true};
+    const EmulatorOptions options = {.check_races = true, .check_registers = true, .count_memory = true};
     EmulatorResult *expected = emulator_run(arena, module, launch, &options);
     Buf after = {0};
     LaunchChange change;

@@ -1,0 +1,11 @@
+/* Kernels whose threads do nothing together, so that they may have each other's places. */
+#ifndef PTXOPT_OPT_ORDER_ALONE_H
+#define PTXOPT_OPT_ORDER_ALONE_H
+
+#include "ir/ir.h"
+
+/* True if threads that execute the instruction, which reads no special register, do nothing together: no shared memory,
+ * barrier, atomic, or instruction of a warp, nor a branch that a warp is said to take as one. */
+bool inst_is_alone(const Inst *inst);
+
+#endif
