@@ -11,7 +11,8 @@
  *              first += m; if (first < threads) goto top
  *              ret
  *
- * A row takes an odd number of elements, so that those of a warp's threads are in different banks. */
+ * A row takes an odd number of units, so that those of a warp's threads are in different banks. A unit is an element, or
+ * a word of smaller ones; then rows must begin and end at words of memory. */
 #include "opt/memory/held_rows.h"
 
 #include "opt/common/version.h"
@@ -26,7 +27,8 @@ typedef struct Phases {
     HeldPlan *plan;
     Body *body;
     const SumPlace *place;
-    RegId tile, thread, units, pitch, shift, many; /* 32 bits: the array's address, %tid.x, elements of a row, its
+    unsigned unit;                                 /* bytes that a lane copies at once */
+    RegId tile, thread, units, pitch, shift, many; /* 32 bits: the array's address, %tid.x, units of a row, its
                                                     * bytes in the array, the logarithm of the rows at a time, their
                                                     * number */
     RegId distance;                                /* 64 bits: of what is stored; REG_NONE: in place */
@@ -95,17 +97,33 @@ static RegId build_same(const Phases *p, RegId present, RegId value, int64_t at)
     return same;
 }
 
+/* The bits of the row's length, and of its places in memory if elements are smaller than units: the lowest tell whether
+ * these are all of whole units. */
+static RegId build_ends(const Phases *p, RegId length)
+{
+    const RegId places[] = {p->plan->begin, p->distance};
+    RegId bits = length;
+    for (size_t i = 0; i < COUNT_OF(places) && p->plan->element < p->unit; i++) {
+        if (places[i] == REG_NONE)
+            continue;
+        const RegId more = wide(p);
+        put(p, inst_build(p->body, "or.b64", "drr", more, bits, places[i]));
+        bits = more;
+    }
+    return bits;
+}
+
 /* Sets the size of a row in the array, and how many fit: whether these are enough. */
 static RegId build_rows(Phases *p, RegId length)
 {
     const HeldPlan *plan = p->plan;
     Body *body = p->body;
-    const int64_t room = table_offset(plan), shift = plan->element == 8 ? 3 : 2;
+    const int64_t room = table_offset(plan), shift = __builtin_ctz(p->unit);
     const RegId less = wide(p), left = wide(p), fits = condition(p), whole = condition(p), enough = condition(p);
     const RegId bytes = narrow(p), odd = narrow(p), rows = narrow(p), zeros = narrow(p), one = narrow(p);
     put(p, inst_build(body, "add.s64", "dri", less, length, (int64_t)-1));
     put(p, inst_build(body, "setp.lt.u64", "dri", fits, less, room));
-    put(p, inst_build(body, "and.b64", "dri", left, length, (int64_t)plan->element - 1));
+    put(p, inst_build(body, "and.b64", "dri", left, build_ends(p, length), (int64_t)p->unit - 1));
     put(p, inst_build(body, "setp.eq.and.s64", "drir", whole, left, (int64_t)0, fits));
     put(p, inst_build(body, "cvt.u32.u64", "dr", bytes, length));
     p->units = narrow(p), p->pitch = narrow(p), p->shift = narrow(p), p->many = narrow(p);
@@ -171,8 +189,8 @@ static void add_argument(const Phases *p, Block *block, size_t index, Block *pre
     VEC_PUSH(p->body->arena, block->phis.data[index].args, ((PhiArg){pred, reg}));
 }
 
-/* Appends two loops after the block: warps take rows, and their lanes elements. Each element is copied from memory, or
- * stored there. Gives the block after them, which is empty. */
+/* Appends two loops after the block: warps take rows, and their lanes units. Each unit is copied from memory, or stored
+ * there. Gives the block after them, which is empty. */
 static Block *build_move(const Phases *p, Block *before, bool is_store)
 {
     const HeldPlan *plan = p->plan;
@@ -199,19 +217,19 @@ static Block *build_move(const Phases *p, Block *before, bool is_store)
         inst_append(row, inst_build(body, "add.s64", "drr", start, at, p->distance));
     }
     inst_append(row, inst_build(body, "mad.lo.u32", "drrr", place, r, p->pitch, p->tile));
-    inst_append(row, inst_build(body, "mul.wide.u32", "dri", own, lane, (int64_t)plan->element));
+    inst_append(row, inst_build(body, "mul.wide.u32", "dri", own, lane, (int64_t)p->unit));
     const RegId from = wide(p), is_none = condition(p);
     inst_append(row, inst_build(body, "add.s64", "drr", from, start, own));
-    inst_append(row, inst_build(body, "mad.lo.u32", "drir", to, lane, (int64_t)plan->element, place));
+    inst_append(row, inst_build(body, "mad.lo.u32", "drir", to, lane, (int64_t)p->unit, place));
     inst_append(row, inst_build(body, "setp.ge.u32", "drr", is_none, lane, p->units));
     inst_append(row, inst_build_branch(body, next, is_none, false));
     row->fall = lanes;
-    /* lanes: an element. */
+    /* lanes: a unit. */
     const RegId c = add_phi(p, lanes, TYPE_B32), memory = add_phi(p, lanes, TYPE_B64);
     const RegId shared = add_phi(p, lanes, TYPE_B32), goes_on = condition(p);
     const RegId c2 = narrow(p), memory2 = wide(p), shared2 = narrow(p);
     if (is_store) {
-        const bool is_long = plan->element == 8;
+        const bool is_long = p->unit == 8;
         const RegId value = is_long ? wide(p) : narrow(p);
         inst_append(lanes, inst_build(body, is_long ? "ld.shared.b64" : "ld.shared.b32", "da", value, shared,
                                       (int64_t)0));
@@ -219,11 +237,11 @@ static Block *build_move(const Phases *p, Block *before, bool is_store)
                                       value));
     } else {
         inst_append(lanes, inst_build(body, "cp.async.ca.shared.global", "aai", shared, (int64_t)0, memory, (int64_t)0,
-                                      (int64_t)plan->element));
+                                      (int64_t)p->unit));
     }
     inst_append(lanes, inst_build(body, "add.u32", "dri", c2, c, (int64_t)HELD_LANES));
-    inst_append(lanes, inst_build(body, "add.s64", "dri", memory2, memory, (int64_t)HELD_LANES * plan->element));
-    inst_append(lanes, inst_build(body, "add.u32", "dri", shared2, shared, (int64_t)HELD_LANES * plan->element));
+    inst_append(lanes, inst_build(body, "add.s64", "dri", memory2, memory, (int64_t)HELD_LANES * p->unit));
+    inst_append(lanes, inst_build(body, "add.u32", "dri", shared2, shared, (int64_t)HELD_LANES * p->unit));
     inst_append(lanes, inst_build(body, "setp.lt.u32", "drr", goes_on, c2, p->units));
     inst_append(lanes, inst_build_branch(body, lanes, goes_on, false));
     lanes->fall = next;
@@ -385,6 +403,7 @@ void held_rewrite(HeldPlan *plan, const SumPlace *place)
 {
     enum { ALIGNMENT = 16 };
     Phases p = {.plan = plan, .body = plan->body, .place = place};
+    p.unit = plan->element > HELD_WORD ? plan->element : HELD_WORD;
     plan->array = body_add_array(plan->body, "ptxopt_tile", SPACE_SHARED, plan->bytes, ALIGNMENT);
     const RegId together = build_test(&p);
     Inst *end = plan->at->last && inst_is_terminator(plan->at->last) ? plan->at->last : NULL;

@@ -39,6 +39,7 @@ enum {
     MOST_SWEEPS = 16,
     MOST_THREADS = 1024,
     MOST_BEFORE = 32,   /* bytes of a row that its first loop may leave out */
+    MOST_ELEMENT = 8,   /* bytes */
     LEAST_VERSION = 70,
     LEAST_ARCH = 80,
 };
@@ -279,7 +280,7 @@ static bool hold(Holding *h, Inst *inst, RegId base, int64_t constant, unsigned 
 {
     if (!h->element)
         h->element = bytes;
-    if (bytes != h->element || (bytes != 4 && bytes != 8) || inst->signature->vector > 1 ||
+    if (bytes != h->element || bytes > MOST_ELEMENT || inst->signature->vector > 1 ||
         (is_store ? stored_reg(inst) : inst_result(inst)) == REG_NONE)
         return false;
     const HeldAccess held = {inst, base, constant, is_store, is_out};

@@ -9,6 +9,7 @@ enum {
                          * 1 KB */
     HELD_LEAST = 8,     /* rows at a time */
     HELD_LANES = 32,    /* of a warp */
+    HELD_WORD = 4,      /* bytes: the least that a lane copies, so rows of smaller elements must be whole words */
 };
 
 /* An access that goes to shared memory. */

@@ -1,6 +1,6 @@
 /* Naive kernels, and what an expert makes of each: stencils of 25 and 49 taps without a loop, a product of bytes by
- * columns, a filter with zeros around the image, scores of attention, and nearest centres. docs/memory.md and
- * docs/results/naive.md compare them with forms. */
+ * columns, a filter with zeros around the image, scores of attention, nearest centres, and half precision.
+ * docs/memory.md and docs/results/naive.md compare them with forms. */
 #define KERNEL extern "C" __global__ void
 
 __host__ __device__ constexpr float weight(int reach, int row, int column)
@@ -419,4 +419,96 @@ KERNEL nearest_expert(const float *__restrict__ points, const float *__restrict_
             least = sum, found = c;
     }
     which[first + t] = found;
+}
+
+#include <cuda_fp16.h>
+
+/* A softmax of half precision, with sums of floats. */
+KERNEL softmax_half(const half *in, half *out, int rows, int length)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows)
+        return;
+    float most = -1e30f, sum = 0;
+    for (int i = 0; i < length; i++)
+        most = fmaxf(most, __half2float(in[row * length + i]));
+    for (int i = 0; i < length; i++)
+        sum += expf(__half2float(in[row * length + i]) - most);
+    for (int i = 0; i < length; i++)
+        out[row * length + i] = __float2half(expf(__half2float(in[row * length + i]) - most) / sum);
+}
+
+__device__ void half_unpack(uint4 bits, float values[8])
+{
+    const half2 *pairs = (const half2 *)&bits;
+    for (int i = 0; i < 4; i++) {
+        float2 pair = __half22float2(pairs[i]);
+        values[2 * i] = pair.x, values[2 * i + 1] = pair.y;
+    }
+}
+
+/* Rows of 256 elements: a warp for each, eight elements a lane. */
+KERNEL softmax_half_expert(const half *in, half *out, int rows, int length)
+{
+    int row = blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (row >= rows)
+        return;
+    float values[8], most = -1e30f, sum = 0;
+    half2 results[4];
+    half_unpack(((const uint4 *)(in + row * 256))[lane], values);
+    for (int i = 0; i < 8; i++)
+        most = fmaxf(most, values[i]);
+    for (int way = 16; way; way /= 2)
+        most = fmaxf(most, __shfl_xor_sync(~0u, most, way));
+    for (int i = 0; i < 8; i++)
+        sum += values[i] = expf(values[i] - most);
+    for (int way = 16; way; way /= 2)
+        sum += __shfl_xor_sync(~0u, sum, way);
+    for (int i = 0; i < 4; i++)
+        results[i] = __floats2half2_rn(values[2 * i] / sum, values[2 * i + 1] / sum);
+    ((uint4 *)(out + row * 256))[lane] = *(uint4 *)results;
+}
+
+/* A product of half precision, with sums of floats. */
+KERNEL product_half(const half *a, const half *b, half *c, int m, int n, int k)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row >= m || col >= n)
+        return;
+    float sum = 0;
+    for (int i = 0; i < k; i++)
+        sum += __half2float(a[row * k + i]) * __half2float(b[i * n + col]);
+    c[row * n + col] = __float2half(sum);
+}
+
+/* Tiles of 64 x 64, 4 x 4 results a thread, without tensor cores; sizes are multiples of the tiles. */
+KERNEL product_half_expert(const half *a, const half *b, half *c, int m, int n, int k)
+{
+    __shared__ __align__(16) float as[16][68], bs[16][68];
+    int t = threadIdx.x, tx = t % 16, ty = t / 16, row = blockIdx.y * 64, col = blockIdx.x * 64;
+    float sums[4][4] = {};
+    for (int k0 = 0; k0 < k; k0 += 16) {
+        int q = t % 4 * 4, e = t % 16 * 4;
+        uint2 of_a = *(const uint2 *)&a[(row + t / 4) * k + k0 + q];
+        uint2 of_b = *(const uint2 *)&b[(k0 + t / 16) * n + col + e];
+        float2 a0 = __half22float2(((half2 *)&of_a)[0]), a1 = __half22float2(((half2 *)&of_a)[1]);
+        float2 b0 = __half22float2(((half2 *)&of_b)[0]), b1 = __half22float2(((half2 *)&of_b)[1]);
+        __syncthreads();
+        as[q][t / 4] = a0.x, as[q + 1][t / 4] = a0.y, as[q + 2][t / 4] = a1.x, as[q + 3][t / 4] = a1.y;
+        *(float4 *)&bs[t / 16][e] = make_float4(b0.x, b0.y, b1.x, b1.y);
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < 16; i++) {
+            float4 of_rows = *(float4 *)&as[i][ty * 4], of_columns = *(float4 *)&bs[i][tx * 4];
+            float x[4] = {of_rows.x, of_rows.y, of_rows.z, of_rows.w};
+            float y[4] = {of_columns.x, of_columns.y, of_columns.z, of_columns.w};
+            for (int u = 0; u < 4; u++)
+                for (int v = 0; v < 4; v++)
+                    sums[u][v] += x[u] * y[v];
+        }
+    }
+    for (int u = 0; u < 4; u++) {
+        half2 results[2] = {__floats2half2_rn(sums[u][0], sums[u][1]), __floats2half2_rn(sums[u][2], sums[u][3])};
+        *(uint2 *)&c[(row + ty * 4 + u) * n + col + tx * 4] = *(uint2 *)results;
+    }
 }

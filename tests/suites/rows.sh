@@ -118,19 +118,22 @@ done
 # full.
 # $1: kernel; $2: length; the rest: options.
 held() {
-    local buffers='{"buffer": "in", "type": "f32", "count": '$((250 * $2))', "init": "uniform", "low": -1, "high": 1,
-        "seed": 1}, {"buffer": "out", "type": "f32", "count": '$((250 * $2))', "init": "zero"}' check=out
-    local kernel="$1" length="$2"
+    local count=$((250 * $2)) check=out type=f32 buffers kernel="$1" length="$2"
     shift 2
-    [[ "$kernel" != *in_place ]] || check=in buffers="${buffers%%, \{\"buffer\": \"out\"*}"
+    [[ "$kernel" != *_half ]] || type=f16 count=$((count + 8))
+    buffers='{"buffer": "in", "type": "'$type'", "count": '$count', "init": "uniform", "low": -1, "high": 1, "seed": 1}'
+    [[ "$kernel" != *in_place ]] || check=in
+    [[ "$kernel" == *in_place ]] ||
+        buffers+=', {"buffer": "out", "type": "'$type'", "count": '$count', "init": "zero"}'
     printf '{"kernel": "%s", "grid": [2, 1, 1], "block": [128, 1, 1], "dynamic_shared": 0, "args": [%s,
         {"scalar": "s32", "value": 250}, {"scalar": "s32", "value": %s}], "check": ["%s"],
-        "tolerance": {"kind": "exact"}}\n' "$kernel" "$buffers" "$length" "$check" >"$TEST_TMP/held.json"
+        "tolerance": {"kind": "exact"}}\n' "$kernel" "$buffers${moves:-}" "$length" "$check" >"$TEST_TMP/held.json"
     "$program" -q -assembler none -block 128 -entry "$kernel" -verify "$TEST_TMP/held.json" "$@" \
-        -o "$TEST_TMP/held.ptx" tests/naive/more.sm_90.ptx 2>&1 || echo "$kernel, $length, $*: status $?"
+        -o "$TEST_TMP/held.ptx" "$code" 2>&1 || echo "$kernel, $length, ${moves:-}, $*: status $?"
     grep -q cp.async.ca "$TEST_TMP/held.ptx" || echo "$kernel, $*: nothing is held"
 }
 
+code=tests/naive/more.sm_90.ptx
 for kernel in softmax_in_place softmax_stored norm_stored; do
     problems=
     for length in 1 2 3 5 64 250 1100 1200; do
@@ -139,4 +142,16 @@ for kernel in softmax_in_place softmax_stored norm_stored; do
     done
     result "$kernel with its rows in shared memory" "$problems"
 done
+# Elements of two bytes: rows that are whole words, that end in one, or that begin in one, on either side.
+problems=
+sed 's/\.entry softmax_half(/&.param .u64 all_in, .param .u64 all_out,/' "$code" >"$TEST_TMP/half.ptx"
+code="$TEST_TMP/half.ptx"
+for length in 1 2 7 64 250 1100 2200; do
+    for bytes in "0 0" "2 2" "0 2" "2 0" "4 8"; do
+        moves=', {"pointer": "in", "offset": '${bytes% *}'}, {"pointer": "out", "offset": '${bytes#* }'}'
+        problems+="$(held softmax_half "$length" -memory rows)"
+    done
+    problems+="$(held softmax_half "$length" -memory vectors,rows)"
+done
+result "softmax_half with its rows in shared memory" "$problems"
 exit "$failed"

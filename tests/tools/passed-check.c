@@ -20,7 +20,7 @@
 
 enum {
     MOST_ROUNDS = 20,
-    PLACE = 24, /* words before a row in each thread's own ones */
+    PLACE = 24, /* elements before a row in each thread's own words, and up to three more if they are small */
     MOST_VOTING = 2 * OWN_THREADS * 24, /* bytes of shared memory that the threads load to vote */
 };
 
@@ -30,6 +30,9 @@ typedef enum Where { WHERE_SAME, WHERE_NEAR, WHERE_FAR, WHERE_PARAMETER, WHERE_T
 typedef struct Maker {
     Writer to;
     unsigned n, m;
+    unsigned bytes;   /* of an element */
+    unsigned place;   /* elements before a row */
+    bool is_narrow;   /* elements of fewer than four pass through registers of 16 bits */
     bool is_indexed;  /* addresses are a pointer that advances plus a base; else a pointer */
     unsigned other_rest;  /* how what is left over of the first loop differs: in a constant, a register, which value is
                            * used twice, or where it loads; 4: not at all */
@@ -53,6 +56,46 @@ typedef struct Maker {
     unsigned aside;   /* what the code in front of the later loops accesses of the row */
 } Maker;
 
+static const char *element_type(const Maker *m)
+{
+    return m->bytes == 4 ? "u32" : m->bytes == 2 ? "u16" : "u8";
+}
+
+/* Loads an element, %POINTER and 'offset' bytes, to a register. */
+static void load_element(Maker *m, const char *space, const char *reg, const char *pointer, unsigned offset)
+{
+    const char *type = element_type(m);
+    const unsigned t = temporary(&m->to);
+    if (m->is_narrow)
+        line(&m->to, "ld.%s.%s %%h%u, [%%%s+%u]; cvt.u32.u16 %%%s, %%h%u;", space, type, t, pointer, offset, reg, t);
+    else
+        line(&m->to, "ld.%s.%s %%%s, [%%%s+%u];", space, type, reg, pointer, offset);
+}
+
+static void load_numbered(Maker *m, const char *space, char reg, unsigned t, const char *pointer, unsigned offset)
+{
+    char name[16];
+    snprintf(name, sizeof name, "%c%u", reg, t);
+    load_element(m, space, name, pointer, offset);
+}
+
+static void store_element(Maker *m, const char *pointer, unsigned offset, const char *reg)
+{
+    const char *type = element_type(m);
+    const unsigned t = temporary(&m->to);
+    if (m->is_narrow)
+        line(&m->to, "cvt.u16.u32 %%h%u, %%%s; st.global.%s [%%%s+%u], %%h%u;", t, reg, type, pointer, offset, t);
+    else
+        line(&m->to, "st.global.%s [%%%s+%u], %%%s;", type, pointer, offset, reg);
+}
+
+static void store_numbered(Maker *m, const char *pointer, unsigned offset, char reg, unsigned t)
+{
+    char name[16];
+    snprintf(name, sizeof name, "%c%u", reg, t);
+    store_element(m, pointer, offset, name);
+}
+
 /* Sets %NAME to where rows begin. */
 static void make_pointer(Maker *m, const char *name, Where where)
 {
@@ -60,12 +103,12 @@ static void make_pointer(Maker *m, const char *name, Where where)
     if (where == WHERE_TABLE)
         line(to, "mul.lo.u32 %%g0, %%x, 2; mul.wide.u32 %%%s, %%g0, 4; add.s64 %%%s, %%%s, %%table;", name, name, name);
     else if (where == WHERE_PARAMETER)
-        line(to, "mul.wide.u32 %%%s, %%m, 4; add.s64 %%%s, %%%s, %%own;", name, name, name);
+        line(to, "mul.wide.u32 %%%s, %%m, %u; add.s64 %%%s, %%%s, %%own;", name, m->bytes, name, name);
     else
         line(to, "add.s64 %%%s, %%own, %u;", name,
-             4 * (where == WHERE_SAME   ? PLACE
-                  : where == WHERE_NEAR ? PLACE - 2 + below(to, 5)
-                                        : below(to, OWN_WORDS - MOST_ROUNDS - 4)));
+             m->bytes * (where == WHERE_SAME   ? m->place
+                         : where == WHERE_NEAR ? m->place - 2 + below(to, 5)
+                                               : below(to, 4 * OWN_WORDS / m->bytes - MOST_ROUNDS - 4)));
 }
 
 /* An element in a loop that only reads the row. */
@@ -73,10 +116,12 @@ static void make_read(Maker *m, unsigned j, unsigned unroll, bool is_rest)
 {
     Writer *to = &m->to;
     const unsigned t = temporary(to);
-    line(to, "ld.global%s.u32 %%v%u, [%%pin+%u];", m->is_constant ? ".nc" : "", t, 4 * j);
+    load_numbered(m, m->is_constant ? "global.nc" : "global", 'v', t, "pin", m->bytes * j);
     line(to, "mad.lo.u32 %%sum, %%sum, 5, %%v%u;", t);
-    if (m->beside != WHERE_COUNT && m->beside_later && is_rest && unroll)
-        line(to, "ld.global.u32 %%w%u, [%%pbeside+%u]; xor.b32 %%sum, %%sum, %%w%u;", t, 4 * j, t);
+    if (m->beside != WHERE_COUNT && m->beside_later && is_rest && unroll) {
+        load_numbered(m, "global", 'w', t, "pbeside", m->bytes * j);
+        line(to, "xor.b32 %%sum, %%sum, %%w%u;", t);
+    }
 }
 
 /* An element in the first loop. */
@@ -85,20 +130,26 @@ static void make_first(Maker *m, unsigned j, unsigned unroll, bool is_rest)
     Writer *to = &m->to;
     const unsigned t = temporary(to);
     const unsigned other = is_rest ? m->other_rest : m->other_part && j + 1 == unroll ? 0 : 4;
-    line(to, "ld.global%s.u32 %%v%u, [%%pin+%u];", m->is_constant ? ".nc" : "", t, 4 * j + (other == 3 ? 4 : 0));
+    load_numbered(m, m->is_constant ? "global.nc" : "global", 'v', t, "pin", m->bytes * (j + (other == 3)));
     line(to, "xor.b32 %%v%u, %%v%u, %u; mul.lo.u32 %%u%u, %%v%u, %%k;", t, t, other == 0 ? 9 : 5, t, t);
     line(to, "mad.lo.u32 %%v%u, %%v%u, %%u%u, %%%c%u;", t, t, t, other == 2 ? 'u' : 'v', t);
     line(to, "xor.b32 %%v%u, %%v%u, %%%s;", t, t, other == 1 ? "x" : "k");
-    if (m->two_loads)
-        line(to, "ld.global.u32 %%u%u, [%%pbeside+%u]; add.u32 %%v%u, %%v%u, %%u%u;", t, 4 * j, t, t, t);
+    if (m->two_loads) {
+        load_numbered(m, "global", 'u', t, "pbeside", m->bytes * j);
+        line(to, "add.u32 %%v%u, %%v%u, %%u%u;", t, t, t);
+    }
     if (m->sums)
         line(to, "add.u32 %%v%u, %%v%u, %%sum;", t, t);
     if (!m->only_reads)
-        line(to, "st.global.u32 [%%pout+%u], %%v%u;", 4 * j, t);
-    if (m->reads_again)
-        line(to, "ld.global.u32 %%u%u, [%%pin+%u]; xor.b32 %%sum, %%sum, %%u%u;", t, 4 * j, t);
-    if (m->beside != WHERE_COUNT && !m->beside_later)
-        line(to, "ld.global.u32 %%w%u, [%%pbeside+%u]; xor.b32 %%sum, %%sum, %%w%u;", t, 4 * j, t);
+        store_numbered(m, "pout", m->bytes * j, 'v', t);
+    if (m->reads_again) {
+        load_numbered(m, "global", 'u', t, "pin", m->bytes * j);
+        line(to, "xor.b32 %%sum, %%sum, %%u%u;", t);
+    }
+    if (m->beside != WHERE_COUNT && !m->beside_later) {
+        load_numbered(m, "global", 'w', t, "pbeside", m->bytes * j);
+        line(to, "xor.b32 %%sum, %%sum, %%w%u;", t);
+    }
     line(to, "mad.lo.u32 %%sum, %%sum, 3, %%v%u;", t);
 }
 
@@ -109,16 +160,22 @@ static void make_later(Maker *m, unsigned j, unsigned unroll, bool is_rest)
     const unsigned t = temporary(to);
     const bool is_late = m->takes_late && j + 1 == unroll, is_left_out = m->forgets && !is_rest && j + 1 == unroll;
     if (!is_late)
-        line(to, "ld.global.u32 %%v%u, [%%pout+%u];", t, 4 * j);
+        load_numbered(m, "global", 'v', t, "pout", m->bytes * j);
     line(to, "add.u32 %%w%u, %%%c%u, %%total;", t, is_late ? 'n' : 'v', is_late ? 0 : t);
-    if (m->takes_next)
-        line(to, "ld.global.u32 %%u%u, [%%pout+%u]; add.u32 %%w%u, %%w%u, %%u%u;", t, 4 * j + 4, t, t, t);
-    if (m->beside != WHERE_COUNT && m->beside_later)
-        line(to, "ld.global.u32 %%u%u, [%%pbeside+%u]; xor.b32 %%w%u, %%w%u, %%u%u;", t, 4 * j, t, t, t);
+    if (m->takes_next) {
+        load_numbered(m, "global", 'u', t, "pout", m->bytes * (j + 1));
+        line(to, "add.u32 %%w%u, %%w%u, %%u%u;", t, t, t);
+    }
+    if (m->beside != WHERE_COUNT && m->beside_later) {
+        load_numbered(m, "global", 'u', t, "pbeside", m->bytes * j);
+        line(to, "xor.b32 %%w%u, %%w%u, %%u%u;", t, t, t);
+    }
     if (!is_left_out)
-        line(to, "st.global.u32 [%%pout+%u], %%w%u;", 4 * j, t);
-    if (is_late)
-        line(to, "ld.global.u32 %%v%u, [%%pout+%u]; xor.b32 %%sum, %%sum, %%v%u;", t, 4 * j, t);
+        store_numbered(m, "pout", m->bytes * j, 'w', t);
+    if (is_late) {
+        load_numbered(m, "global", 'v', t, "pout", m->bytes * j);
+        line(to, "xor.b32 %%sum, %%sum, %%v%u;", t);
+    }
 }
 
 /* A loop over 'count' elements of a row and what is left over of it, as compilers write it. */
@@ -134,7 +191,7 @@ static void make_loops(Maker *m, char name, unsigned unroll, unsigned skipped, b
     line(to, "rem.u32 %%rest, %%count, %u; sub.u32 %%most, %%count, %%rest;", unroll);
     line(to, "setp.lt.u32 %%p, %%count, %u; @%%p bra REST_%c;", unroll, name);
     for (unsigned i = 0; i < COUNT_OF(pointers); i++)
-        line(to, "add.s64 %%a%s, %%%s, %u;", pointers[i], pointers[i], 4 * skipped);
+        line(to, "add.s64 %%a%s, %%%s, %u;", pointers[i], pointers[i], m->bytes * skipped);
     if (m->is_indexed)
         for (unsigned i = 0; i < COUNT_OF(pointers); i++)
             line(to, "sub.s64 %%a%s, %%a%s, %%shift;", pointers[i], pointers[i]);
@@ -144,20 +201,20 @@ static void make_loops(Maker *m, char name, unsigned unroll, unsigned skipped, b
     for (unsigned j = 0; j < unroll; j++)
         make(m, j, unroll, false);
     for (unsigned i = 0; i < COUNT_OF(pointers); i++)
-        line(to, "add.s64 %%a%s, %%a%s, %u;", pointers[i], pointers[i], 4 * unroll);
+        line(to, "add.s64 %%a%s, %%a%s, %u;", pointers[i], pointers[i], m->bytes * unroll);
     line(to, "add.u32 %%i, %%i, %u; setp.%s %%p, %%i, %%most; @%%p bra LOOP_%c;", unroll,
          m->is_ordered ? "lt.s32" : "ne.u32", name);
     buf_printf(to->out, "REST_%c:\n", name);
     if (m->has_gap && name == 'A')
         line(to, "min.u32 %%g1, %%rest, 1; add.u32 %%i, %%i, %%g1; sub.u32 %%rest, %%rest, %%g1;");
     line(to, "setp.eq.u32 %%p, %%rest, 0; @%%p bra END_%c;", name);
-    line(to, "add.u32 %%g0, %%i, %u; cvt.u64.u32 %%at, %%g0; shl.b64 %%at, %%at, 2;", skipped);
+    line(to, "add.u32 %%g0, %%i, %u; mul.wide.u32 %%at, %%g0, %u;", skipped, m->bytes);
     for (unsigned i = 0; i < COUNT_OF(pointers); i++)
         line(to, "add.s64 %%p%s, %%%s, %%at;", pointers[i], pointers[i]);
     buf_printf(to->out, "ONE_%c:\n", name);
     make(m, 0, 1, true);
     for (unsigned i = 0; i < COUNT_OF(pointers); i++)
-        line(to, "add.s64 %%p%s, %%p%s, 4;", pointers[i], pointers[i]);
+        line(to, "add.s64 %%p%s, %%p%s, %u;", pointers[i], pointers[i], m->bytes);
     line(to, "sub.u32 %%rest, %%rest, 1; setp.ne.u32 %%p, %%rest, 0; @%%p bra ONE_%c;", name);
     buf_printf(to->out, "END_%c:\n", name);
 }
@@ -181,14 +238,16 @@ static void make_between(Maker *m)
 static void make_aside(Maker *m)
 {
     Writer *to = &m->to;
-    const unsigned place = 4 * below(to, 6);
+    const unsigned place = m->bytes * below(to, 6);
     switch (m->aside) {
-    case 0: line(to, "ld.global.u32 %%g1, [%%in+%u]; xor.b32 %%sum, %%sum, %%g1;", place); break;
-    case 1: line(to, "ld.global.u32 %%g1, [%%out+%u]; xor.b32 %%sum, %%sum, %%g1;", place); break;
-    case 2: line(to, "st.global.u32 [%%out+%u], %%sum;", place); break;
-    case 3: line(to, "st.global.u32 [%%own+%u], %%sum;", 4 * (PLACE - 4) + place); break;
+    case 0: load_element(m, "global", "g1", "in", place); break;
+    case 1: load_element(m, "global", "g1", "out", place); break;
+    case 2: store_element(m, "out", place, "sum"); break;
+    case 3: store_element(m, "own", m->bytes * (m->place - 4) + place, "sum"); break;
     default: break;
     }
+    if (m->aside < 2)
+        line(to, "xor.b32 %%sum, %%sum, %%g1;");
 }
 
 static void make_choices(Maker *m)
@@ -196,6 +255,11 @@ static void make_choices(Maker *m)
     Writer *to = &m->to;
     m->n = below(to, MOST_ROUNDS + 1);
     m->m = chance(to, 40) ? m->n : chance(to, 50) ? PLACE : below(to, MOST_ROUNDS + 1);
+    m->bytes = chance(to, 50) ? 4 : 1u << below(to, 2);
+    m->is_narrow = m->bytes < 4 && chance(to, 60);
+    if (m->bytes < 4 && chance(to, 60)) /* rows of whole words */
+        m->n &= ~3u;
+    m->place = PLACE + (m->bytes < 4 && chance(to, 25) ? below(to, 4) : 0);
     m->is_indexed = chance(to, 30);
     m->other_rest = chance(to, 85) ? 4 : below(to, 4);
     m->two_loads = chance(to, 4);
@@ -219,7 +283,7 @@ static void make_choices(Maker *m)
     m->only_reads = !m->has_later && chance(to, 25);
     m->aside = below(to, m->reads ? 12 : 60);
     if (m->reads && chance(to, 70)) {
-        m->from = chance(to, 50) ? WHERE_SAME : WHERE_TABLE;
+        m->from = chance(to, 45) ? WHERE_SAME : chance(to, 50) ? WHERE_FAR : WHERE_TABLE;
         m->is_constant = m->from == WHERE_TABLE && chance(to, 50);
         m->beside = chance(to, 80) ? WHERE_COUNT : m->beside;
     }
@@ -265,6 +329,8 @@ static void passed_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch
     line(to, "st.global.u32 [%%own], %%sum;");
     buf_puts(&code, "DONE:\n\tret;\n");
     own_launch(to, arena, m.n, m.m, launch);
+    if (m.bytes < 4) /* all bytes differ */
+        launch->arguments[0].high = launch->arguments[1].high = 0x7fffff00;
     if (chance(to, 70)) {
         launch->grid[0] = 1;
         launch->block[0] = 2 * OWN_THREADS;
@@ -273,6 +339,7 @@ static void passed_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch
                    ".param .u64 own, .param .u32 n, .param .u32 m)\n{\n");
     buf_printf(text, "\t.reg .b32 %%v<%u>, %%w<%u>, %%u<%u>;\n", to->temporaries + 1, to->temporaries + 1,
                to->temporaries + 1);
+    buf_printf(text, "\t.reg .b16 %%h<%u>;\n", to->temporaries + 1);
     buf_puts(text, "\t.reg .b32 %g<3>, %x, %n, %m, %k, %sum, %total, %count, %i, %rest, %most, %n0;\n"
                    "\t.reg .b64 %table, %all, %own, %in, %out, %beside, %ain, %aout, %abeside, %pin, %pout, %pbeside, "
                    "%at, %shift;\n\t.reg .pred %p, %q;\n");
@@ -297,7 +364,7 @@ static BlockSize block_expected(const Launch *launch, Random *random)
 /* Shared memory for all rows, for some of them, or for too few. */
 static unsigned bytes_for_rows(const BlockSize *block, Random *random)
 {
-    static const unsigned words[] = {100, 160, 320, 480, 640, 720, 1400};
+    static const unsigned words[] = {60, 100, 160, 320, 480, 640, 720, 1400};
     return 8 * block->threads[0] + 4 * words[random_below(random, COUNT_OF(words))];
 }
 
