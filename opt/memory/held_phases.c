@@ -11,8 +11,8 @@
  *              first += m; if (first < threads) goto top
  *              ret
  *
- * A row takes an odd number of units, so that those of a warp's threads are in different banks. A unit is an element, or
- * a word of smaller ones; then rows must begin and end at words of memory. */
+ * A row takes an odd number of units, so that those of a warp's threads are in different banks. A unit is an element,
+ * or a word of smaller ones; then rows must begin and end at words of memory. */
 #include "opt/memory/held_rows.h"
 
 #include "opt/common/version.h"

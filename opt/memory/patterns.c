@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+enum { MOST_PARTS = 16 /* of what a round adds to a phi */ };
+
 static const Pattern constant_pattern = {.is_resolved = true};
 
 static bool is_outside(const Staging *s, RegId reg)
@@ -57,19 +59,49 @@ static bool step_is_common(const Staging *s, const AffineForm *step)
     return true;
 }
 
-/* The register from before the loop that is added to a phi of 32 bits; REG_NONE: there is none. */
-static RegId narrow_step(const Staging *s, const Phi *phi)
+/* Whether one instruction adds a constant, or a register from before the loop. Sets these, and what it adds to. */
+static bool is_step_part(const Staging *s, RegId sum, RegId *part, uint64_t *constant, RegId *to)
 {
-    const RegId next = phi_argument(phi, s->loop->latches[0]);
+    const Inst *inst = value_inst(s->values, sum);
     Computation c;
-    if (s->loop->latch_count != 1 ||
-        !computation_matches(s->body, value_inst(s->values, next), COMPUTE_ADD, 32, "rr", &c) || c.saturates)
-        return REG_NONE;
-    const RegId step = c.sources[c.sources[0].reg == phi->dst].reg;
-    const bool grows = c.sources[0].reg == phi->dst || c.sources[1].reg == phi->dst;
-    return grows && is_outside(s, step) && dominance_has(s->dominance, s->values->defs[step].block, s->loop->preheader)
-               ? step
-               : REG_NONE;
+    *part = REG_NONE;
+    if (computation_matches(s->body, inst, COMPUTE_ADD, 32, "ri", &c) && !c.saturates) {
+        *constant += c.sources[1].constant;
+        *to = c.sources[0].reg;
+        return true;
+    }
+    if (!computation_matches(s->body, inst, COMPUTE_ADD, 32, "rr", &c) || c.saturates)
+        return false;
+    const bool is_second = is_outside(s, c.sources[1].reg);
+    *part = c.sources[is_second].reg;
+    *to = c.sources[!is_second].reg;
+    return is_outside(s, *part) && dominance_has(s->dominance, s->values->defs[*part].block, s->loop->preheader);
+}
+
+/* A register with what each round adds to a phi of 32 bits, which may be in several parts, as in unrolled loops;
+ * REG_NONE, and perhaps some dead code: there is none. */
+static RegId narrow_step(const Staging *s, const SumPlace *place, const Phi *phi)
+{
+    RegId step = REG_NONE, at = phi_argument(phi, s->loop->latches[0]);
+    uint64_t constant = 0;
+    for (unsigned i = 0; i < MOST_PARTS && at != phi->dst && s->loop->latch_count == 1; i++) {
+        RegId part;
+        if (!is_step_part(s, at, &part, &constant, &at))
+            return REG_NONE;
+        if (part == REG_NONE)
+            continue;
+        if (step != REG_NONE) {
+            const RegId sum = sum_reg(place, TYPE_B32, "%step");
+            sum_put(place, inst_build(s->body, "add.u32", "drr", sum, step, part));
+            part = sum;
+        }
+        step = part;
+    }
+    if (at != phi->dst || step == REG_NONE || !(uint32_t)constant)
+        return at == phi->dst ? step : REG_NONE;
+    const RegId sum = sum_reg(place, TYPE_B32, "%step");
+    sum_put(place, inst_build(s->body, "add.u32", "dri", sum, step, (int64_t)(int32_t)(uint32_t)constant));
+    return sum;
 }
 
 /* A register with a step that is not a constant; false if there can be none. */
@@ -79,7 +111,7 @@ static bool build_step(const Staging *s, const Phi *phi, Induction *induction)
     if (!induction->step.term_count)
         return true;
     const SumPlace place = sum_place_new(s->body, s->loop->preheader, s->analyses);
-    induction->reg = induction->step.bits == 64 ? sum_build(&place, &induction->step) : narrow_step(s, phi);
+    induction->reg = induction->step.bits == 64 ? sum_build(&place, &induction->step) : narrow_step(s, &place, phi);
     return induction->reg != REG_NONE;
 }
 

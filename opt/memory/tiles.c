@@ -13,6 +13,7 @@
 enum {
     MOVED_MOST = 1 << 20, /* bytes */
     SECTOR = 32,          /* bytes */
+    BANK = 4,             /* bytes */
     ROUNDS_MOST = 32,
     LOADS_MOST = 16,      /* of a thread for one tile */
     BYTES_OF_THREAD = 96, /* shared memory that does not cost blocks on an SM full of threads, on most architectures */
@@ -314,6 +315,14 @@ static bool is_column_read(const Tile *tile)
     return tile->dims[0] == INDEX_ROUND && tile->dim_count > 1;
 }
 
+/* The bytes of a row that threads read in columns: an odd number of units, or of words, if units are smaller, because
+ * several of them are in one bank. */
+static uint64_t column_pitch(const Tile *tile, uint64_t bytes)
+{
+    const unsigned step = tile->unit > BANK ? tile->unit : BANK;
+    return (divide_up(bytes, step) | 1) * step;
+}
+
 static void place_tile(const Staging *s, Tile *tile)
 {
     uint64_t bytes = tile->unit;
@@ -321,8 +330,8 @@ static void place_tile(const Staging *s, Tile *tile)
         tile->sizes[d] = index_size(s, tile, tile->dims[d]);
         tile->pitches[d] = (uint32_t)bytes;
         bytes *= tile->sizes[d];
-        if (!d && is_column_read(tile) && tile->sizes[0] % 2 == 0)
-            bytes += tile->unit;
+        if (!d && is_column_read(tile))
+            bytes = column_pitch(tile, bytes);
         if (!d && tile->is_line)
             bytes += (uint64_t)tile->unit * line_padding(s, tile);
     }

@@ -18,6 +18,7 @@ typedef struct Load {
     bool own_step;    /* threads with odd numbers advance by an element more */
     bool is_own;      /* what the thread itself has stored there before */
     bool advances;    /* the index grows from round to round; else it is computed */
+    unsigned in_parts; /* it does so by two registers, one after the other, and a constant between them (2) */
     bool is_unsigned; /* the index; */
     bool wraps;       /* near the end of its range, in some rounds, and the code notices; */
     bool has_indices; /* each member has one of its own */
@@ -92,7 +93,7 @@ static void choose_load(Maker *m, Load *load)
     *load = (Load){.is_pointer = chance(&m->to, 60), .is_param = chance(&m->to, 50),
                    .is_half = m->has_branch && chance(&m->to, 40)};
     load->bytes = (unsigned)choose(m, bytes, COUNT_OF(bytes));
-    load->vector = load->bytes == 4 ? (unsigned)choose(m, vectors, COUNT_OF(vectors)) : 1;
+    load->vector = load->bytes == 4 || load->bytes == 2 ? (unsigned)choose(m, vectors, COUNT_OF(vectors)) : 1;
     load->members = (unsigned)choose(m, members, COUNT_OF(members));
     for (unsigned d = 0; d < COORDINATES; d++)
         load->by[d] = choose(m, widths, COUNT_OF(widths)) * (int)load->vector;
@@ -202,6 +203,9 @@ static void make_first(Maker *m, unsigned l)
         line(&m->to, "mov.u32 %%stride%u, %d;", l, load->by_round);
     if (load->own_step)
         line(&m->to, "and.b32 %%g0, %%x0, 1; add.s32 %%stride%u, %%stride%u, %%g0;", l, l);
+    line(&m->to, "shr.s32 %%part%u, %%stride%u, 1; sub.s32 %%rest%u, %%stride%u, %%part%u;", l, l, l, l, l);
+    if (load->in_parts == 2)
+        line(&m->to, "sub.s32 %%rest%u, %%rest%u, 3;", l, l);
     line(&m->to, "mul.wide.s32 %%way%u, %%stride%u, %u;", l, l, load->bytes);
     line(&m->to, "mul.wide.s32 %%pointer%u, %%first%u, %u;", l, l, load->bytes);
     line(&m->to, "add.s64 %%pointer%u, %%pointer%u, %%buffer%u;", l, l, l);
@@ -239,6 +243,17 @@ static void make_index(Maker *m, unsigned l, unsigned member)
     line(&m->to, "mad.lo.s64 %%at, %%wide, %u, %%buffer%u;", load->bytes, l);
 }
 
+/* The index of the next round. */
+static void make_advance(Maker *m, unsigned l)
+{
+    const unsigned parts = m->loads[l].in_parts;
+    line(&m->to, "add.s32 %%first%u, %%first%u, %%%s%u;", l, l, parts ? "part" : "stride", l);
+    if (parts == 2)
+        line(&m->to, "add.s32 %%first%u, %%first%u, 3;", l, l);
+    if (parts)
+        line(&m->to, "add.s32 %%first%u, %%first%u, %%rest%u;", l, l, l);
+}
+
 static void make_load(Maker *m, unsigned l)
 {
     const Load *load = &m->loads[l];
@@ -258,9 +273,10 @@ static void make_load(Maker *m, unsigned l)
         if (load->vector == 1)
             line(&m->to, "ld.global%s.%s %%%s0, [%%at+%d];", nc, type_of(load), reg, offset);
         else if (load->vector == 2)
-            line(&m->to, "ld.global%s.v2.u32 {%%v0, %%v1}, [%%at+%d];", nc, offset);
+            line(&m->to, "ld.global%s.v2.%s {%%%s0, %%%s1}, [%%at+%d];", nc, type_of(load), reg, reg, offset);
         else
-            line(&m->to, "ld.global%s.v4.u32 {%%v0, %%v1, %%v2, %%v3}, [%%at+%d];", nc, offset);
+            line(&m->to, "ld.global%s.v4.%s {%%%s0, %%%s1, %%%s2, %%%s3}, [%%at+%d];", nc, type_of(load), reg, reg, reg,
+                 reg, offset);
         for (unsigned v = 0; v < load->vector; v++)
             make_use(m, load, v);
         if (is_chain)
@@ -273,7 +289,7 @@ static void make_load(Maker *m, unsigned l)
     if (load->is_pointer)
         line(&m->to, "add.s64 %%pointer%u, %%pointer%u, %%way%u;", l, l, l);
     if (load->advances)
-        line(&m->to, "add.s32 %%first%u, %%first%u, %%stride%u;", l, l, l);
+        make_advance(m, l);
 }
 
 static void make_branch(Maker *m)
@@ -491,6 +507,7 @@ static void print_head(Buf *text)
     buf_puts(text, "\t.reg .b64 %wide, %wide_i, %wide_end, %wide_left, %pointer_end;\n");
     buf_printf(text, "\t.reg .b32 %%first<%d>, %%stride<%d>, %%v<4>, %%g<3>, %%x<3>, %%limit<2>, %%v, %%sum, %%n;\n",
                LOADS, LOADS);
+    buf_printf(text, "\t.reg .b32 %%part<%d>, %%rest<%d>;\n", LOADS, LOADS);
     buf_puts(text, "\t.reg .b32 %i, %end, %left, %round, %all, %outer;\n\t.reg .b16 %h<4>;\n\t.reg .f32 %work;\n"
                    "\t.reg .pred %guard<2>, %none, %more, %odd;\n");
 }
@@ -508,8 +525,10 @@ void stage_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     choose_own(&m);
     if (seed % 9 < 4)
         choose_rows(&m);
-    for (unsigned l = 0; l < LOADS; l++)
+    for (unsigned l = 0; l < LOADS; l++) {
         m.loads[l].advances = !m.loads[l].is_pointer && !m.has_outer && (seed >> l & 8);
+        m.loads[l].in_parts = (seed >> l) % 3;
+    }
     m.ends_at_pointer = seed % 6 == 4 && m.loads[0].is_pointer && m.loads[0].by_round;
     m.own_start = seed % 8 == 5 && !m.ends_at_pointer;
     make_launch(&m, arena, launch);
