@@ -67,9 +67,24 @@ static bool find_quotient(const Exchanger *e, RegId reg, unsigned depth, Divisor
     }
 }
 
-/* Whether a term of the address is 'bytes' times such a quotient, and by what it divides. Indices of 32 bits are taken
- * apart as if they did not wrap. */
-static bool find_rows(const Exchanger *e, const AffineForm *form, int64_t bytes, unsigned depth, Divisor *divisor)
+/* Whether the other terms of the sum are the same in all threads. */
+static bool is_only_term(const Exchanger *e, const AffineForm *form, unsigned term)
+{
+    for (unsigned t = 0; t < form->term_count; t++) {
+        const AffineTerm *other = &form->terms[t];
+        const bool is_value = other->base == AFFINE_VALUE || other->base == AFFINE_SIGNED;
+        if (t != term && other->base != AFFINE_PARAM &&
+            !(is_value && value_is_common(e->scratch, e->values, other->reg)))
+            return false;
+    }
+    return true;
+}
+
+/* Whether a term of the address is 'bytes' times such a quotient, and by what it divides; 'is_alone': the
+ * rest is the same in all threads, as of a factor for each row, so that neighbours access one element already. Indices of
+ * 32 bits are taken apart as if they did not wrap. */
+static bool find_rows(const Exchanger *e, const AffineForm *form, int64_t bytes, unsigned depth, Divisor *divisor,
+                      bool *is_alone)
 {
     for (unsigned t = 0; t < form->term_count && depth < MOST_DEPTH; t++) {
         const AffineTerm *term = &form->terms[t];
@@ -77,8 +92,10 @@ static bool find_rows(const Exchanger *e, const AffineForm *form, int64_t bytes,
             continue;
         *divisor = (Divisor){.constant = 1};
         if (term->coefficient == bytes && find_quotient(e, term->reg, 0, divisor) &&
-            (divisor->count || divisor->constant > 1))
+            (divisor->count || divisor->constant > 1)) {
+            *is_alone = is_only_term(e, form, t);
             return true;
+        }
         const AffineForm *narrow = &e->affine->forms[term->reg];
         const AffineFactors *factors = e->affine->factors[term->reg];
         const bool is_itself = narrow->term_count == 1 && narrow->terms[0].base == AFFINE_VALUE &&
@@ -86,8 +103,10 @@ static bool find_rows(const Exchanger *e, const AffineForm *form, int64_t bytes,
         if (is_itself && factors)
             narrow = &factors->forms[2]; /* what is added to a product of values */
         if (narrow->bits == 32 && (!is_itself || factors) &&
-            find_rows(e, narrow, bytes / term->coefficient, depth + 1, divisor))
+            find_rows(e, narrow, bytes / term->coefficient, depth + 1, divisor, is_alone)) {
+            *is_alone &= !(is_itself && factors) && is_only_term(e, form, t);
             return true;
+        }
     }
     return false;
 }
@@ -231,6 +250,13 @@ static bool are_neighbours_apart(Exchanger *e, const Trials *trials, const Affin
     return false;
 }
 
+/* Whether the address tells the distance, and neighbours do not access the same. */
+static bool are_rows_apart(Exchanger *e, const AffineForm *form)
+{
+    bool is_alone = false;
+    return find_rows(e, form, (int64_t)e->bytes, 0, &e->divisor, &is_alone) && !is_alone;
+}
+
 /* Finds the first access outside of loops of which the trials, or, if they are NULL, its address tells the distance. */
 static bool find_access(Exchanger *e, const Trials *trials)
 {
@@ -247,7 +273,7 @@ static bool find_access(Exchanger *e, const Trials *trials)
             e->bytes = access.bytes;
             e->span = inst->span;
             if (address.form.bits && (trials ? are_neighbours_apart(e, trials, &address.form)
-                                             : find_rows(e, &address.form, (int64_t)e->bytes, 0, &e->divisor)))
+                                             : are_rows_apart(e, &address.form)))
                 return true;
         }
     }
