@@ -127,9 +127,9 @@ held() {
         buffers+=', {"buffer": "out", "type": "'$type'", "count": '$count', "init": "zero"}'
     printf '{"kernel": "%s", "grid": [2, 1, 1], "block": [128, 1, 1], "dynamic_shared": 0, "args": [%s,
         {"scalar": "s32", "value": 250}, {"scalar": "s32", "value": %s}], "check": ["%s"],
-        "tolerance": {"kind": "exact"}}\n' "$kernel" "$buffers${moves:-}" "$length" "$check" >"$TEST_TMP/held.json"
+        "tolerance": {"kind": "exact"}}\n' "$kernel" "$buffers${pointers:-}" "$length" "$check" >"$TEST_TMP/held.json"
     "$program" -q -assembler none -block 128 -entry "$kernel" -verify "$TEST_TMP/held.json" "$@" \
-        -o "$TEST_TMP/held.ptx" "$code" 2>&1 || echo "$kernel, $length, ${moves:-}, $*: status $?"
+        -o "$TEST_TMP/held.ptx" "$code" 2>&1 || echo "$kernel, $length, ${pointers:-}, $*: status $?"
     grep -q cp.async.ca "$TEST_TMP/held.ptx" || echo "$kernel, $*: nothing is held"
 }
 
@@ -148,7 +148,7 @@ sed 's/\.entry softmax_half(/&.param .u64 all_in, .param .u64 all_out,/' "$code"
 code="$TEST_TMP/half.ptx"
 for length in 1 2 7 64 250 1100 2200; do
     for bytes in "0 0" "2 2" "0 2" "2 0" "4 8"; do
-        moves=', {"pointer": "in", "offset": '${bytes% *}'}, {"pointer": "out", "offset": '${bytes#* }'}'
+        pointers=', {"pointer": "in", "offset": '${bytes% *}'}, {"pointer": "out", "offset": '${bytes#* }'}'
         problems+="$(held softmax_half "$length" -memory rows)"
     done
     problems+="$(held softmax_half "$length" -memory vectors,rows)"
