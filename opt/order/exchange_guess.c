@@ -80,9 +80,9 @@ static bool is_only_term(const Exchanger *e, const AffineForm *form, unsigned te
     return true;
 }
 
-/* Whether a term of the address is 'bytes' times such a quotient, and by what it divides; 'is_alone': the
- * rest is the same in all threads, as of a factor for each row, so that neighbours access one element already. Indices of
- * 32 bits are taken apart as if they did not wrap. */
+/* Whether a term of the address is 'bytes' times such a quotient, and by what it divides; 'is_alone': the rest is the
+ * same in all threads, as of a factor for each row, so that neighbours access one element already. Indices of 32 bits
+ * are taken apart as if they did not wrap. */
 static bool find_rows(const Exchanger *e, const AffineForm *form, int64_t bytes, unsigned depth, Divisor *divisor,
                       bool *is_alone)
 {
