@@ -1,7 +1,9 @@
 /* The scalar parameter of a kernel that sets how often its loops go round.
  *
  * A loop ends when a variable that advances by a constant reaches a bound, so it makes (bound - start) / step trips. If
- * one integer parameter is a term of that difference in each loop of unknown length, launches tell the lengths. */
+ * one integer parameter is a term of that difference in each loop of unknown length, launches tell the lengths. So they
+ * do if the variable of a loop around it is, which is half as large in the mean as where that loop ends: those over the
+ * lower half of a matrix have such bounds. */
 #include "cost/estimate.h"
 
 #include <math.h>
@@ -13,6 +15,7 @@ typedef struct Finder {
     unsigned bits;             /* of it */
     double slope;
     uint32_t depth;            /* of the loop that 'slope' is about */
+    double *reached;           /* by Loop.index: what the loop's variable reaches, in units of the parameter */
 } Finder;
 
 enum { SHORTEST = 16 /* what is bounded by less does not make a loop long */ };
@@ -29,6 +32,26 @@ static const Phi *phi_of(const Finder *finder, const Loop *loop, const AffineTer
         return NULL;
     const ValueDef *def = &analyses_values(finder->analyses)->defs[term->reg];
     return !def->inst && def->block == loop->header ? &def->block->phis.data[def->phi] : NULL;
+}
+
+/* The mean of the term's base in units of the parameter, if it is the variable of a loop around this one; 0: it is
+ * not. */
+static double mean_outside(const Finder *finder, const Loop *loop, const AffineTerm *term)
+{
+    for (const Loop *outer = loop->parent; outer; outer = outer->parent)
+        if (phi_of(finder, outer, term))
+            return finder->reached[outer->index] / 2;
+    return 0;
+}
+
+/* The loop goes round as often as the parameter says, times the slope. */
+static void note_slope(Finder *finder, const Loop *loop, double coefficient, int64_t step)
+{
+    finder->reached[loop->index] = fabs(coefficient);
+    if (loop->depth < finder->depth)
+        return;
+    finder->depth = loop->depth;
+    finder->slope = fabs(coefficient / (double)step);
 }
 
 /* The constant by which the phi advances in each round; 0: none. The register that it starts with is in *start. */
@@ -59,14 +82,16 @@ static bool note_terms(Finder *finder, const Loop *loop, const AffineForm *form,
         const AffineTerm *term = &form->terms[i];
         if (phi_of(finder, loop, term) || (term->bounded && term->high - term->low <= SHORTEST))
             continue;
+        const double outside = mean_outside(finder, loop, term);
+        if (outside > 0) {
+            note_slope(finder, loop, (double)term->coefficient * outside, step);
+            continue;
+        }
         if (term->base != AFFINE_PARAM || term->offset || (finder->parameter && finder->parameter != term->variable))
             return false;
         finder->parameter = term->variable;
         finder->bits = term->reg;
-        if (loop->depth < finder->depth)
-            continue;
-        finder->depth = loop->depth;
-        finder->slope = fabs((double)term->coefficient / (double)step);
+        note_slope(finder, loop, (double)term->coefficient, step);
     }
     return true;
 }
@@ -131,16 +156,23 @@ bool trip_parameter_find(const Function *kernel, TripParameter *found)
     if (!body)
         return false;
     body_to_ssa(body);
+    Arena *scratch = arena_new();
     Finder finder = {.body = body, .analyses = analyses_new(body)};
     const LoopForest *loops = analyses_loops(finder.analyses);
     bool is_known = !loops->has_irreducible;
-    for (uint32_t i = 0; i < loops->loop_count && is_known; i++)
-        is_known = note_loop(&finder, &loops->loops[i]);
+    finder.reached = ARENA_ARRAY(scratch, double, loops->loop_count + 1);
+    for (uint32_t depth = 1, left = loops->loop_count; left && is_known; depth++)
+        for (uint32_t i = 0; i < loops->loop_count && is_known; i++)
+            if (loops->loops[i].depth == depth) {
+                is_known = note_loop(&finder, &loops->loops[i]);
+                left--;
+            }
     is_known = is_known && finder.parameter && finder.slope > 0 && finder.bits == 32;
     if (is_known)
         *found = (TripParameter){index_of(kernel, finder.parameter), finder.slope};
     is_known = is_known && found->index < kernel->prototype.param_count;
     analyses_free(finder.analyses);
+    arena_free(scratch);
     body_free(body);
     return is_known;
 }
