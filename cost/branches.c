@@ -485,6 +485,8 @@ Share estimate_share(Estimate *estimate, RegId predicate, bool value, const Bloc
                                             : fmax(both_sides, share.threads);
     else if (sources & SOURCE_THREAD && share.threads * estimate->original_threads <= 1.5)
         share.warps = fmin(1, WARP_THREADS * share.threads);
+    else if (sources & SOURCE_THREAD && estimate->splits_warps && share.threads > 0 && share.threads < 1)
+        share.warps = fmax(both_sides, share.threads);
     return share;
 }
 

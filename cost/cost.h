@@ -180,7 +180,8 @@ typedef struct AssumedLaunch {
     unsigned block[3]; /* threads */
     double blocks;     /* of the grid */
     double trips;      /* of loops whose trip counts are not known; 0: ESTIMATED_TRIPS */
-    bool at_edge;      /* of all threads, those at the edge of the data, where half of them are out of bounds */
+    bool at_edge;      /* of all threads, those at the edge of the data, where half of them are out of bounds, ... */
+    bool splits_warps; /* ... and the edge is within each warp */
     KnownParameters known; /* its scalar arguments, as far as they are known */
 } AssumedLaunch;
 

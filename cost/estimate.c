@@ -174,6 +174,7 @@ Profile *profile_estimate(Arena *arena, const FunctionForm *form, const AssumedL
         .analyses = analyses_new(body),
         .blocks = launch->blocks,
         .at_edge = launch->at_edge,
+        .splits_warps = launch->splits_warps,
         .assumed_trips = launch->trips > 0 ? launch->trips : ESTIMATED_TRIPS,
         .seen = {.arena = scratch},
         .objects = {.arena = scratch},

@@ -61,7 +61,7 @@ typedef struct Estimate {
                            * addresses are judged by their form, in which a pitch is a pitch */
     double block[3]; /* threads, after coarsening */
     double blocks;
-    bool at_edge;
+    bool at_edge, splits_warps; /* as in AssumedLaunch */
     double assumed_trips; /* of loops whose trip counts are not known; some are if ... */
     bool assumes_trips;
     double original_threads; /* of a block, before coarsening */

@@ -42,6 +42,7 @@ static Profile *make_profile(const CostBasis *basis, const FunctionForm *form, c
         .blocks = basis->blocks > 0 ? basis->blocks : places * ESTIMATED_WAVES,
         .trips = basis->trips,
         .at_edge = basis->at_edge,
+        .splits_warps = basis->splits_warps,
         .known = basis->known,
     };
     return profile_estimate(basis->arena, form, &launch, change, error);

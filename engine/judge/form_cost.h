@@ -16,6 +16,7 @@ typedef struct CostBasis {
     double trips;         /* for estimates: those of loops of unknown length; 0: ESTIMATED_TRIPS */
     KnownParameters known; /* for estimates: the scalar arguments of a launch, if there is one */
     bool at_edge;         /* for estimates: the time of the blocks at the edge of the data, which end a small grid */
+    bool splits_warps;    /* and that edge is within each warp, as in the last block, for which a launch of few waits */
     uint64_t dynamic_shared; /* bytes of each block of the original */
     unsigned jobs;        /* cores for the emulator */
     bool samples;         /* a part of the blocks of a large launch is counted */

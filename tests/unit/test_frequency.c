@@ -82,6 +82,44 @@ static void check(const char *body, double threads, double warps)
     check_known(body, -1, threads, warps);
 }
 
+/* The marked instructions at the edge of the data; 'splits': it is within each warp. */
+static Marked marked_at_edge(const char *body, bool splits)
+{
+    Arena *arena = arena_new();
+    const char *error = NULL;
+    const FunctionForm form = {.function = kernel_of(arena, body)};
+    const AssumedLaunch launch = {
+        .block = {THREADS, 1, 1}, .blocks = BLOCKS, .at_edge = true, .splits_warps = splits};
+    const Profile *profile = profile_estimate(arena, &form, &launch, NULL, &error);
+    assert_non_null(profile);
+    Marked marked = {0};
+    for (size_t i = 0; i < profile->instruction_count; i++) {
+        const InstProfile *inst = &profile->instructions[i];
+        marked.threads += inst->unit.is_store ? inst->threads / (BLOCKS * THREADS) : 0;
+        marked.warps += inst->unit.is_store ? inst->warps / (BLOCKS * WARPS) : 0;
+    }
+    arena_free(arena);
+    return marked;
+}
+
+/* At the edge of the data half of the threads are out of bounds, in warps of their own or in each. Conditions on the
+ * thread's index alone, and those that all threads share, hold as often as elsewhere. */
+static void edges_may_split_warps(void **state)
+{
+    (void)state;
+    static const char bounds[] = "setp.ge.u32 %p1, %g, %n;\n@%p1 bra L;\n" MARK "L:";
+    static const char both[] = "setp.lt.u32 %p1, %g, %n;\n@%p1 bra L;\n" MARK "bra M;\nL: " MARK "M:";
+    static const char index[] = "setp.ge.u32 %p1, %t, 32;\n@%p1 bra L;\n" MARK "L:";
+    static const char common[] = "setp.ge.u32 %p1, %n, 9;\n@%p1 bra L;\n" MARK "L:";
+    for (unsigned splits = 0; splits < 2; splits++) {
+        const Marked one = marked_at_edge(bounds, splits), two = marked_at_edge(both, splits);
+        assert_true(one.threads == 0.5 && one.warps == (splits ? 0.9 : 0.5));
+        assert_true(two.threads == 1 && two.warps == (splits ? 1.8 : 1));
+        assert_true(marked_at_edge(index, splits).warps == 0.25);
+        assert_true(marked_at_edge(common, splits).warps == marked_at_edge(common, !splits).warps);
+    }
+}
+
 /* True if the thread's index decides. */
 static void indices_are_evaluated(void **state)
 {
@@ -353,6 +391,7 @@ static void counted_footprints_are_taken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(edges_may_split_warps),
         cmocka_unit_test(indices_are_evaluated),
         cmocka_unit_test(guards_are_passed),
         cmocka_unit_test(combinations_are_followed),
