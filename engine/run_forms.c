@@ -252,6 +252,7 @@ static void put_pays(Buf *bytes, const FormPays *pays)
         trips_set(words + PAYS_WORDS, &pays->by_trips);
     words[PAYS_WORDS + TRIPS_WORDS] = pays->least_block;
     words[PAYS_WORDS + TRIPS_WORDS + 1] = pays->most_block;
+    words[PAYS_WORDS + TRIPS_WORDS + 2] = pays->most;
     for (unsigned i = 0; i < COUNT_OF(words); i++)
         put_word(bytes, words[i]);
 }

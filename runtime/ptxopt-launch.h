@@ -286,17 +286,19 @@ static inline int ptxopt_form_words(const void *table, size_t size, unsigned for
 }
 
 /* True if a launch of the original kernel is faster in the form with these words: the same as those of
- * __ptxopt_pays_KERNEL, those of __ptxopt_trips_KERNEL or zeros, and the least and the most threads of a block (0: any
- * number). False if they are of a format that is not known here. */
+ * __ptxopt_pays_KERNEL, those of __ptxopt_trips_KERNEL or zeros, the least and the most threads of a block, and the
+ * most threads of a launch for each multiprocessor (0: any number). False if they are of a format that is not known
+ * here. */
 static inline int ptxopt_form_pays(const uint32_t words[PTXOPT_FORM_WORDS], const unsigned grid[3],
                                    const unsigned block[3], unsigned multiprocessors, void *const *parameters)
 {
     const uint32_t *trips = words + PTXOPT_PAYS_WORDS, *limits = trips + PTXOPT_TRIPS_WORDS;
     const double threads = (double)block[0] * block[1] * block[2];
-    if (words[0] != PTXOPT_PAYS_MAGIC || words[1] != 1 || (trips[0] && !ptxopt_trips_known(trips)) || limits[2] ||
-        limits[3])
+    const double all = threads * grid[0] * grid[1] * grid[2];
+    if (words[0] != PTXOPT_PAYS_MAGIC || words[1] != 1 || (trips[0] && !ptxopt_trips_known(trips)) || limits[3])
         return 0;
     return threads >= limits[0] && (!limits[1] || threads <= limits[1]) &&
+           (!limits[2] || all <= (double)limits[2] * multiprocessors) &&
            ptxopt_launch_pays_for(words, trips, grid, block, multiprocessors, parameters);
 }
 

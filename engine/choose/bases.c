@@ -38,6 +38,10 @@ static const Scenario scenarios[] = {
     {ELSEWHERE_ONE_WAVE, GRID_AT_ONCE, 0},
     {ELSEWHERE_SHORT_LOOPS, GRID_SMALL, SHORT_LOOP},
     {ELSEWHERE_LONG_LOOPS, GRID_SMALL, LONG_LOOP},
+}, scenarios_of_few[] = {
+    {ELSEWHERE_SMALL_GRID, GRID_FEW, 0},
+    {ELSEWHERE_SHORT_LOOPS, GRID_FEW, SHORT_LOOP},
+    {ELSEWHERE_LONG_LOOPS, GRID_FEW, LONG_LOOP},
 }, scenarios_of_loops[] = {
     {ELSEWHERE_SHORT_LOOPS, GRID_LARGE, SHORT_LOOP},
     {ELSEWHERE_LONG_LOOPS, GRID_LARGE, LONG_LOOP},
@@ -62,9 +66,19 @@ static unsigned dimensions_of(const Function *kernel)
     return threads[2] ? 3 : threads[1] ? 2 : 1;
 }
 
+bool bases_are_linear(const Function *kernel)
+{
+    return dimensions_of(kernel) == 1;
+}
+
 bool bases_have_small(const Function *kernel)
 {
     return dimensions_of(kernel) == SMALL_DIMENSIONS;
+}
+
+double few_blocks(const CostBasis *basis)
+{
+    return (double)basis->device.multiprocessors / FEW_SMS;
 }
 
 static void add_scenario(Bases *bases, const CostBasis *usual, const Scenario *scenario)
@@ -75,7 +89,7 @@ static void add_scenario(Bases *bases, const CostBasis *usual, const Scenario *s
     const double blocks[] = {[GRID_LARGE] = usual->blocks,
                              [GRID_AT_ONCE] = sms * sm_occupancy(usual->sm, threads, 0, 0).blocks,
                              [GRID_SMALL] = sms,
-                             [GRID_FEW] = sms / 4};
+                             [GRID_FEW] = few_blocks(usual)};
     added->basis = *usual;
     added->basis.blocks = blocks[scenario->grid];
     added->basis.trips = scenario->trips;
@@ -110,9 +124,10 @@ static void add_remainders(Arena *arena, Bases *bases, const CostBasis *usual, c
 }
 
 Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Function *kernel, const Launch *launch,
-                const BlockSize *block, uint64_t dynamic_shared, LaunchDecides decides, bool has_small_blocks)
+                const BlockSize *block, uint64_t dynamic_shared, LaunchDecides decides, ForLaunches launches)
 {
     Bases bases = {.count = 0};
+    const bool has_small_blocks = launches == FOR_SMALL_BLOCKS, has_few = launches == FOR_FEW_BLOCKS;
     const bool is_known = launch || block_size_total(block);
     const unsigned(*sizes)[3] = is_known           ? &block->threads
                                 : has_small_blocks ? warp_blocks
@@ -123,11 +138,18 @@ Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Fu
     const CostBasis usual = bases.of[bases.usual].basis;
     if (has_small_blocks && !is_known)
         add_smaller_grids(&bases);
+    if (has_few)
+        bases.of[0].basis.blocks = few_blocks(&usual);
+    if (has_few && decides == DECIDES_BY_TRIPS)
+        bases.of[0].basis.trips = LONG_LOOP;
     static const size_t counts[] = {[DECIDES_NOTHING] = COUNT_OF(scenarios),
                                     [DECIDES_BY_GRID] = COUNT_OF(scenarios_of_loops),
                                     [DECIDES_BY_TRIPS] = 0};
-    const Scenario *others = decides == DECIDES_NOTHING ? scenarios : scenarios_of_loops;
-    const size_t count = counts[decides];
+    static const size_t counts_of_few[] = {[DECIDES_BY_GRID] = COUNT_OF(scenarios_of_few), [DECIDES_BY_TRIPS] = 0};
+    const Scenario *others = has_few                     ? scenarios_of_few
+                             : decides == DECIDES_NOTHING ? scenarios
+                                                          : scenarios_of_loops;
+    const size_t count = has_few ? counts_of_few[decides] : counts[decides];
     for (size_t i = 0; !launch && i < count; i++)
         add_scenario(&bases, &usual, &others[i]);
     if (!launch && decides == DECIDES_NOTHING)

@@ -6,8 +6,8 @@
 #include "engine/choose/trials.h"
 #include "engine/judge/judge.h"
 
-/* The most threads of a block that is small. */
-enum { MOST_SMALL_BLOCK = 32 };
+/* The most threads of a block that is small, and those of one that may become a single warp. */
+enum { MOST_SMALL_BLOCK = 32, TWO_WARPS = 64 };
 
 /* Three usual block sizes, and launches that are less favourable to coarsening. */
 enum { MOST_BASES = 3 + 6 };
@@ -38,11 +38,23 @@ typedef enum LaunchDecides {
     DECIDES_BY_TRIPS, /* and by the parameter that sets the lengths of all loops */
 } LaunchDecides;
 
+/* The launches that a form is chosen for. */
+typedef enum ForLaunches {
+    FOR_LARGE,
+    FOR_SMALL_BLOCKS, /* blocks of a warp or less, and grids in which an SM gets a few waves of them */
+    FOR_FEW_BLOCKS,   /* less than one for each SM */
+} ForLaunches;
+
 /* With a launch: it alone, which is counted. Without one: launches of many blocks, of the given size or, if that is
  * unknown, of three sizes that are usual for as many dimensions as the kernel has, or of two that are small; and
  * launches of few blocks and with other lengths of loops, unless each launch decides by them which form it runs. */
 Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Function *kernel, const Launch *launch,
-                const BlockSize *block, uint64_t dynamic_shared, LaunchDecides decides, bool has_small_blocks);
+                const BlockSize *block, uint64_t dynamic_shared, LaunchDecides decides, ForLaunches launches);
+/* The blocks of a launch that has few: one for each FEW_SMS SMs. */
+enum { FEW_SMS = 4 };
+double few_blocks(const CostBasis *basis);
+/* True if the kernel's threads have one dimension. */
+bool bases_are_linear(const Function *kernel);
 /* True if blocks of a warp or less are usual enough for the kernel's dimensions. */
 bool bases_have_small(const Function *kernel);
 /* Drops launches that differ only in the lengths of loops if the input has no loop of unknown length, which is known

@@ -10,7 +10,8 @@ PaysBasis pays_basis(const Choice *choice, const FunctionForm *input)
     return (PaysBasis){.judge = choice->judge,
                        .usual = &choice->bases.of[choice->bases.usual],
                        .input = input,
-                       .parameter = choice->has_trips ? &choice->trips : NULL};
+                       .parameter = choice->has_trips ? &choice->trips : NULL,
+                       .risk = choice->risk};
 }
 
 /* The share of grids that the form's merged blocks divide: half of all numbers of blocks are powers of two, and the

@@ -51,7 +51,7 @@ static void set_bases(Choice *choice, const ChoiceContext *context, const BlockS
                               choice->request->dynamic_shared,
                               choice->has_trips ? DECIDES_BY_TRIPS
                               : choice->launch_decides ? DECIDES_BY_GRID : DECIDES_NOTHING,
-                              choice->has_small_blocks);
+                              choice->launches);
     for (unsigned i = 0; i < choice->bases.count; i++)
         basis_follow(&choice->bases.of[i].basis, context);
 }
@@ -258,7 +258,7 @@ static FactorChoice choose(Choice *choice, const ChoiceContext *context)
         const FunctionForm input = {.function = choice->kernel};
         const MeasuredForm form = candidate_form(best, &best->figures);
         PaysBasis basis = pays_basis(choice, &input);
-        made.pays = form_pays(&basis, &form);
+        made.pays = choice->launches == FOR_FEW_BLOCKS ? form_pays_in_few(&basis, &form) : form_pays(&basis, &form);
         made.pays.factors = pays_factors(&made.request.coarsening.shape);
     }
     if (choice->keeps_several && !launch_of(choice))
@@ -269,9 +269,9 @@ static FactorChoice choose(Choice *choice, const ChoiceContext *context)
     return made;
 }
 
-/* Chooses a form; 'has_small_blocks': for launches whose blocks have a warp or less. */
+/* Chooses a form for these launches. */
 static FactorChoice choose_for(Arena *arena, Function *kernel, const KernelRequest *request,
-                               const PipelineOptions *options, const ChoiceContext *context, bool has_small_blocks)
+                               const PipelineOptions *options, const ChoiceContext *context, ForLaunches launches)
 {
     const BlockSize block = block_size_resolve(&kernel->tuning, request->block);
     Choice choice = {.arena = arena,
@@ -283,7 +283,7 @@ static FactorChoice choose_for(Arena *arena, Function *kernel, const KernelReque
                      .progress = context->progress,
                      .launch_decides = context->launch_decides,
                      .keeps_several = context->keeps_several,
-                     .has_small_blocks = has_small_blocks,
+                     .launches = launches,
                      .risk = context->risk,
                      .plain_speedup = 1};
     Refusal refusal = {.reason = REFUSAL_NO_FIGURES};
@@ -297,7 +297,11 @@ static FactorChoice choose_for(Arena *arena, Function *kernel, const KernelReque
     }
     if (!is_known && options->judge && is_over(&choice))
         return stay(&choice, FACTOR_INTERRUPTED);
-    return is_known ? choose(&choice, context) : refuse(&choice, FACTOR_IMPOSSIBLE, refusal);
+    if (!is_known)
+        return refuse(&choice, FACTOR_IMPOSSIBLE, refusal);
+    /* Few blocks gain by loops that load ahead. */
+    const bool is_hopeless = launches == FOR_FEW_BLOCKS && !choice.bases.of[0].before.profile->assumes_trips;
+    return is_hopeless ? stay(&choice, FACTOR_NO_GAIN) : choose(&choice, context);
 }
 
 /* Looks for a form for blocks of a warp or less, of which an SM may hold too few threads, if none is worth taking with
@@ -311,12 +315,39 @@ static void prefer_for_small(Arena *arena, Function *kernel, const KernelRequest
     own.blocks_only = true;
     own.keeps_several = false;
     own.ranked = 0;
-    const FactorChoice small = choose_for(arena, kernel, &plain, options, &own, true);
+    const FactorChoice small = choose_for(arena, kernel, &plain, options, &own, FOR_SMALL_BLOCKS);
     if (small.outcome != FACTOR_CHOSEN)
         return;
     made->preferred[0] = (PreferredForm){.request = small.request, .speedup = small.speedup, .pays = small.pays};
     made->preferred[0].pays.most_block = MOST_SMALL_BLOCK;
     made->preferred_count = 1;
+}
+
+/* Looks for a form for launches of few blocks of two warps each, in which merging two threads leaves one: the assembler
+ * may use more registers there, for loads ahead. It comes first, but if there are others, only with a block for each SM
+ * or less, where they rarely pay. */
+static void prefer_for_few(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,
+                           const ChoiceContext *context, FactorChoice *made)
+{
+    KernelRequest plain = *request;
+    ChoiceContext own = *context;
+    plain.block[0] = TWO_WARPS;
+    plain.block[1] = plain.block[2] = 1;
+    own.threads_only = true;
+    own.keeps_several = false;
+    own.ranked = 0;
+    const FactorChoice few = choose_for(arena, kernel, &plain, options, &own, FOR_FEW_BLOCKS);
+    if (few.outcome != FACTOR_CHOSEN || !pays_ever(&few.pays))
+        return;
+    if (made->request.coarsen && !made->preferred_count)
+        made->preferred[made->preferred_count++] =
+            (PreferredForm){.request = made->request, .speedup = made->speedup, .pays = made->pays};
+    PreferredForm added = {.request = few.request, .speedup = few.speedup, .pays = few.pays};
+    if (made->preferred_count && (!added.pays.most || added.pays.most > TWO_WARPS))
+        added.pays.most = TWO_WARPS;
+    for (unsigned i = made->preferred_count++; i > 0; i--)
+        made->preferred[i] = made->preferred[i - 1];
+    made->preferred[0] = added;
 }
 
 /* The choice not to coarsen a kernel whose loops end by the clock, which is read there. */
@@ -337,12 +368,14 @@ FactorChoice choose_factor(Arena *arena, Function *kernel, const KernelRequest *
     Span reading;
     if (loops_end_by_clock(kernel, &reading))
         return refuse_clock(request, context, &reading);
-    FactorChoice made = choose_for(arena, kernel, request, options, context, false);
+    FactorChoice made = choose_for(arena, kernel, request, options, context, FOR_LARGE);
     const BlockSize block = block_size_resolve(&kernel->tuning, request->block);
     const bool is_open = context->keeps_several && !choice_launch(context, kernel->name) && !context->threads_only &&
                          !block_size_total(&block);
     if (is_open && (made.outcome == FACTOR_NO_GAIN || made.outcome == FACTOR_LOSES) && !made.preferred_count &&
         bases_have_small(kernel))
         prefer_for_small(arena, kernel, request, options, context, &made);
+    if (is_open && bases_are_linear(kernel) && made.outcome != FACTOR_INTERRUPTED)
+        prefer_for_few(arena, kernel, request, options, context, &made);
     return made;
 }

@@ -10,6 +10,8 @@ static bool fits(const Choice *choice, const Shape *shape)
 {
     for (unsigned i = 0; i < choice->bases.count; i++) {
         const CostBasis *basis = &choice->bases.of[i].basis;
+        if (choice->launches == FOR_FEW_BLOCKS && shape_is_narrow(basis, shape))
+            return false; /* no idle lanes, and warps enough for the registers of each */
         for (unsigned k = 0; k < 3; k++) {
             const unsigned threads = shape->threads[k], blocks = shape->blocks[k];
             if (merges_any(shape->threads) && (basis->block[k] % threads || basis->block[k] < threads))

@@ -36,7 +36,7 @@ typedef struct Choice {
     Risk risk;
     bool launch_decides; /* the original stays beside the form */
     bool keeps_several;  /* or beside several */
-    bool has_small_blocks; /* those of a warp or less are assumed, and that blocks of the grid may be merged */
+    ForLaunches launches;
     bool has_trips;      /* and a parameter sets the lengths of loops: */
     TripParameter trips;
     bool is_block_known; /* otherwise, several sizes are assumed */

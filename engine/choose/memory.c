@@ -527,7 +527,7 @@ MemoryChoice choose_memory(Arena *arena, Function *kernel, const KernelRequest *
                            .scope = &own_scope,
                            .bases = bases_new(arena, options->sm, &context->device, kernel, launch, &block,
                                               request->dynamic_shared,
-                                              context->launch_decides ? DECIDES_BY_GRID : DECIDES_NOTHING, false)};
+                                              context->launch_decides ? DECIDES_BY_GRID : DECIDES_NOTHING, FOR_LARGE)};
     for (unsigned i = 0; i < search.bases.count; i++)
         basis_follow(&search.bases.of[i].basis, context);
     if (!weigh_without(&search, &declined.without))

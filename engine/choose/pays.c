@@ -4,8 +4,8 @@
 
 #include "engine/judge/machine_cost.h"
 
-/* Blocks for each SM in the largest grid that is asked about, of which the least has one. Smaller ones leave SMs idle,
- * and merging makes more of them idle, so a form is never taken to pay there. */
+/* Blocks for each SM in the largest grid that is asked about, of which the least has one, except for few blocks: then
+ * SMs are idle, and merging blocks makes more of them idle, so only forms that merge threads may pay there. */
 enum { MOST_BLOCKS = 1 << (PAYS_GRIDS - 1) };
 
 /* Blocks of different lengths leave SMs idle at the end of a launch, for about half a block's time: it must have many
@@ -27,14 +27,18 @@ static double speedup_at(PaysBasis *asked, unsigned grid, unsigned trips, const 
     FormCost *input = &asked->before[grid][trips], before, after;
     if (*known != 0)
         return *known;
-    basis.basis.blocks = (1u << grid) * usual->basis.device.multiprocessors;
+    basis.basis.blocks = grid == PAYS_FEW ? few_blocks(&usual->basis)
+                                          : (1u << grid) * usual->basis.device.multiprocessors;
     basis.basis.trips = asked->parameter ? parameter_lengths[trips] : lengths[trips];
-    basis.basis.at_edge = grid == 0;
+    basis.basis.at_edge = grid == 0 || grid == PAYS_FEW;
+    basis.basis.splits_warps = grid == PAYS_FEW;
     if (!input->known)
         *input = machine_cost(asked->judge, &basis.basis, asked->input, &usual->before.figures, NULL, NULL);
     basis.before = *input;
-    const bool is_known = basis_compare(&basis, asked->judge, CODE_MACHINE, form, &before, &after);
-    return *known = is_known ? cost_speedup(&before, &after) : -1;
+    if (!basis_compare(&basis, asked->judge, CODE_MACHINE, form, &before, &after))
+        return *known = -1;
+    const CostVerdict verdict = cost_verdict(&before, &after);
+    return *known = grid == PAYS_FEW ? sure_speedup(&verdict, asked->risk) : verdict.speedup;
 }
 
 /* True if the form loses nothing there, neither against the input nor against its rivals. */
@@ -80,12 +84,22 @@ static unsigned uneven_threads(const PaysBasis *asked, const MeasuredForm *form)
     return threads < PAYS_NEVER ? (unsigned)threads : PAYS_NEVER - 1;
 }
 
+static bool merges_blocks(const MeasuredForm *form)
+{
+    bool merges = false;
+    for (unsigned d = 0; d < 3; d++)
+        merges |= form->change.grid[d] > 1 || form->change.merged[d] > 1;
+    return merges;
+}
+
 static unsigned pays_from(PaysBasis *asked, const MeasuredForm *form)
 {
     const unsigned even = uneven_threads(asked, form);
     unsigned least = PAYS_GRIDS;
     while (least > 0 && pays_with(asked, least - 1, form))
         least--;
+    if (!least && !merges_blocks(form) && pays_with(asked, PAYS_FEW, form))
+        return even;
     const unsigned threads = block_threads(asked->usual) << least;
     return threads > even ? threads : even;
 }
@@ -96,6 +110,8 @@ static uint32_t threads_at(PaysBasis *asked, unsigned trips, const MeasuredForm 
     unsigned least = PAYS_GRIDS;
     while (least > 0 && pays_at(asked, least - 1, trips, form))
         least--;
+    if (!least && !merges_blocks(form) && pays_at(asked, PAYS_FEW, trips, form))
+        return 0;
     return least == PAYS_GRIDS ? PAYS_NEVER : block_threads(asked->usual) << least;
 }
 
@@ -107,17 +123,28 @@ uint32_t pays_factors(const Shape *shape)
     return factors;
 }
 
+/* The parameter's value at which the loops have this number of trips. */
+static uint32_t parameter_value(const PaysBasis *asked, unsigned trips)
+{
+    return (uint32_t)(parameter_lengths[trips] / asked->parameter->slope);
+}
+
+/* Adds a point, unless its value is not above those before. */
+static void table_add(PaysTable *table, uint32_t value, uint32_t threads)
+{
+    if (table->count && value <= table->points[table->count - 1].value)
+        return;
+    table->points[table->count].value = value;
+    table->points[table->count++].threads = threads;
+}
+
 static PaysTable pays_by_trips(PaysBasis *asked, const MeasuredForm *form)
 {
     const unsigned even = uneven_threads(asked, form);
     PaysTable table = {.parameter = asked->parameter->index};
     for (unsigned i = 0; i < PAYS_POINTS; i++) {
-        const uint32_t value = (uint32_t)(parameter_lengths[i] / asked->parameter->slope);
-        if (table.count && value <= table.points[table.count - 1].value)
-            continue;
-        table.points[table.count].value = value;
         const uint32_t threads = threads_at(asked, i, form);
-        table.points[table.count++].threads = threads > even ? threads : even;
+        table_add(&table, parameter_value(asked, i), threads > even ? threads : even);
     }
     return table;
 }
@@ -154,6 +181,47 @@ FormPays form_pays(PaysBasis *basis, const MeasuredForm *form)
         pays.by_trips = pays_by_trips(basis, form);
     pays.from = basis->parameter ? pays_always(&pays.by_trips) : pays_from(basis, form);
     return pays;
+}
+
+/* The most threads for each SM up to which the form pays in all grids, wherever it pays in few blocks; 0: in all that
+ * are asked about. */
+static unsigned pays_up_to(PaysBasis *asked, const MeasuredForm *form, const bool pays_in_few[PAYS_TRIPS],
+                           unsigned count)
+{
+    for (unsigned grid = 0; grid < PAYS_GRIDS; grid++)
+        for (unsigned i = 0; i < count; i++)
+            if (pays_in_few[i] && !pays_at(asked, grid, i, form))
+                return grid ? block_threads(asked->usual) << (grid - 1) : block_threads(asked->usual) / FEW_SMS;
+    return 0;
+}
+
+FormPays form_pays_in_few(PaysBasis *asked, const MeasuredForm *form)
+{
+    FormPays pays = {.from = 0};
+    bool in_few[PAYS_TRIPS] = {false}, always = true;
+    const unsigned count = asked->parameter                               ? PAYS_POINTS
+                           : asked->usual->before.profile->assumes_trips ? COUNT_OF(lengths)
+                                                                          : 1;
+    asked->speedups[asked->rival_count] = (PaysSpeedups){{{0}}};
+    for (unsigned i = 0; i < count; i++) {
+        in_few[i] = pays_at(asked, PAYS_FEW, i, form);
+        always &= in_few[i];
+    }
+    if (asked->parameter)
+        pays.by_trips = (PaysTable){.parameter = asked->parameter->index};
+    for (unsigned i = 0; i < count && asked->parameter; i++)
+        table_add(&pays.by_trips, parameter_value(asked, i), in_few[i] ? 0 : PAYS_NEVER);
+    pays.from = always ? 0 : PAYS_NEVER;
+    pays.most = pays_up_to(asked, form, in_few, count);
+    return pays;
+}
+
+bool pays_ever(const FormPays *pays)
+{
+    bool pays_at_any = pays->from != PAYS_NEVER;
+    for (unsigned i = 0; i < pays->by_trips.count; i++)
+        pays_at_any |= pays->by_trips.points[i].threads != PAYS_NEVER;
+    return pays_at_any;
 }
 
 bool pays_often(const FormPays *pays, const PaysBasis *basis)

@@ -113,6 +113,7 @@ typedef struct FormPays {
     PaysTable by_trips;   /* the same, where the launch's parameters are known */
     uint32_t factors;     /* nor where the blocks would fill their warps less well by this */
     unsigned least_block, most_block; /* threads of the original's block; 0: any number */
+    unsigned most;        /* threads of the original launch for each SM; not in launches of more; 0: any number */
 } FormPays;
 
 /* One of several forms that stay beside the original. */
@@ -122,7 +123,7 @@ typedef struct PreferredForm {
     FormPays pays;
 } PreferredForm;
 
-enum { MOST_PREFERRED = 3 };
+enum { MOST_PREFERRED = 4 };
 
 /* The decision of -coarsen auto. Trials end here: only the request is used to make the form that is installed. */
 typedef struct FactorChoice {

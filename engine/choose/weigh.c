@@ -44,6 +44,8 @@ static bool candidate_compare(const Choice *choice, const Candidate *candidate, 
     const Threshold least_elsewhere =
         code == CODE_MACHINE ? THRESHOLD_COARSEN_ELSEWHERE : THRESHOLD_COARSEN_ELSEWHERE_ROUGH;
     const Risk risk = code == CODE_MACHINE ? choice->risk : RISK_HIGH;
+    /* A form for few blocks has other machine code, with more registers, which PTX does not show. */
+    const bool rejects = code == CODE_MACHINE || choice->launches != FOR_FEW_BLOCKS;
     CoarsenTrial *trial = candidate->trial;
     const MeasuredForm form = candidate_form(candidate, figures);
     trial->verdict = (TrialVerdict){.state = TRIAL_MADE};
@@ -55,7 +57,8 @@ static bool candidate_compare(const Choice *choice, const Candidate *candidate, 
             return false;
         }
         const CostVerdict cost = cost_verdict(&before, &after);
-        if (!note_comparison(trial, &cost, basis->elsewhere, risk, least_elsewhere))
+        if ((rejects || basis->elsewhere == ELSEWHERE_NONE) &&
+            !note_comparison(trial, &cost, basis->elsewhere, risk, least_elsewhere))
             return false;
     }
     return true;

@@ -203,6 +203,8 @@ static void set_pays(json_t *value, const FormPays *pays)
         json_object_set_new(value, "least_block_threads", json_integer(pays->least_block));
     if (pays->most_block)
         json_object_set_new(value, "most_block_threads", json_integer(pays->most_block));
+    if (pays->most)
+        json_object_set_new(value, "pays_to_threads_per_sm", json_integer(pays->most));
 }
 
 /* The forms beside the kernel. */

@@ -333,6 +333,8 @@ static void conditions_print(const FormPays *pays, Buf *out)
         buf_printf(out, ", for blocks of at most %u threads", pays->most_block);
     if (pays->from && pays->from != PAYS_NEVER)
         buf_printf(out, ", from %u threads for each SM on", pays->from);
+    if (pays->most)
+        buf_printf(out, ", up to %u threads for each SM", pays->most);
     if (pays->by_trips.count)
         buf_printf(out, ", %sby parameter %u", pays->from == PAYS_NEVER ? "" : "or ", pays->by_trips.parameter + 1);
 }

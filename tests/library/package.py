@@ -89,7 +89,7 @@ check("launch_grid: dynamic shared memory", dynamic.launch_grid("k", 6, 64, 130)
 forms = [{"name": "k__ptxopt_form1", "words": "bx4 grid=shrink", "speedup": 2.0, "first": False, "factor": [1, 1, 1],
           "pays_from_threads_per_sm": 1024, "pays_by_parameter": {"parameter": 1, "points": [[8, 1024], [16, 2048]]}},
          {"name": "k__ptxopt_form2", "words": "x2", "speedup": 1.5, "first": False, "factor": [2, 1, 1],
-          "least_block_threads": 64, "most_block_threads": 128}]
+          "least_block_threads": 64, "most_block_threads": 128, "pays_to_threads_per_sm": 1088}]
 several_report = dataclasses.replace(result.report, kernels=(dataclasses.replace(
     result.report.kernels[0], name="k", coarsening=ptxopt.Coarsening(
         {}, "several", forms=tuple(ptxopt.Form(raw, raw["name"], raw["words"], raw["speedup"]) for raw in forms))),))
@@ -103,6 +103,7 @@ for name, wanted, size, block, parameters in (
         ("a parameter", ("k__ptxopt_form2", (16, 1, 1), (64, 1, 1), 0), 16, 128, (0, 12)),
         ("a parameter and more threads", ("k__ptxopt_form1", (8, 1, 1), (128, 1, 1), 0), 32, 128, (0, 12)),
         ("a small block", ("k", (17, 1, 1), (32, 1, 1), 0), 17, 32, None),
+        ("too many threads", ("k", (35, 1, 1), (64, 1, 1), 0), 35, 64, None),
         ("blocks that would not fill warps", ("k", (17, 1, 1), (80, 1, 1), 0), 17, 80, None)):
     taken = several.launch_form("k", size, block, multiprocessors=2, parameters=parameters)
     check(f"several forms: {name}", taken == wanted, taken)

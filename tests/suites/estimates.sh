@@ -59,6 +59,24 @@ problems="$(awk -v before="$(estimated "$naive")" -v after="$(estimated "$TEST_T
 }')"
 result "tiles take the rounds" "$problems"
 
+# In launches of few blocks of two warps, loops of two merged threads get the registers for loads ahead: such a form is
+# kept for them, as far as the parameter that sets the lengths of loops tells that it pays.
+# file:what is expected of the first form: its words, threads for each SM, and shortest loops in which it does
+for one in "mv/mv:x2 block=64,1,1 64 128" "strsm/strsm:x2 stride=unit block=64,1,1 64 1024"; do
+    IFS=: read -r file wanted <<<"$one"
+    said="$("$PTXOPT" -q -coarsen auto -keep-original -search 240 -report -report-format json \
+        "corpus/${file%/*}/${file%/*}.sm_90.ptx" -o "$TEST_TMP/few.ptx" 2>&1)"
+    if grep -qE '"assembler_missing"|no assembler' <<<"$said"; then
+        echo "skip $file in few blocks: no assembler"
+        continue
+    fi
+    found="$(python3 -c 'import json, sys
+form = json.load(sys.stdin)["kernels"][0]["coarsening"]["forms"][0]
+pays = [value for value, threads in form["pays_by_parameter"]["points"] if threads == 0]
+print(form["words"], form["pays_to_threads_per_sm"], pays[0])' <<<"$said" 2>&1)"
+    result "$file in few blocks" "$([ "$found" = "$wanted" ] || echo "$found, not $wanted")"
+done
+
 # Small images consist of edges, where merged threads take turns, and merged blocks of a small grid leave SMs idle:
 # their large gains elsewhere are not taken without a launch.
 for one in sobel/sobel rd/rd_complex transpose/transpose_naive; do

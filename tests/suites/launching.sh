@@ -150,7 +150,8 @@ bytes() {
     done
 }
 # $1: how the first form merges blocks; $2: the threads for each multiprocessor from which on it pays; $3: the most
-# threads of a block for the second, which merges threads; $4: bytes of the table.
+# threads of a block for the second, which merges threads; $4: bytes of the table; $5: the most threads for each
+# multiprocessor for the second, 0 without.
 forms() {
     local unused=(0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0)
     cat $ptx
@@ -158,7 +159,7 @@ forms() {
     form 2 -coarsen 2
     echo ".visible .global .align 4 .b8 __ptxopt_tune_reverse[$4] = {$(
         { bytes 1314150480 3 2 0 7 7 0 0 && printf ',98,0,120,0' && bytes 1497452632 1 "$2" 0 "${unused[@]}" 0 0 0 0 &&
-            bytes 1497452632 1 0 2 "${unused[@]}" 64 "$3" 0 0; } | cut -d, -f "2-$(($4 + 1))")};"
+            bytes 1497452632 1 0 2 "${unused[@]}" 64 "$3" "${5:-0}" 0; } | cut -d, -f "2-$(($4 + 1))")};"
 }
 # $1: name; $2, $3: launches of the first form and of the second; the rest: of forms.
 takes() {
@@ -176,6 +177,8 @@ takes "the first" "[1-5]" 0 2 384 0 228
 takes "the first is not worth it" 0 "[1-5]" 2 385 0 228
 takes "the grid is no multiple" 0 "[1-5]" 4 0 128 228
 takes "none" 0 0 2 385 127 228
+takes "as many threads as it pays for" 0 "[1-5]" 2 385 0 228 384
+takes "too many threads" 0 0 2 385 0 228 383
 for way in cooperative changed any; do # some of which have other grids
     runs "several forms, $way" 0 "0 wrong" LD_PRELOAD="$preload" "$tmp/driver" $way "$tmp/forms.ptx" 128
 done

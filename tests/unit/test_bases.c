@@ -25,7 +25,7 @@ static uint32_t value_without_trips(unsigned step, LaunchDecides decides)
     Module *module = loops_by(arena, step);
     const BlockSize block = {.threads = {128, 1, 1}};
     const Bases bases = bases_new(arena, sm_limits_for("sm_90"), device_for(90), function_of(module, "k"), NULL, &block,
-                                  0, decides, false);
+                                  0, decides, FOR_LARGE);
     uint32_t found = 0;
     for (unsigned i = 0; i < bases.count; i++) {
         const CostBasis *basis = &bases.of[i].basis;
@@ -58,7 +58,7 @@ static void small_blocks_come_in_two_grids(void **state)
     Module *module = loops_by(arena, 4);
     const BlockSize unknown = {.origin = BLOCK_UNKNOWN};
     const Bases bases = bases_new(arena, sm_limits_for("sm_90"), device_for(90), function_of(module, "k"), NULL,
-                                  &unknown, 0, DECIDES_BY_GRID, true);
+                                  &unknown, 0, DECIDES_BY_GRID, FOR_SMALL_BLOCKS);
     unsigned large = 0, small = 0;
     for (unsigned i = 0; i < bases.count; i++) {
         const CostBasis *basis = &bases.of[i].basis;
@@ -76,11 +76,39 @@ static void small_blocks_come_in_two_grids(void **state)
     arena_free(arena);
 }
 
+/* A form for few blocks has to gain in a launch of fewer than there are SMs: in long loops if a parameter tells their
+ * lengths, else where they are as usual, and it must not lose at the edge of the data or with other lengths. */
+static void few_blocks_leave_multiprocessors_idle(void **state)
+{
+    (void)state;
+    Arena *arena = arena_new();
+    Module *module = loops_by(arena, 4);
+    const BlockSize block = {.threads = {TWO_WARPS, 1, 1}};
+    for (LaunchDecides decides = DECIDES_BY_GRID; decides <= DECIDES_BY_TRIPS; decides++) {
+        const Bases bases = bases_new(arena, sm_limits_for("sm_90"), device_for(90), function_of(module, "k"), NULL,
+                                      &block, 0, decides, FOR_FEW_BLOCKS);
+        const bool by_trips = decides == DECIDES_BY_TRIPS;
+        assert_int_equal(bases.count, by_trips ? 1 : 4);
+        for (unsigned i = 0; i < bases.count; i++) {
+            const CostBasis *basis = &bases.of[i].basis;
+            assert_true(basis->blocks == (double)basis->device.multiprocessors / FEW_SMS);
+            assert_int_equal(basis->block[0], TWO_WARPS);
+            assert_int_equal(bases.of[i].elsewhere == ELSEWHERE_NONE, i == 0);
+            assert_int_equal(basis->at_edge, i > 0);
+        }
+        assert_true(bases.of[0].basis.trips == (by_trips ? LONG_LOOP : 0));
+    }
+    assert_true(bases_are_linear(function_of(module, "k")));
+    release(module);
+    arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unrolled_loops_may_make_no_trip),
         cmocka_unit_test(small_blocks_come_in_two_grids),
+        cmocka_unit_test(few_blocks_leave_multiprocessors_idle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -379,12 +379,13 @@ static void test_errors(void **state)
 }
 
 /* Makes the table one of the third format. The first form pays from 1,024 threads for each SM on, where the second
- * parameter is small; the second one for blocks of 64 to 128 threads, whatever the grid; the third one always. */
+ * parameter is small; the second one for blocks of 64 to 128 threads, up to 2,048 threads for each SM; the third one
+ * always. */
 static void prefer(void)
 {
     const uint32_t when[FORMS][PTXOPT_FORM_WORDS] = {
         {PTXOPT_PAYS_MAGIC, 1, 1024, 0, PTXOPT_TRIPS_MAGIC, 1, 1, 2, 0, 8, 1024, 9, UINT32_MAX},
-        {PTXOPT_PAYS_MAGIC, 1, 0, 0, [20] = 64, 128},
+        {PTXOPT_PAYS_MAGIC, 1, 0, 0, [20] = 64, 128, 2048},
         {PTXOPT_PAYS_MAGIC, 1},
     };
     reset(6);
@@ -423,8 +424,10 @@ static void test_preferred(void **state)
     assert_int_equal(preferred(contract, 16, 126, 9), 3); /* not a multiple of four */
     assert_int_equal(preferred(contract, 16, 63, 9), 3);
     assert_int_equal(preferred(contract, 16, 132, 9), 3);
-    assert_int_equal(contract->adapted, 6);
-    assert_int_equal(tuning_form(contract->tuning, 2)->adapted, 2);
+    assert_int_equal(preferred(contract, 32, 128, 9), 2);
+    assert_int_equal(preferred(contract, 33, 128, 9), 3);
+    assert_int_equal(contract->adapted, 8);
+    assert_int_equal(tuning_form(contract->tuning, 2)->adapted, 3);
     assert_int_equal(gpu.records, 0);
     unsigned grid[3] = {16, 1, 1}, block[3] = {128, 1, 1}, shared = 0;
     assert_null(launch_decide_resident(contract, grid, block, &shared, NULL)); /* occupancy is not known */
@@ -465,7 +468,7 @@ static void test_preferred_errors(void **state)
     assert_int_equal(preferred_with(3, 0), 3);
     assert_int_equal(preferred_with(0, 0), 0);
     assert_int_equal(preferred_with(1, 2), 0);
-    assert_int_equal(preferred_with(22, 1), 0);
+    assert_int_equal(preferred_with(22, 1), 0); /* one thread for each SM is less than the launch has */
     assert_int_equal(preferred_with(23, 1), 0);
     assert_int_equal(preferred_with(4, 1), 0);
     prefer();
