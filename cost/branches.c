@@ -174,6 +174,8 @@ static bool is_below_all(const Computation *c, unsigned sources)
 /* The share of the threads for which a comparison without a known form holds. */
 static Share share_of_comparison(const Estimate *estimate, const Computation *c, unsigned sources)
 {
+    if (is_equality(c->relation) && compares_addresses(c, sources) && estimate_is_misaligned(estimate, c))
+        return certain(c->relation != RELATION_EQUAL);
     if (is_equality(c->relation) && compares_addresses(c, sources))
         return of_threads((c->relation == RELATION_EQUAL) != asks_for_null(estimate, c) ? inside : 1 - inside);
     if (is_equality(c->relation) && estimate_leaves_no_rest(estimate, c))

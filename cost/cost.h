@@ -200,6 +200,19 @@ typedef struct TripParameter {
 /* False if there is none, or other values than one parameter count. */
 bool trip_parameter_find(const Function *kernel, TripParameter *found);
 
+/* The scalar parameters, of 32 bits, that a form tests for being multiples, because rows of vectors are as wide. */
+enum { MOST_ALIGNED = 4 };
+typedef struct AlignedParameter {
+    unsigned index;    /* among the kernel's parameters, from 0 */
+    unsigned multiple; /* of this power of two; 0: it is not tested */
+} AlignedParameter;
+typedef struct AlignedParameters {
+    AlignedParameter of[MOST_ALIGNED];
+    unsigned count;
+} AlignedParameters;
+
+AlignedParameters alignment_parameters(const FunctionForm *form);
+
 /* True if threads leave a loop of the kernel for a reason that they compute from a clock; *reading: of an instruction
  * that reads it. Then no time can be predicted, neither of the kernel nor of a form. */
 bool loops_end_by_clock(const Function *kernel, Span *reading);

@@ -134,6 +134,8 @@ bool estimate_alike(const Estimate *estimate, RegId a, RegId b);
 
 /* multiples.c: true if the operands, of which one is 0, are equal: the other one is the low bits of a multiple. */
 bool estimate_leaves_no_rest(const Estimate *estimate, const Computation *equality);
+/* True if the comparison asks whether sums are multiples, and a known one is not: alignment.c. */
+bool estimate_is_misaligned(const Estimate *estimate, const Computation *equality);
 
 /* magnitudes.c: true if the predicate compares a floating-point number with a constant so large or small that nearly
  * all numbers are on one side of it; *holds: the outcome for these. */

@@ -253,6 +253,7 @@ static void put_pays(Buf *bytes, const FormPays *pays)
     words[PAYS_WORDS + TRIPS_WORDS] = pays->least_block;
     words[PAYS_WORDS + TRIPS_WORDS + 1] = pays->most_block;
     words[PAYS_WORDS + TRIPS_WORDS + 2] = pays->most;
+    words[PAYS_WORDS + TRIPS_WORDS + 3] = pays->aligned.index | pays->aligned.multiple << 16;
     for (unsigned i = 0; i < COUNT_OF(words); i++)
         put_word(bytes, words[i]);
 }

@@ -285,17 +285,31 @@ static inline int ptxopt_form_words(const void *table, size_t size, unsigned for
     return 1;
 }
 
+/* True if the launch's parameter is such a multiple, as the last word of a form has it. */
+static inline int ptxopt_is_multiple(uint32_t word, void *const *parameters)
+{
+    const uint32_t parameter = word & 0xffff, multiple = word >> 16;
+    uint32_t value;
+    if (!multiple)
+        return !word;
+    if (!parameters || parameter >= PTXOPT_TRIPS_PARAMETERS)
+        return 0;
+    memcpy(&value, parameters[parameter], sizeof value);
+    return value % multiple == 0;
+}
+
 /* True if a launch of the original kernel is faster in the form with these words: the same as those of
  * __ptxopt_pays_KERNEL, those of __ptxopt_trips_KERNEL or zeros, the least and the most threads of a block, and the
- * most threads of a launch for each multiprocessor (0: any number). False if they are of a format that is not known
- * here. */
+ * most threads of a launch for each multiprocessor (0: any number), and a parameter of 32 bits, with what it must be a
+ * multiple of in the upper half of the word (0: it need not). False if they are of a format that is not known here. */
 static inline int ptxopt_form_pays(const uint32_t words[PTXOPT_FORM_WORDS], const unsigned grid[3],
                                    const unsigned block[3], unsigned multiprocessors, void *const *parameters)
 {
     const uint32_t *trips = words + PTXOPT_PAYS_WORDS, *limits = trips + PTXOPT_TRIPS_WORDS;
     const double threads = (double)block[0] * block[1] * block[2];
     const double all = threads * grid[0] * grid[1] * grid[2];
-    if (words[0] != PTXOPT_PAYS_MAGIC || words[1] != 1 || (trips[0] && !ptxopt_trips_known(trips)) || limits[3])
+    if (words[0] != PTXOPT_PAYS_MAGIC || words[1] != 1 || (trips[0] && !ptxopt_trips_known(trips)) ||
+        !ptxopt_is_multiple(limits[3], parameters))
         return 0;
     return threads >= limits[0] && (!limits[1] || threads <= limits[1]) &&
            (!limits[2] || all <= (double)limits[2] * multiprocessors) &&

@@ -1,6 +1,7 @@
 /* Several forms beside the original, of which each launch takes the first that pays and that its contract allows: where
  * a smaller grid gains more, but only launches that it divides can have it, that form and one for all others; and one
- * for larger blocks, if it is better there. Each is judged as a single choice is. */
+ * for larger blocks, if it is better there; and one for odd widths of rows (aligned.c). Each is judged as a single
+ * choice is. */
 #include <math.h>
 
 #include "engine/choose/internal.h"
@@ -137,9 +138,10 @@ static const Candidate *best_larger(const Choice *choice, unsigned threads, cons
     return found;
 }
 
-/* Adds a form before the others, which are its rivals; false if it pays too seldom against them. */
+/* Adds a form before the others, which are its rivals; false if it pays too seldom against them. 'odd': the parameter
+ * for whose odd values there is another form; NULL: there is none. */
 static bool prefer(const Choice *choice, PaysBasis *basis, const Candidate *candidate, double speedup,
-                   unsigned least_block, FactorChoice *made)
+                   unsigned least_block, const unsigned *odd, FactorChoice *made)
 {
     const MeasuredForm form = candidate_form(candidate, &candidate->figures);
     PreferredForm added = {.request = trial_request(choice, candidate->trial),
@@ -149,6 +151,8 @@ static bool prefer(const Choice *choice, PaysBasis *basis, const Candidate *cand
         return false;
     added.pays.factors = pays_factors(&candidate->trial->shape);
     added.pays.least_block = least_block;
+    if (odd)
+        added.pays.aligned = form_needs(candidate, *odd);
     pays_add_rival(basis, &form);
     for (unsigned i = made->preferred_count++; i > 0; i--)
         made->preferred[i] = made->preferred[i - 1];
@@ -156,9 +160,10 @@ static bool prefer(const Choice *choice, PaysBasis *basis, const Candidate *cand
     return true;
 }
 
-static bool prefer_usual(const Choice *choice, PaysBasis *basis, const Candidate *candidate, FactorChoice *made)
+static bool prefer_usual(const Choice *choice, PaysBasis *basis, const Candidate *candidate, const unsigned *odd,
+                         FactorChoice *made)
 {
-    return !candidate || prefer(choice, basis, candidate, candidate->trial->speedup, 0, made);
+    return !candidate || prefer(choice, basis, candidate, candidate->trial->speedup, 0, odd, made);
 }
 
 void forms_prefer(const Choice *choice, const Candidate *best, FactorChoice *made)
@@ -174,13 +179,18 @@ void forms_prefer(const Choice *choice, const Candidate *best, FactorChoice *mad
     const Promise merged_promise = large && merged ? promise_from(choice, merged, larger) : (Promise){.speedup = 0};
     const bool large_is_first =
         large && promise_worth(&large_promise) >= promise_worth(&merged_promise) * threshold(THRESHOLD_COARSEN_BESIDE);
-    bool has_best = prefer_usual(choice, &basis, usual, made) || is_merged;
+    unsigned parameter = 0;
+    double odd_speedup;
+    const Candidate *plain = usual ? form_for_odd(choice, usual, &parameter, &odd_speedup) : NULL;
+    const bool has_plain = plain && prefer(choice, &basis, plain, odd_speedup, 0, NULL, made);
+    const unsigned *odd = has_plain ? &parameter : NULL;
+    bool has_best = prefer_usual(choice, &basis, usual, odd, made) || is_merged;
     if (large_is_first)
-        has_best &= prefer_usual(choice, &basis, merged, made) || !is_merged;
+        has_best &= prefer_usual(choice, &basis, merged, odd, made) || !is_merged;
     if (large)
-        prefer(choice, &basis, large, large_promise.speedup, larger, made);
+        prefer(choice, &basis, large, large_promise.speedup, larger, odd, made);
     if (!large_is_first)
-        has_best &= prefer_usual(choice, &basis, merged, made) || !is_merged;
+        has_best &= prefer_usual(choice, &basis, merged, odd, made) || !is_merged;
     if (!has_best || (made->preferred_count == 1 && !made->preferred[0].pays.least_block))
         made->preferred_count = 0;
 }

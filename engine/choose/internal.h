@@ -119,6 +119,12 @@ void forms_prefer(const Choice *choice, const Candidate *best, FactorChoice *mad
 /* How launches are asked about, at a block size of the choice's. */
 PaysBasis pays_basis(const Choice *choice, const FunctionForm *input);
 
+/* aligned.c: the form for launches in which a parameter is odd that the form 'usual' needs to be a multiple, if one
+ * gains clearly over it there: the first such *parameter, and its *speedup. NULL: none. */
+const Candidate *form_for_odd(const Choice *choice, const Candidate *usual, unsigned *parameter, double *speedup);
+/* The multiple that the form needs the parameter to be. */
+AlignedParameter form_needs(const Candidate *candidate, unsigned parameter);
+
 /* weigh.c: assembling forms, and comparing them with the input. */
 /* Drops the forms not weighed yet that estimates do not rank first, weighs the others, and ranks all that remain. */
 void forms_weigh(Choice *choice);

@@ -114,6 +114,7 @@ typedef struct FormPays {
     uint32_t factors;     /* nor where the blocks would fill their warps less well by this */
     unsigned least_block, most_block; /* threads of the original's block; 0: any number */
     unsigned most;        /* threads of the original launch for each SM; not in launches of more; 0: any number */
+    AlignedParameter aligned; /* only where it is a multiple; 0: of any number */
 } FormPays;
 
 /* One of several forms that stay beside the original. */
@@ -123,7 +124,7 @@ typedef struct PreferredForm {
     FormPays pays;
 } PreferredForm;
 
-enum { MOST_PREFERRED = 4 };
+enum { MOST_PREFERRED = 5 };
 
 /* The decision of -coarsen auto. Trials end here: only the request is used to make the form that is installed. */
 typedef struct FactorChoice {

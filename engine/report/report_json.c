@@ -205,6 +205,10 @@ static void set_pays(json_t *value, const FormPays *pays)
         json_object_set_new(value, "most_block_threads", json_integer(pays->most_block));
     if (pays->most)
         json_object_set_new(value, "pays_to_threads_per_sm", json_integer(pays->most));
+    if (pays->aligned.multiple)
+        json_object_set_new(value, "pays_for_multiples",
+                            json_pack("{s: i, s: i}", "parameter", (int)pays->aligned.index, "of",
+                                      (int)pays->aligned.multiple));
 }
 
 /* The forms beside the kernel. */

@@ -335,6 +335,8 @@ static void conditions_print(const FormPays *pays, Buf *out)
         buf_printf(out, ", from %u threads for each SM on", pays->from);
     if (pays->most)
         buf_printf(out, ", up to %u threads for each SM", pays->most);
+    if (pays->aligned.multiple)
+        buf_printf(out, ", with a multiple of %u as parameter %u", pays->aligned.multiple, pays->aligned.index + 1);
     if (pays->by_trips.count)
         buf_printf(out, ", %sby parameter %u", pays->from == PAYS_NEVER ? "" : "or ", pays->by_trips.parameter + 1);
 }

@@ -106,6 +106,9 @@ class Form(_Part):
         after = math.prod(-(-b // f) for b, f in zip(block, merged))
         fills = -(-after // 32) * math.prod(merged) * 8 <= -(-threads // 32) * 9
         limits = self.get("least_block_threads", 0), self.get("most_block_threads", threads)
+        multiple = self.get("pays_for_multiples")
+        if multiple and (parameters is None or parameters[multiple["parameter"]] % multiple["of"]):
+            return False
         most = self.get("pays_to_threads_per_sm", math.inf)
         each = math.prod(grid) * threads / multiprocessors
         return fills and limits[0] <= threads <= limits[1] and least <= each <= most

@@ -90,6 +90,9 @@ forms = [{"name": "k__ptxopt_form1", "words": "bx4 grid=shrink", "speedup": 2.0,
           "pays_from_threads_per_sm": 1024, "pays_by_parameter": {"parameter": 1, "points": [[8, 1024], [16, 2048]]}},
          {"name": "k__ptxopt_form2", "words": "x2", "speedup": 1.5, "first": False, "factor": [2, 1, 1],
           "least_block_threads": 64, "most_block_threads": 128, "pays_to_threads_per_sm": 1088}]
+for parameters, wanted in ((None, False), ((0, 7), False), ((0, 8), True)):
+    aligned = ptxopt.Form({"factor": [2, 1, 1], "pays_for_multiples": {"parameter": 1, "of": 4}}, "k", "x2", 1.5)
+    check(f"a form for multiples: {parameters}", aligned.pays((4, 1, 1), (64, 1, 1), 2, parameters) == wanted)
 several_report = dataclasses.replace(result.report, kernels=(dataclasses.replace(
     result.report.kernels[0], name="k", coarsening=ptxopt.Coarsening(
         {}, "several", forms=tuple(ptxopt.Form(raw, raw["name"], raw["words"], raw["speedup"]) for raw in forms))),))

@@ -77,6 +77,20 @@ print(form["words"], form["pays_to_threads_per_sm"], pays[0])' <<<"$said" 2>&1)"
     result "$file in few blocks" "$([ "$found" = "$wanted" ] || echo "$found, not $wanted")"
 done
 
+# Vectors need rows whose width is a multiple of four words. Launches decide by the width, and have another form for
+# other widths.
+said="$("$PTXOPT" -q -coarsen auto -keep-original -search 240 -report -report-format json \
+    corpus/conv/conv.sm_90.ptx -o "$TEST_TMP/wide.ptx" 2>&1)"
+if grep -qE '"assembler_missing"|no assembler' <<<"$said"; then
+    echo "skip rows of other widths: no assembler"
+else
+    found="$(python3 -c 'import json, sys
+for form in json.load(sys.stdin)["kernels"][0]["coarsening"]["forms"]:
+    multiple = form.get("pays_for_multiples", {"parameter": 0, "of": 0})
+    print(form["factor"][0], multiple["parameter"], multiple["of"], end="; ")' <<<"$said" 2>&1)"
+    result "rows of other widths" "$([ "$found" = "2 4 4; 2 4 4; 1 0 0; " ] || echo "$found")"
+fi
+
 # Small images consist of edges, where merged threads take turns, and merged blocks of a small grid leave SMs idle:
 # their large gains elsewhere are not taken without a launch.
 for one in sobel/sobel rd/rd_complex transpose/transpose_naive; do

@@ -120,6 +120,31 @@ static void edges_may_split_warps(void **state)
     }
 }
 
+/* A test whether the data and the rows of n words are aligned to 16 bytes. */
+#define ALIGNED                                                                                                        \
+    ".reg .b64 %o, %m;\nmul.wide.u32 %e, %n, 4;\nor.b64 %o, %d, %e;\nmul.wide.u32 %e, %n, 12;\nor.b64 %o, %o, %e;\n" \
+    "and.b64 %m, %o, 15;\nsetp.eq.u64 %p1, %m, 0;\n@%p1 bra L;\nbra M;\nL: " MARK "M:"
+
+/* Rows are taken to be aligned unless their width is known, and a form tells which parameter that is. */
+static void widths_tell_what_is_aligned(void **state)
+{
+    (void)state;
+    check_known(ALIGNED, -1, 0.97, 0.97);
+    check_known(ALIGNED, 64, 0.97, 0.97);
+    check_known(ALIGNED, 1055, 0, 0);
+    check_known(ALIGNED, 2, 0, 0);
+    Arena *arena = arena_new();
+    const FunctionForm form = {.function = kernel_of(arena, ALIGNED)};
+    const AlignedParameters found = alignment_parameters(&form);
+    assert_int_equal(found.count, 1);
+    assert_int_equal(found.of[0].index, 1);
+    assert_int_equal(found.of[0].multiple, 4);
+    const FunctionForm other = {
+        .function = kernel_of(arena, "mul.wide.u32 %e, %n, 4;\nsetp.eq.u64 %p1, %e, 0;\n@%p1 bra L;\n" MARK "L:")};
+    assert_int_equal(alignment_parameters(&other).count, 0);
+    arena_free(arena);
+}
+
 /* True if the thread's index decides. */
 static void indices_are_evaluated(void **state)
 {
@@ -392,6 +417,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(edges_may_split_warps),
+        cmocka_unit_test(widths_tell_what_is_aligned),
         cmocka_unit_test(indices_are_evaluated),
         cmocka_unit_test(guards_are_passed),
         cmocka_unit_test(combinations_are_followed),

@@ -317,6 +317,13 @@ static void launches_are_decided(void **state)
     const uint32_t many[PTXOPT_TRIPS_WORDS] = {TRIPS_MAGIC, 1, 1, 6};
     assert_true(ptxopt_launch_pays_for(pays, unknown, grid, block, 2, parameters));
     assert_true(ptxopt_launch_pays_for(pays, many, grid, block, 2, parameters));
+    /* The second parameter has to be a multiple of four. */
+    const uint32_t form[PTXOPT_FORM_WORDS] = {PAYS_MAGIC, PAYS_FORMAT, [23] = 1 | 4 << 16};
+    const uint32_t none[PTXOPT_FORM_WORDS] = {PAYS_MAGIC, PAYS_FORMAT, [23] = 8192 | 4 << 16};
+    for (value = -8; value < 8; value++)
+        assert_int_equal(ptxopt_form_pays(form, grid, block, 2, parameters), value % 4 == 0);
+    assert_false(ptxopt_form_pays(form, grid, block, 2, NULL));
+    assert_false(ptxopt_form_pays(none, grid, block, 2, parameters)); /* more than any kernel has */
 }
 
 int main(void)
