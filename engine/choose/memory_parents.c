@@ -88,16 +88,33 @@ static bool is_square(const KernelRequest *request)
            coarsening->shape.blocks[1] > 1;
 }
 
-/* Adds the coarsening, with the work that remains if loops are staged. */
-static void parent_add(MemorySearch *search, const KernelRequest *request, bool before_vectors)
+/* Whether the coarsening has been added before the last 'others' parents, as loops are staged then. */
+static bool is_known(const MemorySearch *search, const Parent *parent, size_t others)
 {
-    for (size_t i = 0; i < search->parents.count; i++)
-        if (memory_requests_match(&search->parents.data[i].request, request) &&
-            search->parents.data[i].before_vectors == before_vectors)
-            return;
+    for (size_t i = 0; i + others < search->parents.count; i++)
+        if (memory_requests_match(&search->parents.data[i].request, &parent->request) &&
+            search->parents.data[i].before_vectors == parent->before_vectors &&
+            search->parents.data[i].vectors_first == parent->vectors_first)
+            return true;
+    return false;
+}
+
+/* Adds the coarsening, with the work that remains if loops are staged, after vectors or without them. */
+static void parent_add_with(MemorySearch *search, const KernelRequest *request, bool before_vectors, bool vectors)
+{
+    const Parent wanted = {.request = *request, .before_vectors = before_vectors, .vectors_first = vectors};
+    if (is_known(search, &wanted, 0))
+        return;
     VEC_PUSH(search->arena, search->parents, ((Parent){.request = *request, .before_vectors = before_vectors,
                                                        .crosses_edges = search->has_diagonal && is_square(request)}));
-    memory_parent_weigh(search, &VEC_LAST(search->parents), search->vectors_pay);
+    memory_parent_weigh(search, &VEC_LAST(search->parents), vectors);
+    if (is_known(search, &VEC_LAST(search->parents), 1)) /* no loop is staged after vectors */
+        search->parents.count--;
+}
+
+static void parent_add(MemorySearch *search, const KernelRequest *request, bool before_vectors)
+{
+    parent_add_with(search, request, before_vectors, search->vectors_pay);
 }
 
 static bool is_launchable(const CoarsenTrial *trial)
@@ -169,7 +186,8 @@ static void parent_add_factor(MemorySearch *search, const CoarsenTrial *trial)
         parent_add(search, &request, true);
 }
 
-/* Adds a coarsening: neighbours along x, and blocks along x and y. */
+/* Adds a coarsening: neighbours along x, and blocks along x and y. With both, what vectors give shows only in tiles, or
+ * dot products of bytes, and they may also be in the way of tiles. */
 static void add_shape(MemorySearch *search, unsigned neighbours, unsigned across, unsigned blocks, bool before_vectors)
 {
     const CoarsenTrial trial = {.shape = {.threads = {neighbours, 1, 1}, .blocks = {across, blocks, 1}},
@@ -177,8 +195,11 @@ static void add_shape(MemorySearch *search, unsigned neighbours, unsigned across
                                 .guards = GUARDS_AUTO,
                                 .shrinks_grid = across * blocks > 1 && search->scope->shrinks_grid};
     const KernelRequest request = factor_request(search, &trial);
-    if (request.block[0] % neighbours == 0 && !memory_is_over(search))
-        parent_add(search, &request, before_vectors);
+    if (request.block[0] % neighbours || memory_is_over(search))
+        return;
+    parent_add(search, &request, before_vectors);
+    if (neighbours > 1 && blocks > 1)
+        parent_add_with(search, &request, before_vectors, !search->vectors_pay);
 }
 
 /* Threads of a nest read overlapping lines, so more neighbours in one thread always share more. In a grid with rows of

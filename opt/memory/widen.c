@@ -211,12 +211,13 @@ static int64_t factor_of(const Computation *c)
     return c->sources[1].is_signed ? (int32_t)factor : (int64_t)factor;
 }
 
-/* The index of a grid-stride loop itself, for which analyses of ranges need no version of the loop. */
+/* The index that a grid-stride loop ends by, for which analyses of ranges need no version of the loop. */
 static bool is_strided_counter(const Widening *w, RegId reg)
 {
     LoopCounter counter;
-    return loop_counter_find_strided(w->loop, w->loops, w->analyses, reg, &counter) && !counter.offset &&
-           counter.addend == REG_NONE;
+    const LoopCounter *own = &w->trips.counter;
+    return own->is_strided && loop_counter_find_strided(w->loop, w->loops, w->analyses, reg, &counter) &&
+           counter.phi == own->phi && !counter.offset && counter.addend == REG_NONE;
 }
 
 static void find_extensions(Widening *w)
