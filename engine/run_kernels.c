@@ -331,7 +331,7 @@ typedef enum SearchPart {
  * follow. */
 static void part_begin(Run *run, const KernelReport *kernel, SearchPart part, const char *words)
 {
-    static const unsigned percent[PART_COUNT] = {0, 30, 10, 10, 15}; /* of the time, for a part */
+    static const unsigned percent[PART_COUNT] = {0, 25, 15, 10, 15}; /* of the time, for a part */
     const bool wanted[PART_COUNT] = {kernel->is_auto, kernel->is_memory_auto || kernel->is_refine_auto,
                                      kernel->is_auto && kernel->is_jam_auto, kernel->is_jam_auto,
                                      kernel->request.reduce};
