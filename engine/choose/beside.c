@@ -184,6 +184,7 @@ void forms_prefer(const Choice *choice, const Candidate *best, FactorChoice *mad
     const Candidate *plain = usual ? form_for_odd(choice, usual, &parameter, &odd_speedup) : NULL;
     const bool has_plain = plain && prefer(choice, &basis, plain, odd_speedup, 0, NULL, made);
     const unsigned *odd = has_plain ? &parameter : NULL;
+    pays_forget_rivals(&basis); /* those are launches of the other forms in which the parameter is odd */
     bool has_best = prefer_usual(choice, &basis, usual, odd, made) || is_merged;
     if (large_is_first)
         has_best &= prefer_usual(choice, &basis, merged, odd, made) || !is_merged;

@@ -168,6 +168,11 @@ void trips_set(uint32_t words[TRIPS_WORDS], const PaysTable *table)
     }
 }
 
+void pays_forget_rivals(PaysBasis *basis)
+{
+    basis->rival_count = 0;
+}
+
 void pays_add_rival(PaysBasis *basis, const MeasuredForm *form)
 {
     basis->rivals[basis->rival_count++] = *form;

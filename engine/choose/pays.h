@@ -39,6 +39,8 @@ FormPays form_pays_in_few(PaysBasis *basis, const MeasuredForm *form);
 uint32_t pays_factors(const Shape *shape);
 /* Makes the form that was asked about last a rival of those that follow. */
 void pays_add_rival(PaysBasis *basis, const MeasuredForm *form);
+/* The forms that follow have no rivals but those added later. */
+void pays_forget_rivals(PaysBasis *basis);
 /* False if the form pays in no launch that was asked about. */
 bool pays_ever(const FormPays *pays);
 /* False if the form pays in no grid that was asked about, or for less than half of the parameter's values. */
