@@ -6,10 +6,14 @@
 
 enum { LAST_BIT = 63 };
 
+PatternMask pattern_index_bit(unsigned index)
+{
+    return (PatternMask)1 << (index < LAST_BIT ? index : LAST_BIT);
+}
+
 PatternMask pattern_loop_bit(const Loop *loop)
 {
-    const uint32_t bit = PATTERN_LOOPS + loop->index;
-    return (PatternMask)1 << (bit < LAST_BIT ? bit : LAST_BIT);
+    return pattern_index_bit(PATTERN_LOOPS + loop->index);
 }
 
 bool pattern_is_lost(const LoopForest *loops, const Block *block)

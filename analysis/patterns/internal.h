@@ -51,6 +51,9 @@ void patterns_find_sums(Finder *finder);
 /* The sum of an address of the instruction. */
 PatternSum pattern_address(Finder *finder, const Inst *inst, const Operand *address);
 
+/* depends.c: the bit of an index, from PATTERN_X on. */
+PatternMask pattern_index_bit(unsigned index);
+
 /* slopes.c */
 /* The index that a base is, where 'at' uses it; -1: it is none. */
 int pattern_index(const Patterns *patterns, const PatternBase *base, const Block *at);

@@ -29,7 +29,7 @@ PatternMask pattern_depends(const Patterns *patterns, const PatternSum *sum, con
 bool pattern_slope(Arena *arena, const Patterns *patterns, const PatternSum *sum, const Block *at, unsigned index,
                    PatternSum *slope)
 {
-    const PatternMask bit = (PatternMask)1 << index;
+    const PatternMask bit = pattern_index_bit(index);
     Terms result = terms_of_constant(0);
     for (unsigned t = 0; t < sum->term_count; t++) {
         PatternTerm rest = {.coefficient = sum->terms[t].coefficient};
