@@ -101,7 +101,8 @@ Function *inst_callee(const Inst *inst);
  * (SREG_ROLE_TID ...), and nothing else; 3: none. */
 unsigned inst_index_axis(const Inst *inst, unsigned role);
 
-/* True for a guarded branch or exit that all threads of a warp are said to take alike (.uni). */
+/* True for a branch or exit, guarded or to one of several targets, that all threads of a warp are said to take alike
+ * (.uni). */
 bool inst_is_taken_alike(const Inst *inst);
 
 /* The phi's argument from the predecessor; REG_NONE: it has none. */

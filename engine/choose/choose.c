@@ -200,10 +200,10 @@ static bool weigh_input(Choice *choice, Refusal *refusal)
         rough->basis.known = launch_scalars(choice->arena, choice->kernel, rough->basis.launch);
         rough->basis.launch = NULL;
         rough->before = form_cost(&rough->basis, &input, &figures, NULL);
-        if (rough->before.known)
-            profile_take_footprint(choice->bases.of[i].before.profile, rough->before.profile);
-        if (rough->before.known)
-            rough->before.time = form_time(&rough->basis, &rough->before);
+        if (!rough->before.known)
+            continue;
+        profile_take_footprint(choice->bases.of[i].before.profile, rough->before.profile);
+        rough->before.time = form_time(&rough->basis, &rough->before);
     }
     return true;
 }

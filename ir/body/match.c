@@ -94,7 +94,7 @@ unsigned inst_index_axis(const Inst *inst, unsigned role)
 
 bool inst_is_taken_alike(const Inst *inst)
 {
-    return inst_is_guarded(inst) && inst_has(inst, MOD_UNI);
+    return inst_has(inst, MOD_UNI) && (inst_is_guarded(inst) || inst->target_count > 1);
 }
 
 RegId phi_argument(const Phi *phi, const Block *pred)

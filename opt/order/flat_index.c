@@ -52,20 +52,11 @@ static bool is_only_for_index(const FlatIndex *flat, RegId reg, unsigned depth)
     return true;
 }
 
-static bool check_sreg(const FlatIndex *flat, const Inst *inst, const Sreg *sreg)
-{
-    const bool is_place = sreg->role == SREG_ROLE_TID || sreg->role == SREG_ROLE_CTAID;
-    if (!is_place && sreg->role != SREG_ROLE_NTID && sreg->role != SREG_ROLE_NCTAID)
-        return false;
-    const unsigned axis = inst_index_axis(inst, sreg->role);
-    return axis < 3 && (!is_place || axis || is_only_for_index(flat, inst_result(inst), 0));
-}
-
 /* Whether threads that execute it do nothing together, and learn nothing of their place beside the index. */
 static bool check_inst(const FlatIndex *flat, const Inst *inst)
 {
-    const Sreg *sreg = inst_sreg(inst);
-    return sreg ? check_sreg(flat, inst, sreg) : inst_is_alone(inst);
+    const bool is_along_x = !inst_index_axis(inst, SREG_ROLE_TID) || !inst_index_axis(inst, SREG_ROLE_CTAID);
+    return inst_is_alone(inst) && (!is_along_x || is_only_for_index(flat, inst_result(inst), 0));
 }
 
 bool flat_index_is_all(const FlatIndex *flat)

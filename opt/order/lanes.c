@@ -25,7 +25,7 @@
 #include "opt/order/place_code.h"
 #include "opt/passes.h"
 
-enum { SECTOR = 32, LEAST_BYTES = 8 };
+enum { LEAST_BYTES = 8 };
 
 typedef struct Lanes {
     unsigned index; /* from PATTERN_Y to PATTERN_BLOCK_Z: that of the other threads */
@@ -33,21 +33,11 @@ typedef struct Lanes {
     Span span;      /* of the access */
 } Lanes;
 
-static bool check_inst(const Inst *inst)
-{
-    const Sreg *sreg = inst_sreg(inst);
-    if (!sreg)
-        return inst_is_alone(inst);
-    const bool is_size = sreg->role == SREG_ROLE_NTID || sreg->role == SREG_ROLE_NCTAID;
-    const bool is_place = sreg->role == SREG_ROLE_TID || sreg->role == SREG_ROLE_CTAID;
-    return (is_size || is_place) && inst_index_axis(inst, sreg->role) < 3;
-}
-
 static bool may_exchange(const Body *body)
 {
     for (size_t b = 0; b < body->blocks.count; b++)
         for (const Inst *inst = body->blocks.data[b]->first; inst; inst = inst->next)
-            if (!check_inst(inst))
+            if (!inst_is_alone(inst))
                 return false;
     return true;
 }
@@ -61,7 +51,7 @@ static bool is_part_of_row(Arena *scratch, const Patterns *patterns, RegId reg, 
         (uint64_t)beside.constant != bytes ||
         !pattern_slope(scratch, patterns, &patterns->sums[reg], at, PATTERN_X, &along))
         return false;
-    return !pattern_is_number(&along) || along.constant >= SECTOR || along.constant <= -SECTOR;
+    return !pattern_is_number(&along) || along.constant >= PATTERN_SECTOR || along.constant <= -PATTERN_SECTOR;
 }
 
 /* Whether there are as many rows of threads, if the index is one of a block's. */
@@ -75,12 +65,13 @@ static bool check_access(Arena *scratch, const PassContext *context, const Inst 
     const Patterns *patterns = analyses_patterns(context->analyses);
     Access access;
     if (!inst_access(inst, &access) || !access.address || access.kind == ACCESS_OTHER || access.bytes < LEAST_BYTES ||
-        access.bytes >= SECTOR || SECTOR % access.bytes || address_base(inst, access.address) == REG_NONE)
+        access.bytes >= PATTERN_SECTOR || PATTERN_SECTOR % access.bytes)
         return false;
-    for (unsigned index = PATTERN_Y; index <= PATTERN_BLOCK_Z; index++)
-        if (index != PATTERN_BLOCK_X && has_rows(&context->block, index, SECTOR / access.bytes) &&
-            is_part_of_row(scratch, patterns, address_base(inst, access.address), inst->block, index, access.bytes)) {
-            *lanes = (Lanes){.index = index, .parts = SECTOR / access.bytes, .span = inst->span};
+    const RegId base = address_base(inst, access.address);
+    for (unsigned index = PATTERN_Y; index <= PATTERN_BLOCK_Z && base != REG_NONE; index++)
+        if (index != PATTERN_BLOCK_X && has_rows(&context->block, index, PATTERN_SECTOR / access.bytes) &&
+            is_part_of_row(scratch, patterns, base, inst->block, index, access.bytes)) {
+            *lanes = (Lanes){.index = index, .parts = PATTERN_SECTOR / access.bytes, .span = inst->span};
             return true;
         }
     return false;

@@ -41,17 +41,12 @@ static Function *kernel_of(Arena *arena, const char *body)
     return module_find_function(module, "k");
 }
 
-/* 'n': the value of the parameter, or -1: it is not known. */
-static Marked marked_with(const char *body, double trips, int64_t n)
+/* In BLOCKS blocks of THREADS threads. */
+static Marked marked_in(Arena *arena, const Function *kernel, const AssumedLaunch *launch)
 {
-    Arena *arena = arena_new();
     const char *error = NULL;
-    const FunctionForm form = {.function = kernel_of(arena, body)};
-    const Variable parameter = *form.function->prototype.params[1]; /* as of a copy of the kernel that was read */
-    const KnownParameter known = {&parameter, &n, sizeof(uint32_t)};
-    const AssumedLaunch launch = {
-        .block = {THREADS, 1, 1}, .blocks = BLOCKS, .trips = trips, .known = {&known, n >= 0}};
-    const Profile *profile = profile_estimate(arena, &form, &launch, NULL, &error);
+    const FunctionForm form = {.function = kernel};
+    const Profile *profile = profile_estimate(arena, &form, launch, NULL, &error);
     assert_non_null(profile);
     Marked marked = {.sectors = profile->block_store_sectors / (BLOCKS * WARPS)};
     for (size_t i = 0; i < profile->instruction_count; i++) {
@@ -59,6 +54,19 @@ static Marked marked_with(const char *body, double trips, int64_t n)
         marked.threads += inst->unit.is_store ? inst->threads / (BLOCKS * THREADS) : 0;
         marked.warps += inst->unit.is_store ? inst->warps / (BLOCKS * WARPS) : 0;
     }
+    return marked;
+}
+
+/* 'n': the value of the parameter, or -1: it is not known. */
+static Marked marked_with(const char *body, double trips, int64_t n)
+{
+    Arena *arena = arena_new();
+    const Function *kernel = kernel_of(arena, body);
+    const Variable parameter = *kernel->prototype.params[1]; /* as of a copy of the kernel that was read */
+    const KnownParameter known = {&parameter, &n, sizeof(uint32_t)};
+    const AssumedLaunch launch = {
+        .block = {THREADS, 1, 1}, .blocks = BLOCKS, .trips = trips, .known = {&known, n >= 0}};
+    const Marked marked = marked_in(arena, kernel, &launch);
     arena_free(arena);
     return marked;
 }
@@ -86,18 +94,9 @@ static void check(const char *body, double threads, double warps)
 static Marked marked_at_edge(const char *body, bool splits)
 {
     Arena *arena = arena_new();
-    const char *error = NULL;
-    const FunctionForm form = {.function = kernel_of(arena, body)};
     const AssumedLaunch launch = {
         .block = {THREADS, 1, 1}, .blocks = BLOCKS, .at_edge = true, .splits_warps = splits};
-    const Profile *profile = profile_estimate(arena, &form, &launch, NULL, &error);
-    assert_non_null(profile);
-    Marked marked = {0};
-    for (size_t i = 0; i < profile->instruction_count; i++) {
-        const InstProfile *inst = &profile->instructions[i];
-        marked.threads += inst->unit.is_store ? inst->threads / (BLOCKS * THREADS) : 0;
-        marked.warps += inst->unit.is_store ? inst->warps / (BLOCKS * WARPS) : 0;
-    }
+    const Marked marked = marked_in(arena, kernel_of(arena, body), &launch);
     arena_free(arena);
     return marked;
 }
