@@ -1,7 +1,7 @@
 /* Several forms beside the original, of which each launch takes the first that pays and that its contract allows: where
- * a smaller grid gains more, but only launches that it divides can have it, that form and one for all others; and one
- * for larger blocks, if it is better there; and one for odd widths of rows (aligned.c). Each is judged as a single
- * choice is. */
+ * a smaller grid gains more, but only launches that it divides can have it, that form and one for all others; one with
+ * a smaller grid still, for large ones; one for larger blocks, if it is better there; and one for odd widths of rows
+ * (aligned.c). Each is judged as a single choice is. */
 #include <math.h>
 
 #include "engine/choose/internal.h"
@@ -56,6 +56,25 @@ static const Candidate *best_merged(const Choice *choice, const Candidate *other
             continue;
         if (!found || mean_gain(choice, candidate, worth) > mean_gain(choice, found, worth))
             found = candidate;
+    }
+    return found;
+}
+
+/* The best form with a smaller grid still than 'merged', for launches that are large enough, if it gains over that one;
+ * NULL: none. */
+static const Candidate *best_wider(const Choice *choice, const Candidate *merged)
+{
+    const unsigned least = merged ? shape_replicas(&merged->trial->shape) : 0;
+    double worth = merged ? candidate_full_worth(merged) * threshold(THRESHOLD_COARSEN_ALIKE) : 0;
+    const Candidate *found = NULL;
+    for (unsigned i = 0; merged && i < choice->candidate_count; i++) {
+        const Candidate *candidate = &choice->candidates[i];
+        if (!candidate->trial->is_confirmed || !candidate->trial->fits_seldom ||
+            shape_replicas(&candidate->trial->shape) <= least || !candidate_suffices(choice, candidate) ||
+            candidate_full_worth(candidate) < worth)
+            continue;
+        found = candidate;
+        worth = candidate_full_worth(candidate);
     }
     return found;
 }
@@ -177,21 +196,22 @@ void forms_prefer(const Choice *choice, const Candidate *best, FactorChoice *mad
     Promise large_promise = {.speedup = 0};
     const Candidate *large = best_larger(choice, larger, usual, &large_promise);
     const Promise merged_promise = large && merged ? promise_from(choice, merged, larger) : (Promise){.speedup = 0};
-    const bool large_is_first =
-        large && promise_worth(&large_promise) >= promise_worth(&merged_promise) * threshold(THRESHOLD_COARSEN_BESIDE);
+    const bool large_is_first = large && promise_worth(&large_promise) >= promise_worth(&merged_promise);
     unsigned parameter = 0;
     double odd_speedup;
     const Candidate *plain = usual ? form_for_odd(choice, usual, &parameter, &odd_speedup) : NULL;
     const bool has_plain = plain && prefer(choice, &basis, plain, odd_speedup, 0, NULL, made);
     const unsigned *odd = has_plain ? &parameter : NULL;
     pays_forget_rivals(&basis); /* those are launches of the other forms in which the parameter is odd */
-    bool has_best = prefer_usual(choice, &basis, usual, odd, made) || is_merged;
-    if (large_is_first)
-        has_best &= prefer_usual(choice, &basis, merged, odd, made) || !is_merged;
+    const bool has_usual = prefer_usual(choice, &basis, usual, odd, made);
+    bool has_merged = large_is_first && prefer_usual(choice, &basis, merged, odd, made);
     if (large)
         prefer(choice, &basis, large, large_promise.speedup, larger, odd, made);
     if (!large_is_first)
-        has_best &= prefer_usual(choice, &basis, merged, odd, made) || !is_merged;
+        has_merged = prefer_usual(choice, &basis, merged, odd, made);
+    if (merged && has_merged)
+        prefer_usual(choice, &basis, best_wider(choice, merged), odd, made);
+    const bool has_best = is_merged ? has_merged : has_usual;
     if (!has_best || (made->preferred_count == 1 && !made->preferred[0].pays.least_block))
         made->preferred_count = 0;
 }

@@ -91,6 +91,19 @@ for form in json.load(sys.stdin)["kernels"][0]["coarsening"]["forms"]:
     result "rows of other widths" "$([ "$found" = "2 4 4; 2 4 4; 1 0 0; " ] || echo "$found")"
 fi
 
+# If eight merged blocks gain more than four, launches of large grids have eight, and others four.
+said="$("$PTXOPT" -q -coarsen auto -keep-original -search 240 -report -report-format json -entry reduce_sum \
+    corpus/reduce/reduce.sm_90.ptx -o "$TEST_TMP/wider.ptx" 2>&1)"
+if grep -qE '"assembler_missing"|no assembler' <<<"$said"; then
+    echo "skip more merged blocks first: no assembler"
+else
+    found="$(python3 -c 'import json, re, sys
+forms = json.load(sys.stdin)["kernels"][0]["coarsening"]["forms"]
+merged = [int(re.match(r"bx(\d+) grid=shrink", form["words"])[1]) for form in forms if form["words"][0] == "b"]
+print(len(merged) == 2 and merged[0] > merged[1])' <<<"$said" 2>&1)"
+    result "more merged blocks first" "$([ "$found" = True ] || echo "$found")"
+fi
+
 # Small images consist of edges, where merged threads take turns, and merged blocks of a small grid leave SMs idle:
 # their large gains elsewhere are not taken without a launch.
 for one in sobel/sobel rd/rd_complex transpose/transpose_naive; do
