@@ -11,7 +11,7 @@ TEST_TMP="${TEST_TMP:-$(mktemp -d)}"
 folder="$TEST_TMP"
 seeds=6000
 case "$BUILD" in
-*/asan) seeds=300 ;;
+*/asan) seeds=600 ;;
 esac
 
 random_check "random" count-check "1,$seeds"
