@@ -202,6 +202,21 @@ static Share share_of_comparison(const Estimate *estimate, const Computation *c,
     return of_threads(is_less != is_halo ? in_bounds(estimate) : 1 - in_bounds(estimate));
 }
 
+/* True if the predicate compares a place that moves on with the rounds of a loop with what they leave as it is. */
+static bool is_moving_check(const Estimate *estimate, RegId predicate)
+{
+    Computation c;
+    if (!comparison_of(estimate, predicate, &c) || is_equality(c.relation))
+        return false;
+    for (unsigned i = 0; i < 2; i++) {
+        const RegId place = c.sources[i].reg, bound = c.sources[!i].reg;
+        if (place != REG_NONE && value_is_place(estimate, place) &&
+            (bound == REG_NONE || !value_sources(estimate, bound)))
+            return true;
+    }
+    return false;
+}
+
 /* The share of the threads that execute the part of an if-then which a condition guards, other than an equality of the
  * thread's index. */
 static double guarded_share(const Estimate *estimate, RegId predicate)
@@ -209,9 +224,9 @@ static double guarded_share(const Estimate *estimate, RegId predicate)
     const unsigned sources = value_sources(estimate, predicate);
     if (sources & SOURCE_MEMORY)
         return either_side;
-    if (sources & SOURCE_THREAD)
+    if (sources & SOURCE_THREAD || !(sources & SOURCE_LOOP))
         return in_bounds(estimate);
-    return sources & SOURCE_LOOP ? either_side : in_bounds(estimate);
+    return is_moving_check(estimate, predicate) ? in_bounds(estimate) : either_side;
 }
 
 /* The share of the threads for which it holds as far as branches tell that it, or a condition like it, guards; below 0:

@@ -236,6 +236,9 @@ typedef enum ValueSource {
 
 /* The set of sources of a register, as far as a bounded walk sees them. */
 unsigned value_sources(const Estimate *estimate, RegId reg);
+/* True if it is computed from the thread's index and from what all threads have, perhaps in rounds of loops: in each
+ * round, a thread of the grid is at one place of the data. */
+bool value_is_place(const Estimate *estimate, RegId reg);
 /* True if it is computed only from the index of the thread block, the sizes of the grid and of a block, and
  * constants. */
 bool value_is_of_grid(const Estimate *estimate, RegId reg);

@@ -6,6 +6,7 @@ enum { MOST_VALUES = 64 };
 typedef struct Walk {
     RegId work[MOST_VALUES];
     unsigned count, next;
+    bool goes_round; /* through what a loop's header joins: a walk ends there otherwise */
 } Walk;
 
 static void walk_add(Walk *walk, RegId reg)
@@ -17,7 +18,7 @@ static void walk_add(Walk *walk, RegId reg)
         walk->work[walk->count++] = reg;
 }
 
-/* Adds the values that a phi joins; true if it is one of a loop's header, where a walk ends. If it is a
+/* Adds the values that a phi joins; true if it is one of a loop's header, where most walks end. If it is a
  * loop over merged threads, the first values are added: they tell apart the threads that it executes. */
 static bool walk_add_phi(Walk *walk, const Estimate *estimate, RegId reg)
 {
@@ -25,8 +26,9 @@ static bool walk_add_phi(Walk *walk, const Estimate *estimate, RegId reg)
     const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
     const Loop *loop = loop_headed(loops, def->block);
     const Phi *phi = &def->block->phis.data[def->phi];
+    const bool is_joint = loop && estimate_has_few_rounds(estimate, loop);
     for (size_t i = 0; i < phi->args.count; i++)
-        if (!loop || (estimate_has_few_rounds(estimate, loop) && !loop_contains(loops, loop, phi->args.data[i].pred)))
+        if (!loop || walk->goes_round || (is_joint && !loop_contains(loops, loop, phi->args.data[i].pred)))
             walk_add(walk, phi->args.data[i].reg);
     return loop != NULL;
 }
@@ -43,16 +45,15 @@ static unsigned instruction_sources(const Inst *inst)
     return sources;
 }
 
-unsigned value_sources(const Estimate *estimate, RegId reg)
+static unsigned sources_along(Walk *walk, const Estimate *estimate)
 {
     const Values *values = analyses_values(estimate->analyses);
-    Walk walk = {.work = {reg}, .count = 1};
     unsigned sources = 0;
-    while (walk.next < walk.count) {
-        RegId value = walk.work[walk.next++];
+    while (walk->next < walk->count) {
+        RegId value = walk->work[walk->next++];
         const Inst *inst = value_inst(values, value);
         if (!inst) {
-            if (!value_is_undefined(values, value) && walk_add_phi(&walk, estimate, value))
+            if (!value_is_undefined(values, value) && walk_add_phi(walk, estimate, value))
                 sources |= SOURCE_LOOP;
             continue;
         }
@@ -60,9 +61,22 @@ unsigned value_sources(const Estimate *estimate, RegId reg)
         sources |= own;
         for (unsigned i = 0; i < inst->ref_count && !(own & SOURCE_MEMORY); i++)
             if (ref_reads(&inst->refs[i]))
-                walk_add(&walk, inst->refs[i].reg);
+                walk_add(walk, inst->refs[i].reg);
     }
     return sources;
+}
+
+unsigned value_sources(const Estimate *estimate, RegId reg)
+{
+    Walk walk = {.work = {reg}, .count = 1};
+    return sources_along(&walk, estimate);
+}
+
+bool value_is_place(const Estimate *estimate, RegId reg)
+{
+    Walk walk = {.work = {reg}, .count = 1, .goes_round = true};
+    const unsigned sources = sources_along(&walk, estimate);
+    return walk.count < MOST_VALUES && sources & SOURCE_THREAD && !(sources & SOURCE_MEMORY);
 }
 
 static bool is_of_grid(const Sreg *sreg)

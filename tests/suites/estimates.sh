@@ -30,7 +30,8 @@ for one in corpus/reduce/reduce.sm_90.ptx:reduce_sum:256,1,1 corpus/saxpy/saxpy.
     corpus/vectoradd/vectoradd.sm_90.ptx:vectoradd:256,1,1 corpus/rd/rd.sm_90.ptx:rd:128,1,1 \
     corpus/dwthaar/dwthaar.sm_90.ptx:dwthaar:256,1,1 corpus/bitonic/bitonic.sm_90.ptx:bitonic:128,1,1 \
     corpus/stencil1d/stencil1d.sm_90.ptx:stencil1d:128,1,1 tests/cases/cost/joint-loop.ptx:blend:16,16,1 \
-    tests/cases/cost/row-stride.ptx:rowmax:128,1,1 corpus/blackscholes/blackscholes.sm_90.ptx:blackscholes:128,1,1; do
+    tests/cases/cost/row-stride.ptx:rowmax:128,1,1 corpus/blackscholes/blackscholes.sm_90.ptx:blackscholes:128,1,1 \
+    corpus/histogram64/histogram64.sm_90.ptx:histogram64:64,1,1; do
     IFS=: read -r file kernel block <<<"$one"
     said="$("$BUILD/tests/work-check" "$file" "$kernel" "$block" 2>&1)"
     status=$?
