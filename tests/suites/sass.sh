@@ -23,7 +23,7 @@ done
 # An empty library in the place of libdw's. Its path must have no colon.
 libraries="$(mktemp -d)"
 trap 'rm -rf "$libraries"' EXIT
-"${CC:-cc}" -shared -o "$libraries/libdw.so.1" -x c /dev/null
+${CC:-cc} -shared -o "$libraries/libdw.so.1" -x c /dev/null
 for option in "-coarsen auto" "-memory auto" "-uj auto" -auto -tune; do
     # shellcheck disable=SC2086
     LD_LIBRARY_PATH="$libraries" "$PTXOPT" -q $option -assembler ptxas -o "$TEST_TMP/k.ptx" corpus/tmv/tmv.sm_90.ptx \

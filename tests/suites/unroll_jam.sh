@@ -12,7 +12,7 @@ folder="$TEST_TMP"
 seeds=6000
 factors="2 3 8"
 case "$BUILD" in
-*/asan) seeds=300 factors=3 ;;
+*/asan) seeds=500 factors=3 ;;
 esac
 
 random_check "random" jam-check "1,$seeds"

@@ -104,7 +104,7 @@ PTXOPT_NVDISASM=/nope refuses "no nvdisasm" 1 "/nope cannot be run" "$work/k.cub
 # An empty library in the place of libdw's, which is loaded only when a line table is read. Its path must have no colon.
 libraries="$(mktemp -d)"
 trap 'rm -rf "$libraries"' EXIT
-"${CC:-cc}" -shared -o "$libraries/libdw.so.1" -x c /dev/null
+${CC:-cc} -shared -o "$libraries/libdw.so.1" -x c /dev/null
 LD_LIBRARY_PATH="$libraries" says "no libdw" "the line table cannot be read: libdw.so.1" "$kernel"
 
 refuses "a folder that is not there" 1 "nowhere" -o "$work/nowhere/page.html" "$kernel"
@@ -156,7 +156,7 @@ container("ptx.fatbin", entry(8, 90, ptx), entry(1, 90, ptx))
 END
 cat "$work/one.fatbin" "$work/other.fatbin" >"$work/all"
 echo 'int nothing;' >"$work/object.c"
-"${CC:-cc}" -c -o "$work/empty.o" "$work/object.c"
+${CC:-cc} -c -o "$work/empty.o" "$work/object.c"
 objcopy --add-section ".nv_fatbin=$work/all" "$work/empty.o" "$work/object.o"
 objcopy --add-section "__nv_relfatbin=$work/ptx.fatbin" "$work/empty.o" "$work/unlinked.o"
 (cd "$work" && rm -f lib.a && ar rc lib.a empty.o object.o k75.cubin)
