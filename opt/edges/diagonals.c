@@ -17,11 +17,14 @@
  * last column if 'by_row' holds: it is a thread of the launch, since its block is in the grid, and passes all branches
  * on the way to the loop, whose conditions 'by_row' includes. The same is true of columns.
  *
- * The region may contain what it may for edges (edges.c); if it stores, threads beside the diagonal leave before.
+ * The region may contain what it may for edges (edges.c); if it stores, threads beside the diagonal leave before. Other
+ * conditions of the branch, as in "if (row < m && col <= row)", then get a branch of their own before it, so that edges
+ * finds a guard that compares no index with the other.
  *
  * Requires and keeps SSA form. */
 #include "opt/edges/internal.h"
 
+#include "opt/common/version.h"
 #include "opt/passes.h"
 
 typedef struct Diagonal {
@@ -29,6 +32,9 @@ typedef struct Diagonal {
     Block *from;      /* its branch leads to 'inside' or 'outside' */
     unsigned axes;    /* the two of the condition */
     unsigned used;    /* those of them that loads depend on */
+    EdgeTerm parts[EDGE_TERMS_MOST]; /* of the branch's condition; all must hold */
+    unsigned part_count;
+    unsigned joint_count; /* those of them that depend on both axes */
     uint8_t *depends; /* by RegId: the axes that the value depends on in the region, or AXES_UNKNOWN */
 } Diagonal;
 
@@ -162,17 +168,18 @@ static bool check_results(const Diagonal *d)
     return true;
 }
 
-/* Whether a part of the condition depends on two axes at once; else it is about the edges of the data. */
-static bool is_joint(const Edges *e, const EdgeTerm *condition)
+/* Finds the parts of the condition: those that depend on two axes at once, and those about the edges of the data. False
+ * if none depends on two. */
+static bool find_parts(Diagonal *d)
 {
-    EdgeTerm parts[EDGE_TERMS_MOST];
-    unsigned count;
-    if (!edges_parts(e, condition->predicate, condition->passes_if, parts, &count))
+    const Edges *e = d->e;
+    const EdgeTerm *condition = &e->terms[0];
+    if (!edges_parts(e, condition->predicate, condition->passes_if, d->parts, &d->part_count))
         return false;
-    for (unsigned p = 0; p < count; p++)
-        if (__builtin_popcount(parts[p].axes) == 2)
-            return true;
-    return false;
+    d->joint_count = 0;
+    for (unsigned p = 0; p < d->part_count; p++)
+        d->joint_count += edges_is_joint(&d->parts[p]);
+    return d->joint_count > 0;
 }
 
 /* Whether the block's branch leads to a region at this side that threads beside a diagonal may go through. */
@@ -187,7 +194,7 @@ static bool find_diagonal(Diagonal *d, Block *from, Block *inside, Block *outsid
     e->inside = inside;
     e->outside = outside;
     if (axes & AXES_UNKNOWN || __builtin_popcount(axes) != 2 || inside->pred_count != 1 || inside->phis.count ||
-        inside == outside || !edges_find_region(e) || !add_term(e, from, inside) || !is_joint(e, &e->terms[0]) ||
+        inside == outside || !edges_find_region(e) || !add_term(e, from, inside) || !find_parts(d) ||
         !add_terms_before(d))
         return false;
     e->result->span = branch->span;
@@ -232,16 +239,42 @@ static void choose_results(const Diagonal *d, RegId own)
     }
 }
 
-static void rewrite(Diagonal *d)
+/* Whether all parts of the condition hold that depend on both axes, or on one. */
+static RegId put_parts(const Diagonal *d, const Remake *at, bool are_joint)
+{
+    RegId holds = REG_NONE;
+    for (unsigned p = 0; p < d->part_count; p++)
+        if (edges_is_joint(&d->parts[p]) == are_joint)
+            holds = remake_both(at, holds, d->parts[p].predicate, d->parts[p].passes_if);
+    return holds;
+}
+
+/* The parts about the edges of the data become the condition of a branch before the other. */
+static void split_edges(Diagonal *d)
 {
     Edges *e = d->e;
     const Remake at = remake_new(e, PLACE_ORIGIN, 0, d->from);
-    const EdgeTerm *term = &e->terms[0];
+    const RegId within = put_parts(d, &at, false);
+    Block *rest = body_split(e->body, d->from->last);
+    Inst *guard = inst_build_branch(e->body, e->outside, within, true);
+    guard->span = rest->last->span;
+    inst_append(d->from, guard);
+    d->from->fall = rest;
+    d->from = rest;
+}
+
+static void rewrite(Diagonal *d)
+{
+    Edges *e = d->e;
+    if (e->last && d->joint_count < d->part_count)
+        split_edges(d);
+    const Remake at = remake_new(e, PLACE_ORIGIN, 0, d->from);
     RegId others = REG_NONE;
     for (unsigned axis = 0; axis < 3; axis++)
         if (d->used & 1U << axis)
             others = remake_both(&at, others, put_passes(d, axis), true);
-    const RegId own = remake_both(&at, REG_NONE, term->predicate, term->passes_if);
+    const RegId own = e->last ? put_parts(d, &at, true)
+                              : remake_both(&at, REG_NONE, e->terms[0].predicate, e->terms[0].passes_if);
     const RegId enters = remake_reg(&at, TYPE_PRED, "%enters");
     remake_put(&at, inst_build(e->body, "or.pred", "drr", enters, own, others));
     edges_set_branch(e, d->from, enters, e->inside);

@@ -62,6 +62,21 @@ bool edges_parts(const Edges *e, RegId predicate, bool passes_if, EdgeTerm parts
     return true;
 }
 
+bool edges_is_joint(const EdgeTerm *part)
+{
+    return __builtin_popcount(part->axes) == 2;
+}
+
+/* Whether the branch is the one that leads threads beside a diagonal along with the others. */
+static bool is_diagonal(const Edges *e, const Inst *branch, const EdgeTerm *terms, unsigned count)
+{
+    bool is_joint = false;
+    for (unsigned t = 0; t < count; t++)
+        is_joint |= edges_is_joint(&terms[t]);
+    return is_joint && e->diagonal.end && branch->span.begin == e->diagonal.begin &&
+           branch->span.end == e->diagonal.end;
+}
+
 /* Adds the parts of "the predicate has this value". False if one is not known before the first guard. */
 static bool add_terms(Edges *e, const EarlyPlace *place, RegId predicate, bool passes_if)
 {
@@ -158,8 +173,13 @@ static bool find_guards(Edges *e, Block *first, Block *outside)
             break;
         const Inst *branch = block_two_way_branch(block);
         const bool taken = branch->targets[0] == inside;
+        const unsigned before = e->term_count;
         if (!add_terms(e, &place, inst_predicate(branch), taken != branch->guard_inverted))
             break;
+        if (is_diagonal(e, branch, e->terms + before, e->term_count - before)) {
+            e->term_count = before;
+            break;
+        }
         e->guards[e->guard_count++] = block;
         e->inside = inside;
     }
@@ -478,7 +498,8 @@ bool pass_edges(PassContext *context)
     Arena *scratch = arena_new();
     context->edges = (EdgesResult){.span = {0, 0}};
     edges_split_conditions(context->body, analyses_loops(context->analyses), analyses_values(context->analyses));
-    Edges e = {.body = context->body, .request = &context->edges_request, .result = &context->edges};
+    Edges e = {.body = context->body, .request = &context->edges_request, .result = &context->edges,
+               .diagonal = context->diagonal};
     add_existence(&e);
     analyses_invalidate(context->analyses, ANALYSES_ALL);
     edges_find_facts(&e, context->analyses, scratch);

@@ -34,6 +34,7 @@ typedef struct Edges {
     const Values *values;
     const EdgesRequest *request;
     EdgesResult *result;
+    Span diagonal;              /* of a branch that threads beside a diagonal pass, and is no guard; 0,0: none */
     bool awaits;                /* it may wait for other grids, and read then what they have written */
     Block *guards[EDGE_GUARDS_MOST]; /* each leads to the next, or to 'outside' */
     unsigned guard_count;
@@ -67,6 +68,8 @@ void edges_split_conditions(Body *body, const LoopForest *loops, const Values *v
 void edges_find_facts(Edges *e, Analyses *analyses, Arena *scratch);
 /* The terms that together mean that the predicate has this value; false if there are too many. */
 bool edges_parts(const Edges *e, RegId predicate, bool passes_if, EdgeTerm parts[EDGE_TERMS_MOST], unsigned *count);
+/* Whether the part of a condition compares the indices along two axes; else it is about the edges of the data. */
+bool edges_is_joint(const EdgeTerm *part);
 /* An instruction that may end threads, other than at the end of a block; NULL: there is none. */
 const Inst *edges_find_end(const Body *body);
 /* The blocks from which control may come to the block. */

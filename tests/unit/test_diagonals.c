@@ -26,6 +26,12 @@ enum { LAUNCHES = 150, LEAST_CROSSED = 40, MOST_DEPTH = 9 };
 /* Those for which it does not hold store 7, or nothing. */
 #define OR_SEVEN "\tmov.u32 %sum, 7;\n\t@!%p3 bra STORE;\n"
 #define OR_NOTHING "\t@!%p3 bra DONE;\n"
+/* The same, and the edges of the data are conditions of the same branch. */
+#define BOUNDED_OR_NOTHING                                                                                             \
+             "\tsetp.ge.s32 %p1, %y, %m;\n\tsetp.ge.s32 %p2, %x, %n;\n\tor.pred %p1, %p1, %p2;\n"                \
+             "\tnot.pred %p3, %p3;\n\tor.pred %p3, %p3, %p1;\n\t@%p3 bra DONE;\n"
+#define BOUNDED_BELOW_OR_NOTHING                                                                                       \
+             "\tsetp.lt.s32 %p1, %y, %m;\n\tand.pred %p3, %p1, %p3;\n\t@!%p3 bra DONE;\n"
 #define SUM "\tmov.u32 %sum, 1;\n"
 #define OLD_SUM "\tld.global.u32 %sum, [%d2];\n"
 #define ROWS "\tsub.s32 %r10, %y, %y0;\n\tsub.s32 %r11, %x, %x0;\n"
@@ -134,7 +140,7 @@ static bool crosses(const KernelRequest *request, const KernelResult *result)
 }
 
 /* Random launches of the kernel that these parts make around each condition. */
-static void check_launches(const char *guard, const char *code, unsigned seed)
+static void check_launches(const char *guard, const char *code, bool is_bounded, unsigned seed)
 {
     Writer writer = {.random = {seed}};
     unsigned crossed = 0;
@@ -143,7 +149,7 @@ static void check_launches(const char *guard, const char *code, unsigned seed)
         Buf text = {0};
         const Condition *condition = &conditions[below(&writer, COUNT_OF(conditions))];
         buf_printf(&text, "%s%s%s%s%s", BEGIN, guard, condition->code, code, END);
-        const Launch launch = kernel_launch(&writer, arena, condition, guard[0] != '\0');
+        const Launch launch = kernel_launch(&writer, arena, condition, is_bounded);
         const KernelRequest request = random_request(&writer, &launch);
         EmulatorCounters counters = {0};
         crossed += form_check(arena, &text, &launch, &request, crosses, &counters);
@@ -157,12 +163,14 @@ static void check_launches(const char *guard, const char *code, unsigned seed)
 static void test_launches(void **state)
 {
     (void)state;
-    check_launches(NO_GUARD, OR_SEVEN SUM ROWS LOOP STORE, 1);
-    check_launches(GUARD, OR_SEVEN SUM ROWS LOOP STORE, 2);
-    check_launches(GUARDS, OR_SEVEN SUM ROWS LOOP TRIPLE, 3);
-    check_launches(NO_GUARD, OR_NOTHING SUM ROWS LOOP STORE, 4);
-    check_launches(GUARD, OR_NOTHING SUM ROWS LOOP TRIPLE, 5);
-    check_launches(GUARDS, OR_NOTHING OLD_SUM ROWS LOOP STORE, 6);
+    check_launches(NO_GUARD, OR_SEVEN SUM ROWS LOOP STORE, false, 1);
+    check_launches(GUARD, OR_SEVEN SUM ROWS LOOP STORE, true, 2);
+    check_launches(GUARDS, OR_SEVEN SUM ROWS LOOP TRIPLE, true, 3);
+    check_launches(NO_GUARD, OR_NOTHING SUM ROWS LOOP STORE, false, 4);
+    check_launches(GUARD, OR_NOTHING SUM ROWS LOOP TRIPLE, true, 5);
+    check_launches(GUARDS, OR_NOTHING OLD_SUM ROWS LOOP STORE, true, 6);
+    check_launches(NO_GUARD, BOUNDED_OR_NOTHING SUM ROWS LOOP TRIPLE, true, 7);
+    check_launches(GUARD, BOUNDED_BELOW_OR_NOTHING SUM ROWS LOOP STORE, true, 8);
 }
 
 static void check_left(const char *code)
