@@ -11,7 +11,8 @@
 
 static const char stride_word[] = "stride=", guards_word[] = "guards=", grid_word[] = "grid=shrink",
                   refine_word[] = "refine=", depth_word[] = "depth=", unroll_word[] = "unroll",
-                  rows_word[] = "rows", single_word[] = "before-vectors", jam_word[] = "uj=", given_word[] = "given=";
+                  rows_word[] = "rows", single_word[] = "before-vectors", jam_word[] = "uj=", given_word[] = "given=",
+                  extent_word[] = "extent=";
 
 /* Writing. */
 
@@ -56,6 +57,13 @@ static void print_given(const KernelRequest *request, Buf *out)
     }
 }
 
+/* The sizes of arrays, which say how many counters there are. */
+static void print_extents(const KnownExtents *extents, Buf *out)
+{
+    for (unsigned i = 0; i < extents->count; i++)
+        buf_printf(out, " %s%s:%" PRIu64, extent_word, extents->of[i].variable->name, extents->of[i].bytes);
+}
+
 static void print_refinement(const RefineRequest *refining, Buf *out)
 {
     buf_printf(out, "%s%u%s", refine_word, refining->threads, refining->is_apart ? ",apart" : "");
@@ -92,8 +100,10 @@ const char *form_words_text(Arena *arena, const KernelRequest *request)
         print_word(&out, "vectors");
     if (request->staging.wanted)
         print_staging(&request->staging, &out);
-    if (request->counters)
+    if (request->counters) {
         print_word(&out, "counters");
+        print_extents(&request->extents, &out);
+    }
     if (request->counters && request->reassociates && !(request->refining.threads && request->refining.reassociates))
         print_word(&out, FORM_REASSOCIATE_WORD);
     if (request->vectors && !request->vectors_first)
@@ -138,28 +148,50 @@ static bool follow_jam(Arena *arena, const Function *kernel, const char *value, 
     return kernel_has_label(kernel, jam->loop) && jam_factor_read(colon + 1, &jam->factor);
 }
 
-static bool follow_given(Arena *arena, const Function *kernel, const char *value, KernelRequest *request)
+/* The parameter in "NAME:NUMBER"; NULL: there is none, or the number is not one. */
+static const Variable *read_parameter(const Function *kernel, const char *value, unsigned long long *number)
 {
     const char *colon = strrchr(value, ':');
-    KnownParameter *known = ARENA_ARRAY(arena, KnownParameter, request->known.count + 1);
     char *end;
     if (!colon || colon[1] < '0' || colon[1] > '9')
-        return false;
-    if (request->known.count)
-        memcpy(known, request->known.of, request->known.count * sizeof *known);
+        return NULL;
     errno = 0;
-    const unsigned long long number = strtoull(colon + 1, &end, 10);
+    *number = strtoull(colon + 1, &end, 10);
     for (unsigned p = 0; p < kernel->prototype.param_count && !errno && !*end; p++) {
         const Variable *variable = kernel->prototype.params[p];
         const size_t length = strlen(variable->name);
-        if (length != (size_t)(colon - value) || memcmp(variable->name, value, length) != 0 ||
-            variable_bytes(variable) > sizeof(uint64_t))
-            continue;
-        known[request->known.count] = known_parameter(arena, variable, number);
-        request->known = (KnownParameters){known, request->known.count + 1};
-        return true;
+        if (length == (size_t)(colon - value) && memcmp(variable->name, value, length) == 0)
+            return variable;
     }
-    return false;
+    return NULL;
+}
+
+static bool follow_given(Arena *arena, const Function *kernel, const char *value, KernelRequest *request)
+{
+    unsigned long long number;
+    const Variable *variable = read_parameter(kernel, value, &number);
+    KnownParameter *known = ARENA_ARRAY(arena, KnownParameter, request->known.count + 1);
+    if (!variable || variable_bytes(variable) > sizeof(uint64_t))
+        return false;
+    if (request->known.count)
+        memcpy(known, request->known.of, request->known.count * sizeof *known);
+    known[request->known.count] = known_parameter(arena, variable, number);
+    request->known = (KnownParameters){known, request->known.count + 1};
+    return true;
+}
+
+static bool follow_extent(Arena *arena, const Function *kernel, const char *value, KernelRequest *request)
+{
+    unsigned long long number;
+    const Variable *variable = read_parameter(kernel, value, &number);
+    KnownExtent *known = ARENA_ARRAY(arena, KnownExtent, request->extents.count + 1);
+    if (!variable)
+        return false;
+    if (request->extents.count)
+        memcpy(known, request->extents.of, request->extents.count * sizeof *known);
+    known[request->extents.count] = (KnownExtent){variable, number};
+    request->extents = (KnownExtents){known, request->extents.count + 1};
+    return true;
 }
 
 static void follow_staging(const char *word, KernelRequest *request)
@@ -190,6 +222,8 @@ static bool follow_word(Arena *arena, const Function *kernel, const char *word, 
         return guard_form_read(value, &request->coarsening.guards);
     if ((value = value_of(word, given_word)) != NULL)
         return follow_given(arena, kernel, value, request);
+    if ((value = value_of(word, extent_word)) != NULL)
+        return follow_extent(arena, kernel, value, request);
     if (strcmp(word, grid_word) == 0)
         return request->coarsening.shrinks_grid = true;
     if ((value = value_of(word, refine_word)) != NULL)
@@ -233,6 +267,7 @@ void form_words_clear(KernelRequest *request)
     request->jams = NULL;
     request->jam_count = 0;
     request->known = (KnownParameters){0};
+    request->extents = (KnownExtents){0};
 }
 
 bool form_words_follow(Arena *arena, const Function *kernel, const char *words, KernelRequest *request)

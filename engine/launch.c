@@ -66,6 +66,35 @@ KnownParameters launch_scalars(Arena *arena, const Function *kernel, const Launc
     return (KnownParameters){known, count};
 }
 
+/* Bytes from where the argument points to on; 0: it is not a pointer. */
+static uint64_t argument_extent(const Launch *launch, const LaunchArgument *argument)
+{
+    if (argument->kind == ARGUMENT_BUFFER)
+        return argument->count * type_bits(argument->type) / 8;
+    for (unsigned i = 0; i < launch->argument_count && argument->kind == ARGUMENT_POINTER; i++) {
+        const LaunchArgument *buffer = &launch->arguments[i];
+        const uint64_t bytes = buffer->kind == ARGUMENT_BUFFER && strcmp(buffer->name, argument->name) == 0
+                                   ? argument_extent(launch, buffer)
+                                   : 0;
+        if (bytes > argument->offset)
+            return bytes - argument->offset;
+    }
+    return 0;
+}
+
+KnownExtents launch_extents(Arena *arena, const Function *kernel, const Launch *launch, uint64_t most)
+{
+    KnownExtent *known = ARENA_ARRAY(arena, KnownExtent, kernel->prototype.param_count + 1);
+    const LaunchArgument **arguments = arguments_by_parameter(arena, kernel, launch);
+    unsigned count = 0;
+    for (unsigned p = 0; p < kernel->prototype.param_count && arguments[p]; p++) {
+        const uint64_t bytes = argument_extent(launch, arguments[p]);
+        if (bytes && bytes <= most)
+            known[count++] = (KnownExtent){kernel->prototype.params[p], bytes};
+    }
+    return (KnownExtents){known, count};
+}
+
 void launch_ignore_parameter(Arena *arena, const Function *kernel, Launch *launch, const char *parameter)
 {
     const LaunchArgument **arguments = arguments_by_parameter(arena, kernel, launch);

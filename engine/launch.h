@@ -22,6 +22,8 @@ Launch *launch_of_original(Arena *arena, const Module *module, const Launch *lau
 
 /* The kernel's parameters that the launch gives as scalars. The values are the launch's. */
 KnownParameters launch_scalars(Arena *arena, const Function *kernel, const Launch *launch);
+/* The bytes from where the kernel's parameters point on, of those that have at most 'most'. */
+KnownExtents launch_extents(Arena *arena, const Function *kernel, const Launch *launch, uint64_t most);
 /* Makes comparisons ignore the buffer that the launch gives for this parameter of the kernel, if it gives any. */
 void launch_ignore_parameter(Arena *arena, const Function *kernel, Launch *launch, const char *parameter);
 

@@ -154,6 +154,22 @@ static KnownParameters known_scalars(const Run *run, const Function *kernel)
     return common;
 }
 
+/* The sizes of small arrays that the kernel has in all launches that are given: counters are for all elements. */
+static KnownExtents known_extents(const Run *run, const Function *kernel)
+{
+    const ChoiceContext *context = &run->choice;
+    KnownExtents common = {0};
+    bool is_first = true;
+    for (size_t i = 0; i < context->launch_count; i++) {
+        if (strcmp(context->launches[i]->kernel, kernel->name) != 0)
+            continue;
+        const KnownExtents own = launch_extents(run->arena, kernel, context->launches[i], COUNTERS_BYTES_MOST);
+        common = is_first ? own : known_extents_of_both(run->arena, &common, &own);
+        is_first = false;
+    }
+    return common;
+}
+
 static void set_request(const Run *run, KernelReport *report)
 {
     const char *name = report->result.kernel->name;
@@ -172,6 +188,7 @@ static void set_request(const Run *run, KernelReport *report)
     request->dynamic_shared = launch ? launch->dynamic_shared : shared ? shared->bytes : 0;
     request->launch_blocks = blocks_of_an_sm(&run->choice, name);
     request->known = known_scalars(run, report->result.kernel);
+    request->extents = known_extents(run, report->result.kernel);
     if (launch)
         memcpy(request->launch_block, launch->block, sizeof request->launch_block);
     if (block)

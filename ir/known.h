@@ -15,6 +15,17 @@ typedef struct KnownParameters {
     unsigned count;
 } KnownParameters;
 
+/* The memory from where a parameter points on. */
+typedef struct KnownExtent {
+    const Variable *variable;
+    uint64_t bytes;
+} KnownExtent;
+
+typedef struct KnownExtents {
+    const KnownExtent *of;
+    unsigned count;
+} KnownExtents;
+
 /* A part of a parameter that an instruction loads. */
 typedef struct ParameterPart {
     const Variable *variable;
@@ -36,9 +47,14 @@ bool inst_loads_parameter(const struct Inst *inst, ParameterPart *out);
 bool known_parameter_value(const KnownParameters *known, const Variable *parameter, uint64_t offset, uint64_t size,
                            uint64_t *value);
 
+/* The extent of the parameter; NULL: unknown. By names, as above. */
+const KnownExtent *known_extent(const KnownExtents *known, const Variable *parameter);
+
 /* A scalar of at most 8 bytes with this value, which the arena holds. */
 KnownParameter known_parameter(Arena *arena, const Variable *variable, uint64_t value);
 /* Those that have the same value in both. */
 KnownParameters known_in_both(Arena *arena, const KnownParameters *a, const KnownParameters *b);
+/* Those that are known in both, with the greater number of bytes. */
+KnownExtents known_extents_of_both(Arena *arena, const KnownExtents *a, const KnownExtents *b);
 
 #endif

@@ -58,6 +58,7 @@ typedef struct PassContext {
     const StageRequest *staging;
     EdgesRequest edges_request;
     const KnownParameters *known; /* in the launches that are given; NULL: nothing is */
+    const KnownExtents *extents;  /* as 'known' */
     const GridOrder *order;
     bool joins_everywhere; /* the vectors pass is to run later */
     bool tests_by_thread;  /* vectors: threads of a block may disagree on where they begin, as no tiles follow */

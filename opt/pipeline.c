@@ -560,6 +560,7 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     context.block = block;
     context.coarsening = &request->coarsening;
     context.known = &request->known;
+    context.extents = &request->extents;
     context.defect_request = &options->defects;
     context.order = &request->order;
     context.joins_everywhere = request->vectors;

@@ -30,6 +30,7 @@ typedef struct KernelRequest {
     unsigned block[3]; /* threads of a block at launch; 0: not given */
     uint64_t dynamic_shared; /* bytes of a block of the original at launch */
     KnownParameters known;    /* scalars that all launches that are given have in common */
+    KnownExtents extents;     /* of small arrays, the greatest in these launches */
     unsigned launch_block[3]; /* its threads in the launch that is counted; zeros: none is */
     unsigned launch_blocks;   /* that an SM gets in any launch that is given, at most; 0: none is */
 } KernelRequest;

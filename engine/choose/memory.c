@@ -250,6 +250,38 @@ static bool try_counters(MemorySearch *search, size_t begin, size_t end)
     return counts;
 }
 
+/* The fastest form that has private counters; NULL: none. */
+static const MemoryTrial *best_counted(const MemorySearch *search)
+{
+    const MemoryTrial *best = NULL;
+    for (size_t i = 0; i < search->trials.count; i++) {
+        const MemoryTrial *trial = &search->trials.data[i];
+        const bool is_open = trial->verdict.state == TRIAL_COMPARED && trial->counts;
+        best = is_open && (!best || time_is_longer(trial->speedup, best->speedup)) ? trial : best;
+    }
+    return best;
+}
+
+/* Tries the fastest form that has private counters with more blocks merged along the axis, as long as that helps: each
+ * block clears all of its counters and adds them to memory, so few blocks that count much are better. Without counters
+ * such forms may be so slow that -coarsen auto does not get to them. */
+static void merge_counted(MemorySearch *search, unsigned axis)
+{
+    enum { MOST_MERGED = 64 };
+    const MemoryTrial *best = best_counted(search);
+    const Launch *launch = search->bases.of[0].basis.launch;
+    if (!best || best->refining.threads || !may_grow(search) || !launch || launch->grid[axis] < 2)
+        return;
+    MemoryTrial wanted = growing_trial(best);
+    double last = wanted.speedup;
+    for (bool helps = true; helps && 2 * shape_replicas(&wanted.coarsening.shape) <= MOST_MERGED;) {
+        wanted.coarsening.shape.blocks[axis] *= 2;
+        const double speedup = trial_add(search, &wanted)->speedup;
+        helps = time_is_longer(speedup, last);
+        last = speedup;
+    }
+}
+
 /* Tries the best form, if it has private counters, with vectors. */
 static void join_counted(MemorySearch *search)
 {
@@ -404,6 +436,8 @@ static void try_other_loads(MemorySearch *search, bool counts)
     memory_find_parents(search, factors, own, false);
     if (counts)
         try_counters(search, own, own + MOST_STAGED);
+    for (unsigned axis = 0; counts && axis < 3; axis++)
+        merge_counted(search, 2 - axis);
     try_staged(search, own, MOST_STAGED / 2);
     deepen(search);
     try_staged(search, own, MOST_STAGED / 2);

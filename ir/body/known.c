@@ -51,3 +51,23 @@ KnownParameters known_in_both(Arena *arena, const KnownParameters *a, const Know
                 both[count++] = a->of[i];
     return (KnownParameters){both, count};
 }
+
+const KnownExtent *known_extent(const KnownExtents *known, const Variable *parameter)
+{
+    for (unsigned i = 0; i < known->count; i++)
+        if (strcmp(known->of[i].variable->name, parameter->name) == 0)
+            return &known->of[i];
+    return NULL;
+}
+
+KnownExtents known_extents_of_both(Arena *arena, const KnownExtents *a, const KnownExtents *b)
+{
+    KnownExtent *both = ARENA_ARRAY(arena, KnownExtent, a->count + 1);
+    unsigned count = 0;
+    for (unsigned i = 0; i < a->count; i++) {
+        const KnownExtent *other = known_extent(b, a->of[i].variable);
+        if (other)
+            both[count++] = other->bytes > a->of[i].bytes ? *other : a->of[i];
+    }
+    return (KnownExtents){both, count};
+}

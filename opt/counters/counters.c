@@ -12,7 +12,7 @@
  *      are counted only if they may be added in another one (-reassociate);
  *   2. a part of its address, that of the array, is the same for all threads of a block, and the rest is an index.
  *      Bounds of the index say how many counters there are; if none are known, or they are many, the first ones are
- *      private, and a test sends the rest to global memory;
+ *      private, as many as the array has in the launches that are given, and a test sends the rest to global memory;
  *   3. no other access of the kernel can tell when it happens (conflicts.c).
  * A kernel has private counters if its threads can come together at its end: all of them, also those that exit early.
  * So nothing in it may wait for a thread to exit: its barriers, and what warps do together, are reached by all threads.
@@ -29,8 +29,7 @@
 #include "opt/passes.h"
 
 enum {
-    BYTES_MOST = 16384,  /* of all counters: a block that has more leaves little of an SM to others */
-    WINDOW = 1024,       /* counters where the range of the index is unknown */
+    WINDOW = 1024,       /* counters where neither the range of the index nor the size of the array is known */
     COPIES_MOST = 32,    /* of a counter: the lanes of a warp */
     WORDS_OF_COPIES = 256, /* counters with their copies: a pass of a block over them is short */
     PENDING_MOST = 16,
@@ -295,8 +294,33 @@ static int64_t window_start(const CounterGroup *group)
     return start;
 }
 
+/* The bytes of the group's array from its first counter on, if it begins where a parameter points to; 0: not known. */
+static uint64_t known_bytes(const Counting *c, const CounterGroup *group)
+{
+    const AffineForm *form = &analyses_affine(c->analyses)->forms[group->like->parts[0]];
+    const Variable *pointer = NULL;
+    if (!c->extents || group->like->part_count != 1 || form->bits != 64 || form->constant || group->start < 0)
+        return 0;
+    for (unsigned t = 0; t < form->term_count; t++) {
+        const AffineTerm *term = &form->terms[t];
+        const bool is_pointer = term->base == AFFINE_PARAM && !term->offset && term->coefficient == 1;
+        if ((!is_pointer && term->base != AFFINE_WINDOW) || (is_pointer && pointer))
+            return 0;
+        pointer = is_pointer ? term->variable : pointer;
+    }
+    const KnownExtent *extent = pointer ? known_extent(c->extents, pointer) : NULL;
+    return extent && extent->bytes > (uint64_t)group->start ? extent->bytes - (uint64_t)group->start : 0;
+}
+
+/* How many elements have counters if an update may be of others. */
+static uint64_t window_count(const Counting *c, const CounterGroup *group)
+{
+    const uint64_t bytes = group->like->update.bytes, known = known_bytes(c, group) / bytes;
+    return known && known <= COUNTERS_BYTES_MOST / bytes ? known : WINDOW;
+}
+
 /* The counters from the lowest address to the highest that bounds allow, or a window of them. */
-static void size_group(CounterGroup *group)
+static void size_group(const Counting *c, CounterGroup *group)
 {
     const int64_t bytes = group->like->update.bytes;
     int64_t end = INT64_MIN;
@@ -308,10 +332,10 @@ static void size_group(CounterGroup *group)
         group->start = first < group->start ? first : group->start;
         end = last + bytes > end ? last + bytes : end;
     }
-    group->is_tested |= end - group->start > BYTES_MOST;
+    group->is_tested |= end - group->start > COUNTERS_BYTES_MOST;
     if (group->is_tested)
         group->start = window_start(group);
-    group->count = group->is_tested ? WINDOW : (uint64_t)((end - group->start) / bytes);
+    group->count = group->is_tested ? window_count(c, group) : (uint64_t)((end - group->start) / bytes);
     group->copies = 1;
     while (group->copies < COPIES_MOST && 2 * group->copies * group->count <= WORDS_OF_COPIES)
         group->copies *= 2;
@@ -333,7 +357,7 @@ static void make_groups(Counting *c, uint64_t room)
             join_group(c, &c->updates.data[u]);
     for (unsigned g = 0; g < c->group_count;) {
         CounterGroup *group = &c->groups[g];
-        size_group(group);
+        size_group(c, group);
         const uint64_t padded = (group->bytes + 15) / 16 * 16;
         if (c->bytes + padded > room) {
             drop_group(c, g);
@@ -388,7 +412,7 @@ static bool count_privately(PassContext *context, Counting *c)
     counting_find_conflicts(c);
     shared += context->counting_dynamic_shared;
     const uint64_t left = shared < SHARED_MOST ? SHARED_MOST - shared : 0;
-    make_groups(c, left < BYTES_MOST ? left : BYTES_MOST);
+    make_groups(c, left < COUNTERS_BYTES_MOST ? left : COUNTERS_BYTES_MOST);
     if (!c->group_count)
         return false;
     find_watched_groups(c);
@@ -403,7 +427,8 @@ bool pass_counters(PassContext *context)
     Arena *scratch = arena_new();
     Counting c = {.body = context->body, .scratch = scratch, .analyses = context->analyses,
                   .values = analyses_values(context->analyses), .block = &context->block,
-                  .reassociates = context->reassociates, .result = &context->counted};
+                  .reassociates = context->reassociates, .extents = context->extents,
+                  .result = &context->counted};
     context->counted.refusal = (Refusal){.reason = REFUSAL_NONE};
     c.after = ARENA_ARRAY(scratch, BitSet, c.body->blocks.count);
     c.variance = variance_compute(scratch, c.body, analyses_postdominance(c.analyses), VARIANCE_ANY,

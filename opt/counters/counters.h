@@ -5,6 +5,8 @@
 
 #include "opt/common/refusal.h"
 
+enum { COUNTERS_BYTES_MOST = 16384 }; /* a block that has more leaves little of an SM to others */
+
 /* An atomic operation in global memory. */
 typedef struct CountedUpdate {
     Span span;

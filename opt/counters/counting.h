@@ -62,6 +62,7 @@ typedef struct Counting {
     Watched watched[WATCHED_MOST];
     unsigned watched_count;
     uint64_t bytes; /* of all groups */
+    const KnownExtents *extents; /* of arrays, in the launches that are given; NULL: nothing is known */
     bool reassociates; /* floating-point numbers may be added in another order */
     CountersResult *result;
 } Counting;

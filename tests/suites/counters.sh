@@ -15,7 +15,8 @@ case "$BUILD" in
 esac
 
 random_check "random" count-check "1,$seeds"
-result "every rule at work" "$(grep -oE '(tested|copies|watched|apart|summed|merged|coarse|jammed) [0-9]\b' <<<"$said")"
+rules='tested|sized|copies|watched|apart|summed|merged|coarse|jammed'
+result "every rule at work" "$(grep -oE "($rules) [0-9]\b" <<<"$said")"
 
 random_check "dead buffers equal to the originals" dead-check "1,$seeds"
 result "dead buffers at work" "$(grep -oE '\b[0-9]{1,2} with fewer' <<<"$said")"

@@ -28,7 +28,7 @@
 
 typedef struct Sums {
     unsigned done, refused, wrong;
-    unsigned tested, copies, watched, apart, summed, merged, coarse, jammed;
+    unsigned tested, sized, copies, watched, apart, summed, merged, coarse, jammed;
 } Sums;
 
 typedef struct Check {
@@ -50,6 +50,17 @@ static void print_refusals(const CountersResult *counted)
         print_refusal(&counted->updates.data[i].refusal);
 }
 
+/* Sizes of arrays, as launches may have, or other ones: nothing but the number of counters depends on them. */
+static KnownExtents random_extents(Arena *arena, const Function *kernel, Random *random)
+{
+    KnownExtent *known = ARENA_ARRAY(arena, KnownExtent, kernel->prototype.param_count + 1);
+    unsigned count = 0;
+    for (unsigned p = 0; p < kernel->prototype.param_count; p++)
+        if (strncmp(kernel->prototype.params[p]->name, "array", 5) == 0 && random_below(random, 2))
+            known[count++] = (KnownExtent){kernel->prototype.params[p], 1 + random_below(random, 3000)};
+    return (KnownExtents){known, count};
+}
+
 static bool transform(const Check *check, Arena *arena, Function *kernel, const Launch *launch, Random *random,
                       KernelResult *result)
 {
@@ -69,6 +80,7 @@ static bool transform(const Check *check, Arena *arena, Function *kernel, const 
         request.jams = &jam;
         request.jam_count = 1;
     }
+    request.extents = random_extents(arena, kernel, random);
     pipeline_run(arena, kernel, &request, &options, result);
     if (check->verbose)
         print_refusals(&result->counted);
@@ -77,9 +89,11 @@ static bool transform(const Check *check, Arena *arena, Function *kernel, const 
 
 static void count_forms(Sums *sums, const KernelResult *result, const char *text)
 {
-    bool tested = false, copies = false;
+    enum { USUAL = 1024 }; /* counters of an array whose size is not known */
+    bool tested = false, copies = false, sized = false;
     for (size_t i = 0; i < result->counted.updates.count; i++) {
         tested |= result->counted.updates.data[i].is_tested;
+        sized |= result->counted.updates.data[i].is_tested && result->counted.updates.data[i].counters != USUAL;
         copies |= result->counted.updates.data[i].copies > 1;
     }
     bool summed = false, merged = false;
@@ -90,6 +104,7 @@ static void count_forms(Sums *sums, const KernelResult *result, const char *text
     sums->summed += summed;
     sums->merged += merged;
     sums->tested += tested;
+    sums->sized += sized;
     sums->copies += copies;
     sums->watched += strstr(text, "atom.shared.exch") != NULL;
     sums->apart += strstr(text, "%apart") != NULL;
@@ -149,9 +164,9 @@ int main(int count, char **words)
         return 2;
     each_seed(seeds, check.verbose, check_seed, &check);
     const Sums *sums = &check.sums;
-    printf("%u done, %u refused, %u wrong; tested %u, copies %u, watched %u, apart %u, summed %u, merged %u, "
+    printf("%u done, %u refused, %u wrong; tested %u, sized %u, copies %u, watched %u, apart %u, summed %u, merged %u, "
            "coarse %u, jammed %u\n",
-           sums->done, sums->refused, sums->wrong, sums->tested, sums->copies, sums->watched, sums->apart,
+           sums->done, sums->refused, sums->wrong, sums->tested, sums->sized, sums->copies, sums->watched, sums->apart,
            sums->summed, sums->merged, sums->coarse, sums->jammed);
     return sums->wrong != 0;
 }

@@ -418,6 +418,29 @@ static void squares_are_tried_at_diagonals(void **state)
     arena_free(setup->arena);
 }
 
+/* Blocks that count are merged as long as that helps, although no such coarsening was tried before. */
+static void counting_blocks_are_merged(void **state)
+{
+    (void)state;
+    Setup *setup = setup_of("tests/naive/naive.sm_90.ptx", "histogram", "tests/naive/histogram.launch.json");
+    const FactorChoice factors = {.trial_count = 0};
+    setup->request.coarsening.shrinks_grid = true;
+    MemoryChoice choice = choose(setup, &factors);
+    unsigned most = 1;
+    for (unsigned i = 0; i < choice.trial_count; i++) {
+        const MemoryTrial *trial = &choice.trials[i];
+        const bool is_wanted = trial->counts && trial->verdict.state == TRIAL_COMPARED;
+        most = is_wanted && trial->coarsening.shape.blocks[0] > most ? trial->coarsening.shape.blocks[0] : most;
+        assert_true(trial->coarsening.shape.blocks[1] < 2);
+    }
+    assert_in_range(most, 16, 64);
+    setup->request.coarsening.shrinks_grid = false;
+    choice = choose(setup, &factors);
+    for (unsigned i = 0; i < choice.trial_count; i++)
+        assert_true(!choice.trials[i].counts || choice.trials[i].coarsening.shape.blocks[0] < 2);
+    arena_free(setup->arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -426,7 +449,7 @@ int main(void)
         cmocka_unit_test(spilling_forms_are_rejected), cmocka_unit_test(time_limit_is_kept),
         cmocka_unit_test(small_grids_are_asked), cmocka_unit_test(nothing_to_do),
         cmocka_unit_test(given_coarsening_stays),    cmocka_unit_test(little_gain_is_declined),
-        cmocka_unit_test(squares_are_tried_at_diagonals),
+        cmocka_unit_test(squares_are_tried_at_diagonals), cmocka_unit_test(counting_blocks_are_merged),
         cmocka_unit_test(edges_are_tried),           cmocka_unit_test(larger_blocks_are_tried),
         cmocka_unit_test(single_elements_are_tried),
         cmocka_unit_test(free_registers_are_used),

@@ -36,6 +36,7 @@ static void words_come_back(void **state)
         "async2",
         "async4 depth=64 counters vectors",
         "counters vectors",
+        "counters extent=k_m:1024 vectors",
         "x2 uj=$first:4",
         "vectors uj=$block_reassociate:2 uj=$first:8",
     };
