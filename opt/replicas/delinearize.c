@@ -11,11 +11,15 @@
  * comparison holds. Nothing has to be shown about indices that wrap or are negative. Replicas a constant apart,
  * neighbours of a thread, are taken to be in one row, and others, of merged blocks, in one column.
  *
+ * Blocks that are counted along an axis of their own, as the channels of images, are neighbours if they are a constant
+ * apart, and what divides their remainders, as groups of channels, is compared too, even if it is computed later.
+ *
  * Neighbours need not divide to be compared: if none is in another row than the first of them, there is room for all of
  * them in what is left of its row. So only one of them divides, unless there is none.
  *
  * The code is made twice only if its loads or its divisions become fewer. */
 #include "opt/common/cleanup.h"
+#include "opt/common/early.h"
 #include "opt/common/version.h"
 #include "opt/passes.h"
 #include "opt/replicas/reuse.h"
@@ -25,6 +29,7 @@ enum {
     MOST_COPIED = 8192,  /* instructions of what is made twice */
     MOST_APART = 1 << 16, /* neighbours that one division is made for */
     LEAST_SAVED = 2,     /* divisions */
+    MOST_HOISTED = 256,  /* divisions of later blocks */
 };
 
 typedef enum Role { ROLE_NONE, ROLE_QUOTIENT, ROLE_REMAINDER } Role;
@@ -41,6 +46,8 @@ typedef struct Member {
 typedef struct Group {
     Role role;
     bool is_part; /* of the instructions of another group: nothing else is made of its results */
+    bool is_outer; /* some remainders of it are dividends of an inner group */
+    bool is_inner; /* the dividends are remainders: how far they are apart is only a guess */
     bool has_room; /* the members are not compared: those that are divided are alike, or there is room for them */
     unsigned count, clusters;
     Member members[MOST_MEMBERS];
@@ -192,10 +199,22 @@ static bool is_apart(const Delinearizer *d, RegId from, RegId to, int64_t *offse
     return a->bits && a->bits == b->bits && affine_compare(&moved, 1, b, 1) == ALIAS_SAME;
 }
 
-/* Whether the two work for threads of one block of the original, a constant apart. */
+static bool has_index(const AffineForm *form, bool is_threads)
+{
+    for (unsigned i = 0; i < form->term_count; i++) {
+        const Sreg *sreg = form->terms[i].base == AFFINE_SREG ? form->terms[i].sreg : NULL;
+        if (sreg && (sreg->role == SREG_ROLE_TID || (!is_threads && sreg->role == SREG_ROLE_CTAID)))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the dividends are a constant apart, and those of threads of one block of the original, or of blocks as a
+ * whole. */
 static bool are_neighbours(const Delinearizer *d, const Member *from, const Member *to, int64_t *offset)
 {
-    return from->inst->replica / d->threads == to->inst->replica / d->threads &&
+    return (from->inst->replica / d->threads == to->inst->replica / d->threads ||
+            !has_index(&d->affine->forms[from->dividend], true)) &&
            is_apart(d, from->dividend, to->dividend, offset);
 }
 
@@ -207,24 +226,28 @@ static const Member *member_of(const Group *group, RegId reg)
     return NULL;
 }
 
-/* The group of quotients that all dividends are of; NULL: none. */
-static const Group *outer_group(const Delinearizer *d, const Group *group)
+/* The group that all dividends are results of; NULL: none. */
+static Group *outer_group(const Delinearizer *d, const Group *group)
 {
-    const Group *outer = d->group_of[group->members[0].dividend];
+    Group *outer = d->group_of[group->members[0].dividend];
     for (unsigned m = 1; m < group->count; m++)
         if (d->group_of[group->members[m].dividend] != outer)
             return NULL;
-    return outer && outer->role == ROLE_QUOTIENT ? outer : NULL;
+    return outer;
 }
 
 static void form_clusters(const Delinearizer *d, Group *group)
 {
-    const Group *outer = outer_group(d, group);
+    Group *outer = outer_group(d, group);
     for (unsigned m = 0; m < group->count; m++) {
         Member *member = &group->members[m];
         if (outer) {
-            member->cluster = member_of(outer, member->dividend)->cluster;
+            const Member *dividend = member_of(outer, member->dividend);
+            member->cluster = dividend->cluster;
+            member->offset = outer->role == ROLE_REMAINDER ? dividend->offset : 0;
             group->clusters = outer->clusters;
+            group->is_inner = outer->role == ROLE_REMAINDER;
+            outer->is_outer |= group->is_inner;
             continue;
         }
         unsigned first = 0;
@@ -235,23 +258,15 @@ static void form_clusters(const Delinearizer *d, Group *group)
     }
 }
 
-static bool has_thread(const AffineForm *form)
-{
-    for (unsigned i = 0; i < form->term_count; i++)
-        if (form->terms[i].base == AFFINE_SREG && !sreg_is_common(form->terms[i].sreg))
-            return true;
-    return false;
-}
-
-/* Whether the value is a sum with the thread's index: a place in the grid, not loaded data. */
+/* Whether the value is a sum with the thread's or the block's index: a place in the grid, not loaded data. */
 static bool is_place(const Delinearizer *d, RegId reg)
 {
     const AffineForm *form = &d->affine->forms[reg];
-    bool is_place = has_thread(form);
+    bool is_place = has_index(form, false);
     for (unsigned i = 0; i < form->term_count; i++) {
         const AffineTerm *term = &form->terms[i];
         const AffineFactors *factors = term->base == AFFINE_VALUE ? d->affine->factors[term->reg] : NULL;
-        is_place |= factors && has_thread(&factors->forms[2]);
+        is_place |= factors && has_index(&factors->forms[2], false);
     }
     return is_place;
 }
@@ -363,14 +378,14 @@ static bool find_room(Delinearizer *d, Group *group)
     for (unsigned m = 0; m < group->count; m++)
         follows &= follows_from_room(d, &group->members[m]);
     if (!follows) {
-        room.reach = reach_of(d, group, &room.division);
+        room.reach = group->is_inner ? 0 : reach_of(d, group, &room.division);
         if (!room.reach)
             return false;
         VEC_PUSH(d->scratch, d->rooms, room);
         d->saved += group->count - 1;
     }
     group->has_room = true;
-    for (unsigned m = 1; m < group->count && !follows; m++)
+    for (unsigned m = 1; m < group->count && (!follows || group->is_outer); m++)
         VEC_PUSH(d->scratch, d->guesses,
                  ((Guess){.reg = group->members[m].reg, .leader = group->members[0].reg,
                           .offset = group->role == ROLE_QUOTIENT ? 0 : group->members[m].offset, .follows = true}));
@@ -590,6 +605,46 @@ static bool block_delinearize(PassContext *context, Delinearizer *d)
     return loads_merge(context, head, copy) || d->saved >= LEAST_SAVED;
 }
 
+static void facts_find(Delinearizer *d)
+{
+    d->values = analyses_values(d->analyses);
+    d->affine = analyses_affine(d->analyses);
+    d->group_of = ARENA_ARRAY(d->scratch, Group *, d->body->regs.count);
+}
+
+/* Divides in the block what later ones divide, as the place of a row in its image after a test of the column, if that
+ * takes computation alone. */
+static void divisions_hoist(Delinearizer *d)
+{
+    const Dominance *dominance = analyses_dominance(d->analyses);
+    const LoopForest *loops = analyses_loops(d->analyses);
+    const EarlyPlace place = {.scratch = d->scratch, .body = d->body, .at = d->block, .values = d->values,
+                              .dominance = dominance};
+    RegIdVec late = {0};
+    for (size_t b = 0; b < d->body->blocks.count; b++) {
+        const Block *block = d->body->blocks.data[b];
+        RegId dividend;
+        if (block == d->block || block->is_cold || !dominance_has(dominance, d->block, block) ||
+            loop_of(loops, block) != loop_of(loops, d->block))
+            continue;
+        for (const Inst *inst = block->first; inst; inst = inst->next) {
+            const RegId reg = inst_destination(inst);
+            if (reg != REG_NONE && late.count < MOST_HOISTED && role_of(d, reg, &dividend) != ROLE_NONE &&
+                d->group_of[dividend] && value_is_early(&place, reg))
+                VEC_PUSH(d->scratch, late, reg);
+        }
+    }
+    for (size_t i = 0; i < late.count; i++)
+        value_hoist(&place, late.data[i]);
+    if (!late.count)
+        return;
+    analyses_invalidate(d->analyses, ANALYSES_INSTRUCTIONS);
+    merge_equal_values(d->body, d->analyses);
+    analyses_invalidate(d->analyses, ANALYSES_INSTRUCTIONS);
+    facts_find(d);
+    groups_find(d);
+}
+
 bool pass_delinearize(PassContext *context)
 {
     Arena *scratch = arena_new();
@@ -597,15 +652,15 @@ bool pass_delinearize(PassContext *context)
     Delinearizer d = {.scratch = scratch,
                       .body = body,
                       .analyses = context->analyses,
-                      .values = analyses_values(context->analyses),
-                      .affine = analyses_affine(context->analyses),
-                      .threads = merged_count(context->coarsening->shape.threads),
-                      .group_of = ARENA_ARRAY(scratch, Group *, body->regs.count)};
+                      .threads = merged_count(context->coarsening->shape.threads)};
+    facts_find(&d);
     for (size_t b = 0; b < body->blocks.count && !d.guesses.count; b++) {
         d.block = body->blocks.data[b];
         if (d.block->is_cold)
             continue;
         groups_find(&d);
+        if (d.groups.count)
+            divisions_hoist(&d);
         for (size_t g = 0; g < d.groups.count; g++)
             guesses_make(&d, d.groups.data[g]);
     }

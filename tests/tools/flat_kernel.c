@@ -94,11 +94,34 @@ static unsigned divide(Maker *m, const char *from, const char *name, unsigned va
     return t;
 }
 
-/* Rows and columns of the index, perhaps with channels in each element. */
+/* Threads of a whole warp, or some of them, take another path for a moment. */
+static void branch_write(Maker *m)
+{
+    const unsigned t = temporary(&m->to), label = m->to.labels++;
+    line(&m->to, "setp.lt.u32 %%p%u, %s, %u; @%%p%u bra B%u;", t, chance(&m->to, 50) ? "%rounds" : "%g2",
+         1 + below(&m->to, 4), t, label);
+    line(&m->to, "add.u32 %%v, %%v, 17;");
+    buf_printf(m->to.out, "B%u:\n", label);
+}
+
+/* The name of a number from 1 to 8 that is loaded here, or depends on a branch. */
+static const char *loaded_divisor(Maker *m, char name[16])
+{
+    const unsigned t = temporary(&m->to);
+    if (chance(&m->to, 50))
+        line(&m->to, "ld.global.u32 %%s%u, [%%in+%u]; and.b32 %%s%u, %%s%u, 7; add.u32 %%s%u, %%s%u, 1;", t,
+             4 * below(&m->to, 9), t, t, t, t);
+    else
+        line(&m->to, "and.b32 %%s%u, %%v, 7; add.u32 %%s%u, %%s%u, 1;", t, t, t);
+    snprintf(name, 16, "s%u", t);
+    return name;
+}
+
+/* Rows and columns of the index, perhaps with channels in each element, or groups of columns after a branch. */
 static void make_places(Maker *m)
 {
-    char outer[16];
-    const bool has_channels = chance(&m->to, 30);
+    char outer[16], by[16];
+    const bool has_channels = chance(&m->to, 30), has_groups = !has_channels && chance(&m->to, 30);
     snprintf(outer, sizeof outer, "%%i%s", wide_or(m, "w", ""));
     if (has_channels) {
         const unsigned t = divide(m, outer, "m", m->channels);
@@ -111,6 +134,15 @@ static void make_places(Maker *m)
         place_add(m, t, "q");
     if (both || !row)
         place_add(m, t, "r");
+    if (!has_groups || m->is_wide)
+        return;
+    if (chance(&m->to, 60))
+        branch_write(m);
+    snprintf(outer, sizeof outer, "%%r%u", t);
+    const unsigned inner = divide(m, outer, chance(&m->to, 70) ? "m" : loaded_divisor(m, by), m->channels);
+    place_add(m, inner, "q");
+    if (chance(&m->to, 30))
+        place_add(m, inner, "r");
 }
 
 static unsigned random_place(Maker *m)
@@ -226,6 +258,8 @@ static void index_write(Maker *m)
     line(&m->to, "mov.u32 %%g0, %%ntid.x; mov.u32 %%g1, %%ctaid.x; mov.u32 %%g2, %%tid.x;");
     line(&m->to, "mad.lo.u32 %%i, %%g1, %%g0, %%g2; mov.u32 %%v, 1;");
     line(&m->to, "mul.wide.u32 %%own, %%i, %u; add.s64 %%own, %%own, %%out;", 4 * OWN);
+    if (chance(&m->to, 25))
+        line(&m->to, "mov.u32 %%i, %%g1;");
     if (chance(&m->to, 30))
         line(&m->to, "add.u32 %%i, %%i, %%shift;");
     if (!m->is_wide)

@@ -38,11 +38,12 @@ typedef struct Way {
 /* Blocks merged for kernels of flattened grids; then those for all kernels of one dimension, and the rest. */
 static const Way ways[] = {
     {{1, 1, 1}, STRIDE_BLOCK, 2}, {{1, 1, 1}, STRIDE_BLOCK, 3}, {{2, 1, 1}, STRIDE_UNIT, 2},
+    {{1, 1, 1}, STRIDE_UNIT, 4},
     {{2, 1, 1}, STRIDE_BLOCK, 4}, {{1, 1, 1}, STRIDE_BLOCK, 0}, {{2, 1, 1}, STRIDE_UNIT, 0},
     {{4, 1, 1}, STRIDE_UNIT, 0},  {{4, 1, 1}, STRIDE_BLOCK, 0}, {{1, 2, 1}, STRIDE_UNIT, 0},
     {{1, 4, 1}, STRIDE_UNIT, 0},  {{2, 2, 1}, STRIDE_BLOCK, 0}, {{2, 2, 1}, STRIDE_UNIT, 0},
 };
-enum { WAYS_OF_BLOCKS = 4, WAYS_ALONG_X = 8 };
+enum { WAYS_OF_BLOCKS = 5, WAYS_ALONG_X = 9 };
 
 typedef struct Sums {
     unsigned done, refused, wrong;
