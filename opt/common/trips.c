@@ -628,7 +628,7 @@ enum { ROUNDS_LIMIT = 1 << 30 };
 RegId round_groups_test(const SumPlace *place, const TripCount *trips, unsigned size, RoundGroups *groups)
 {
     RegId enough = sum_reg(place, TYPE_PRED, "%enough");
-    *groups = (RoundGroups){.body = place->body, .size = size};
+    *groups = (RoundGroups){.body = place->body, .size = size, .least = REG_NONE};
     RegId fits = trip_count_build(place, trips, ROUNDS_LIMIT, &groups->last);
     sum_put(place, inst_build(place->body, "setp.ge.and.u64", "drir", enough, groups->last, (int64_t)size - 1, fits));
     return enough;
@@ -647,8 +647,18 @@ void round_groups_count(RoundGroups *groups, Block *block, const char *base)
     groups->left = group_reg(groups, TYPE_B32, "%left");
     inst_append(block, inst_build(body, "cvt.u32.u64", "dr", count, groups->last));
     inst_append(block, inst_build(body, "add.u32", "dri", all, count, (int64_t)1));
-    inst_append(block, inst_build(body, "shr.u32", "dri", groups->groups, all, (int64_t)log_two(groups->size)));
-    inst_append(block, inst_build(body, "and.b32", "dri", groups->left, all, (int64_t)groups->size - 1));
+    if (groups->least == REG_NONE) {
+        inst_append(block, inst_build(body, "shr.u32", "dri", groups->groups, all, (int64_t)log_two(groups->size)));
+        inst_append(block, inst_build(body, "and.b32", "dri", groups->left, all, (int64_t)groups->size - 1));
+        return;
+    }
+    RegId least = group_reg(groups, TYPE_B32, "%rounds"), grouped = group_reg(groups, TYPE_B32, "%grouped");
+    RegId end = group_reg(groups, TYPE_B32, "%rounds");
+    inst_append(block, inst_build(body, "cvt.u32.u64", "dr", least, groups->least));
+    inst_append(block, inst_build(body, "add.u32", "dri", end, least, (int64_t)1));
+    inst_append(block, inst_build(body, "shr.u32", "dri", groups->groups, end, (int64_t)log_two(groups->size)));
+    inst_append(block, inst_build(body, "mul.lo.u32", "dri", grouped, groups->groups, (int64_t)groups->size));
+    inst_append(block, inst_build(body, "sub.u32", "drr", groups->left, all, grouped));
 }
 
 FallingCounter falling_counter_add(Body *body, Block *header, Block *enter, RegId rounds, Block *const *latches,

@@ -82,6 +82,7 @@ typedef struct RoundGroups {
     Body *body;
     unsigned size;
     RegId last;          /* the number of the loop's last round, 64 bits */
+    RegId least;         /* that of the last round that groups may have, which is not greater; REG_NONE: the same */
     RegId groups, left;  /* their number, and of rounds after them: 32 bits */
 } RoundGroups;
 

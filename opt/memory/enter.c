@@ -86,6 +86,33 @@ static void build_strides(Rewrite *w, const SumPlace *place)
     }
 }
 
+/* The predicate that this thread goes round the loop as often as thread 0, or, if rounds grow, at least as often, and
+ * often enough. If all threads of the block do, they go round it together, until thread 0 leaves it. */
+static RegId test_rounds(Rewrite *w)
+{
+    const Staging *s = w->s;
+    Slices *slices = slices_new(w->s, w->setup, w->setup, NULL, w->strides, s->rounds);
+    const SumPlace place = sum_place_new(w->body, w->setup, s->analyses);
+    const RegId zero = rewrite_reg(w, TYPE_B32, "%zero");
+    const Elsewhere at = {{zero, zero, zero, REG_NONE}};
+    RegId last, both = rewrite_reg(w, TYPE_PRED, "%alike");
+    TripCount trips = s->trips;
+    sum_put(&place, inst_build(w->body, "mov.u32", "di", zero, (int64_t)0));
+    trips.counter.start = slices_value(slices, &at, trips.counter.start);
+    if (trips.bound != REG_NONE)
+        trips.bound = slices_value(slices, &at, trips.bound);
+    trip_count_build(&place, &trips, s->rounds, &last);
+    if (!s->rounds_grow) {
+        inst_append(w->setup, inst_build(w->body, "setp.eq.and.s64", "drrr", both, last, w->groups.last, w->enough));
+        return both;
+    }
+    RegId fills = rewrite_reg(w, TYPE_PRED, "%alike");
+    inst_append(w->setup, inst_build(w->body, "setp.ge.and.u64", "drrr", fills, w->groups.last, last, w->enough));
+    inst_append(w->setup, inst_build(w->body, "setp.ge.and.u64", "drir", both, last, (int64_t)s->rounds - 1, fills));
+    w->groups.least = last;
+    return both;
+}
+
 void rewrite_test(Rewrite *w)
 {
     Staging *s = w->s;
@@ -108,5 +135,7 @@ void rewrite_test(Rewrite *w)
         inst_remove(preheader->last);
     inst_append(preheader, inst_build_branch(w->body, s->loop->header, holds, true));
     preheader->fall = w->setup;
+    if (s->rounds_differ)
+        w->in_step = test_rounds(w);
     round_groups_count(&w->groups, w->setup, "%tiles");
 }

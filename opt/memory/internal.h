@@ -145,7 +145,8 @@ typedef struct Staging {
     TripCount trips;
     Block *latch, *after;   /* the end of the loop, and where it leads then */
     bool rounds_differ;     /* the counter's start or its bound does, between threads of a block: these compare the
-                             * number of their rounds with thread 0's, and vote */
+                             * number of their rounds with thread 0's, and vote, */
+    bool rounds_grow;       /* and may go more often than that, in the original loop */
     Guard guards[GUARDS_MOST];
     unsigned guard_count;
     Block *vote;            /* the block at whose end the threads vote; NULL: they need not */
@@ -211,6 +212,8 @@ void stage_find_patterns(Staging *s);
 /* Whether the threads of a block probably go round the loop equally often, though the start of its counter differs
  * between them, or the bound, as those of a pointer do; and whether each can compute thread 0's number of rounds. */
 bool stage_rounds_alike(const Staging *s);
+/* Whether each thread can compute how often thread 0 goes round the loop, which nothing says is the most often. */
+bool stage_rounds_grow(const Staging *s);
 
 /* lines.c */
 /* Sets the member's root, and its distance from that. */

@@ -240,6 +240,33 @@ bool stage_rounds_alike(const Staging *s)
     return true;
 }
 
+/* The slope of a register in an index, if that is a constant. */
+static bool constant_slope(const Staging *s, RegId reg, unsigned index, int64_t *slope)
+{
+    const Patterns *known = analyses_patterns(s->analyses);
+    PatternSum sum = {.known = true};
+    const bool is_known =
+        reg == REG_NONE || pattern_slope(s->scratch, known, &known->sums[reg], s->loop->preheader, index, &sum);
+    *slope = sum.constant;
+    return is_known && !sum.term_count;
+}
+
+bool stage_rounds_grow(const Staging *s)
+{
+    const LoopCounter *counter = &s->trips.counter;
+    const RegId bound = s->trips.bound;
+    if (counter->is_strided || !s->patterns[counter->start].is_resolved ||
+        (bound != REG_NONE && !s->patterns[bound].is_resolved))
+        return false;
+    for (unsigned i = PATTERN_X; i <= PATTERN_Z; i++) {
+        int64_t of_start, of_bound;
+        if (constant_slope(s, counter->start, i, &of_start) && constant_slope(s, bound, i, &of_bound) &&
+            (counter->step > 0 ? of_bound < of_start : of_bound > of_start))
+            return false;
+    }
+    return true;
+}
+
 void stage_find_patterns(Staging *s)
 {
     const Dominance *dominance = s->dominance;

@@ -174,30 +174,13 @@ static RegId test_line(Rewrite *w, Slices *slices, const Tile *tile, RegId holds
     return both;
 }
 
-/* The predicate that this thread goes round the loop as often as thread 0, and often enough. If all threads of the
- * block do, they go round it together. */
-static RegId test_rounds(Rewrite *w, Slices *slices)
-{
-    const Staging *s = w->s;
-    const SumPlace place = sum_place_new(w->body, w->setup, s->analyses);
-    const Elsewhere at = {{w->zero, w->zero, w->zero, REG_NONE}};
-    RegId last, both = rewrite_reg(w, TYPE_PRED, "%alike");
-    TripCount trips = s->trips;
-    trips.counter.start = slices_value(slices, &at, trips.counter.start);
-    if (trips.bound != REG_NONE)
-        trips.bound = slices_value(slices, &at, trips.bound);
-    trip_count_build(&place, &trips, s->rounds, &last);
-    inst_append(w->setup, inst_build(w->body, "setp.eq.and.s64", "drrr", both, last, w->groups.last, w->enough));
-    return both;
-}
-
 /* Ends the setup: to the original loop unless all threads of the block go round it equally often, all lines are lines,
  * and stores are apart from loads, in all of them. */
 static void test_addresses(Rewrite *w)
 {
     Staging *s = w->s;
     Slices *slices = slices_new(s, w->setup, w->setup, NULL, w->strides, s->rounds);
-    RegId holds = s->rounds_differ ? test_rounds(w, slices) : REG_NONE;
+    RegId holds = w->in_step;
     for (size_t i = 0; i < s->tiles.count; i++)
         if (s->tiles.data[i].is_line)
             holds = test_line(w, slices, &s->tiles.data[i], holds);
@@ -303,7 +286,7 @@ static bool has_lines(const Staging *s)
 void stage_rewrite(Staging *s)
 {
     Rewrite w = {.s = s, .body = s->body, .index = {REG_NONE, REG_NONE, REG_NONE},
-                 .read_buffer = REG_NONE, .fill_buffer = REG_NONE};
+                 .in_step = REG_NONE, .read_buffer = REG_NONE, .fill_buffer = REG_NONE};
     copy_loop(&w);
     w.once = outside_loops(&w);
     rewrite_test(&w);

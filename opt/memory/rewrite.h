@@ -31,6 +31,7 @@ typedef struct Rewrite {
     Slices *slices;
     RegId read_buffer, fill_buffer; /* async.c: in bytes after the first one; else REG_NONE */
     RoundGroups groups;     /* the tiles */
+    RegId in_step;          /* whether the thread goes round the loop as often as is tested; REG_NONE: not tested */
     RegId enough;           /* whether the number of the thread's rounds is known, and fills a tile */
     RegId staged, staged_wide; /* of rounds in tiles, in 32 and 64 bits */
     FieldPlace *fields; /* nests: by field */

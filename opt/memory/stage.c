@@ -94,11 +94,14 @@ static bool is_own(const Staging *s, RegId reg)
     return reg != REG_NONE && variance_reg(s->variance, reg);
 }
 
-/* Whether all threads of a block go round the loop equally often, for certain or as they will test. */
+/* Whether all threads of a block go round the loop equally often, for certain or as they will test, or as often as the
+ * first one at least. */
 static bool check_rounds(Staging *s, bool may_test)
 {
     s->rounds_differ = is_own(s, s->trips.counter.start) || is_own(s, s->trips.bound);
-    if (is_own(s, s->trips.counter.addend) || (s->rounds_differ && (!may_test || !stage_rounds_alike(s))))
+    s->rounds_grow = s->rounds_differ && may_test && !stage_rounds_alike(s);
+    if (is_own(s, s->trips.counter.addend) || (s->rounds_differ && !may_test) ||
+        (s->rounds_grow && !stage_rounds_grow(s)))
         return stage_refuse(s, s->latch->last, REFUSAL_STAGE_OWN_ROUNDS);
     return true;
 }

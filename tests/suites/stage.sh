@@ -15,7 +15,7 @@ case "$BUILD" in
 esac
 
 random_check "random" stage-check "1,$seeds"
-rules="votes|vectors|lines|partial|loaded|unrolled|nests|edges|both|ahead|async|stores|alike|counted|rows"
+rules="votes|vectors|lines|partial|loaded|unrolled|nests|edges|both|ahead|async|stores|alike|grow|counted|rows"
 result "every rule at work" "$(grep -oE "($rules) $few\b" <<<"$said")"
 
 # $1: NAME:KERNEL:LAUNCH; $2: block; the rest: options. Prints what is wrong.

@@ -30,7 +30,7 @@
 
 typedef struct Sums {
     unsigned done, refused, wrong;
-    unsigned votes, vectors, lines, loaded, partial, unrolled, nests, edges, both, ahead, async, stores, alike;
+    unsigned votes, vectors, lines, loaded, partial, unrolled, nests, edges, both, ahead, async, stores, alike, grow;
     unsigned counted, rows;
 } Sums;
 
@@ -123,6 +123,7 @@ static void count_forms(Sums *sums, const KernelResult *result, const char *text
     sums->votes += votes;
     sums->vectors += strstr(text, "ld.shared.v") != NULL;
     sums->lines += strstr(text, "%lines") != NULL;
+    sums->grow += strstr(text, "%grouped") != NULL;
     sums->alike += strstr(text, "%alike") && barriers > before;
     sums->counted += strstr(text, "%steps") && barriers > before;
     sums->rows += strstr(text, "%column") && barriers > before;
@@ -184,9 +185,9 @@ int main(int count, char **words)
     each_seed(seeds, check.verbose, check_seed, &check);
     const Sums *sums = &check.sums;
     printf("%u done, %u refused, %u wrong; votes %u, vectors %u, lines %u, partial %u, loaded %u, unrolled %u, "
-           "nests %u, edges %u, both %u, ahead %u, async %u, stores %u, alike %u, counted %u, rows %u\n",
+           "nests %u, edges %u, both %u, ahead %u, async %u, stores %u, alike %u, grow %u, counted %u, rows %u\n",
            sums->done, sums->refused, sums->wrong, sums->votes, sums->vectors, sums->lines, sums->partial, sums->loaded,
            sums->unrolled, sums->nests, sums->edges, sums->both, sums->ahead, sums->async, sums->stores,
-           sums->alike, sums->counted, sums->rows);
+           sums->alike, sums->grow, sums->counted, sums->rows);
     return sums->wrong != 0;
 }

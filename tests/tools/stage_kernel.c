@@ -7,7 +7,7 @@
 
 #include "kernel_writer.h"
 
-enum { LOADS = 4, MOST_ROUNDS = 40, COORDINATES = 3 };
+enum { LOADS = 4, MOST_ROUNDS = 40, MOST_MORE = 40, COORDINATES = 3 };
 
 typedef enum GuardKind { GUARD_NONE, GUARD_JOINED, GUARD_NESTED, GUARD_EXIT, GUARD_LOADED, GUARD_KINDS } GuardKind;
 
@@ -37,7 +37,8 @@ typedef struct Maker {
     unsigned threads;   /* of such a block */
     unsigned limits[2]; /* threads along x and y that get to the loop, if there is a guard */
     unsigned rounds, step, start;
-    bool own_rounds; /* threads with odd numbers go one round more */
+    unsigned own_rounds; /* threads go this many rounds more, at most, */
+    const char *own_form; /* which this code adds to %n */
     bool stores;     /* the thread stores what it reads in the next round */
     bool counts_down, has_outer, has_shared, has_branch, peaceful;
     bool has_lasting; /* each round stores the sum to one place */
@@ -381,7 +382,7 @@ static void make_code(Maker *m)
     line(&m->to, "ld.param.u32 %%limit0, [limit0]; ld.param.u32 %%limit1, [limit1];");
     make_coordinates(m);
     if (m->own_rounds)
-        line(&m->to, "and.b32 %%g0, %%x0, 1; add.u32 %%n, %%n, %%g0;");
+        line(&m->to, "%s", m->own_form);
     if (m->has_shared)
         make_shared(m);
     make_guard(m);
@@ -407,6 +408,24 @@ static void make_code(Maker *m)
     line(&m->to, "ret;");
 }
 
+/* Threads with odd numbers go one round more, those of other columns or rows several, or all but the first fewer. */
+static void choose_own_rounds(Maker *m)
+{
+    static const struct {
+        unsigned most;
+        const char *code;
+    } forms[] = {
+        {1, "and.b32 %g0, %x0, 1; add.u32 %n, %n, %g0;"},
+        {7, "and.b32 %g0, %x0, 7; add.u32 %n, %n, %g0;"},
+        {6, "and.b32 %g0, %x1, 3; mad.lo.u32 %n, %g0, 2, %n;"},
+        {MOST_MORE, "min.u32 %g0, %x1, 40; add.u32 %n, %n, %g0;"},
+        {3, "and.b32 %g0, %x0, 3; sub.u32 %g0, 3, %g0; add.u32 %n, %n, %g0;"},
+    };
+    const unsigned form = below(&m->to, COUNT_OF(forms));
+    m->own_rounds = chance(&m->to, 10) ? forms[form].most : 0;
+    m->own_form = forms[form].code;
+}
+
 static void choose_shape(Maker *m)
 {
     static const unsigned blocks[][3] = {{16, 1, 1}, {32, 1, 1}, {64, 1, 1}, {8, 4, 1}, {16, 16, 1}, {5, 3, 1},
@@ -421,8 +440,8 @@ static void choose_shape(Maker *m)
     m->rounds = below(&m->to, MOST_ROUNDS);
     m->step = steps[below(&m->to, COUNT_OF(steps))];
     m->start = below(&m->to, 5);
-    m->own_rounds = chance(&m->to, 5);
     m->stores = chance(&m->to, 20);
+    choose_own_rounds(m);
     m->counts_down = chance(&m->to, 30);
     m->has_outer = chance(&m->to, 25);
     m->has_shared = chance(&m->to, 20);
@@ -444,7 +463,7 @@ static void choose_own(Maker *m)
     if (m->block[1] * m->block[2] * m->grid[1] > 1 || !m->rounds || m->guard == GUARD_LOADED || !chance(&m->to, 30))
         return;
     *load = (Load){.is_pointer = load->is_pointer, .is_own = true, .bytes = 4, .vector = 1, .members = 1,
-                   .by = {MOST_ROUNDS, 0, 0}, .by_round = 1};
+                   .by = {MOST_ROUNDS + MOST_MORE, 0, 0}, .by_round = 1};
 }
 
 /* Arranges the threads of a block along x in rows. */
