@@ -512,3 +512,77 @@ KERNEL product_half_expert(const half *a, const half *b, half *c, int m, int n, 
         *(uint2 *)&c[(row + ty * 4 + u) * n + col + tx * 4] = *(uint2 *)results;
     }
 }
+
+/* Weights of attention times values, up to the row's own place; heads share values in groups. */
+KERNEL weighted_causal(const float *weights, const float *values, float *out, int n, int heads, int groups, int width)
+{
+    int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    int head = blockIdx.z, group = head / (heads / groups);
+    if (column >= width || row >= n)
+        return;
+    float sum = 0;
+    for (int i = 0; i <= row; i++)
+        sum += weights[(head * n + row) * n + i] * values[(i * groups + group) * width + column];
+    out[(row * heads + head) * width + column] = sum;
+}
+
+/* 32 rows and 64 columns a block, 4 x 4 results a thread; sizes are multiples of these. */
+KERNEL weighted_causal_expert(const float *weights, const float *values, float *out, int n, int heads, int groups,
+                              int width)
+{
+    __shared__ __align__(16) float ws[16][36], vs[16][64];
+    int t = threadIdx.x, tx = t % 16, ty = t / 16, first = blockIdx.x * 32, head = blockIdx.y;
+    int group = head / (heads / groups);
+    float sums[4][4] = {};
+    for (int i0 = 0; i0 < first + 32; i0 += 16) {
+        for (int i = t; i < 512; i += 128) {
+            int place = i0 + i % 16, row = first + i / 16;
+            ws[i % 16][i / 16] = place <= row ? weights[(head * n + row) * n + place] : 0;
+        }
+        for (int i = t; i < 1024; i += 128)
+            vs[i / 64][i % 64] = values[((i0 + i / 64) * groups + group) * width + i % 64];
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < 16; i++) {
+            float4 of_rows = *(float4 *)&ws[i][ty * 4], of_columns = *(float4 *)&vs[i][tx * 4];
+            float x[4] = {of_rows.x, of_rows.y, of_rows.z, of_rows.w};
+            float y[4] = {of_columns.x, of_columns.y, of_columns.z, of_columns.w};
+            for (int u = 0; u < 4; u++)
+                for (int v = 0; v < 4; v++)
+                    sums[u][v] += x[u] * y[v];
+        }
+        __syncthreads();
+    }
+    for (int u = 0; u < 4; u++)
+        for (int v = 0; v < 4; v++)
+            out[((first + ty * 4 + u) * heads + head) * width + tx * 4 + v] = sums[u][v];
+}
+
+/* How often two images have each pair of shades, in bins of a power of two. */
+KERNEL joint_histogram(const unsigned char *a, const unsigned char *b, unsigned *bins, int width, int height, int shift)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < width && y < height)
+        atomicAdd(&bins[(a[y * width + x] >> shift) * (256 >> shift) + (b[y * width + x] >> shift)], 1u);
+}
+
+/* Blocks of 512 threads count in 64 x 64 bins of their own, four pixels at a time. */
+KERNEL joint_histogram_expert(const unsigned char *a, const unsigned char *b, unsigned *bins, int width, int height,
+                              int shift)
+{
+    __shared__ unsigned own[4096];
+    for (int i = threadIdx.x; i < 4096; i += 512)
+        own[i] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * 512 + threadIdx.x; i < width * height / 4; i += 512 * gridDim.x) {
+        uchar4 p = ((const uchar4 *)a)[i], q = ((const uchar4 *)b)[i];
+        atomicAdd(&own[(p.x >> shift) * 64 + (q.x >> shift)], 1u);
+        atomicAdd(&own[(p.y >> shift) * 64 + (q.y >> shift)], 1u);
+        atomicAdd(&own[(p.z >> shift) * 64 + (q.z >> shift)], 1u);
+        atomicAdd(&own[(p.w >> shift) * 64 + (q.w >> shift)], 1u);
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < 4096; i += 512)
+        if (own[i])
+            atomicAdd(&bins[i], own[i]);
+}
