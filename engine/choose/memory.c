@@ -262,15 +262,22 @@ static const MemoryTrial *best_counted(const MemorySearch *search)
     return best;
 }
 
+/* The fastest form that has private counters, if others like it may be tried with a smaller grid; NULL: there is
+ * none. */
+static const MemoryTrial *counted_to_enlarge(const MemorySearch *search)
+{
+    const MemoryTrial *best = best_counted(search);
+    return best && !best->refining.threads && may_grow(search) && search->bases.of[0].basis.launch ? best : NULL;
+}
+
 /* Tries the fastest form that has private counters with more blocks merged along the axis, as long as that helps: each
  * block clears all of its counters and adds them to memory, so few blocks that count much are better. Without counters
  * such forms may be so slow that -coarsen auto does not get to them. */
 static void merge_counted(MemorySearch *search, unsigned axis)
 {
     enum { MOST_MERGED = 64 };
-    const MemoryTrial *best = best_counted(search);
-    const Launch *launch = search->bases.of[0].basis.launch;
-    if (!best || best->refining.threads || !may_grow(search) || !launch || launch->grid[axis] < 2)
+    const MemoryTrial *best = counted_to_enlarge(search);
+    if (!best || search->bases.of[0].basis.launch->grid[axis] < 2)
         return;
     MemoryTrial wanted = growing_trial(best);
     double last = wanted.speedup;
@@ -280,6 +287,54 @@ static void merge_counted(MemorySearch *search, unsigned axis)
         helps = time_is_longer(speedup, last);
         last = speedup;
     }
+}
+
+/* The axis along which the most blocks are merged. */
+static unsigned most_merged(const Shape *shape)
+{
+    unsigned most = 0;
+    for (unsigned k = 1; k < 3; k++)
+        most = shape->blocks[k] > shape->blocks[most] ? k : most;
+    return most;
+}
+
+/* The same with larger blocks, which need no more registers; if one needs too many for that, with fewer merged ones. */
+static void grow_counted(MemorySearch *search)
+{
+    enum { MOST_THREADS = 1024 };
+    const MemoryTrial *best = counted_to_enlarge(search);
+    if (!best)
+        return;
+    MemoryTrial wanted = growing_trial(best);
+    Shape *shape = &wanted.coarsening.shape;
+    const unsigned *block = search->bases.of[0].basis.block, threads = block[0] * block[1] * block[2];
+    double last = wanted.speedup;
+    for (bool helps = true; helps && 2 * threads * shape->grown[0] <= MOST_THREADS;) {
+        shape->grown[0] *= 2;
+        const MemoryTrial *trial = trial_add(search, &wanted);
+        if (trial->verdict.state != TRIAL_COMPARED && shape->blocks[most_merged(shape)] > 1) {
+            shape->blocks[most_merged(shape)] /= 2;
+            trial = trial_add(search, &wanted);
+        }
+        helps = time_is_longer(trial->speedup, last);
+        last = trial->speedup;
+    }
+}
+
+/* Tries the fastest form that has private counters with blocks merged in the place of threads: its blocks keep as many
+ * threads, which clear the counters together. */
+static void merge_counting_blocks(MemorySearch *search)
+{
+    const MemoryTrial *best = counted_to_enlarge(search);
+    if (!best)
+        return;
+    MemoryTrial wanted = growing_trial(best);
+    Shape *shape = &wanted.coarsening.shape;
+    for (unsigned k = 0; k < 3; k++) {
+        shape->blocks[k] *= shape->threads[k];
+        shape->threads[k] = 1;
+    }
+    trial_add(search, &wanted);
 }
 
 /* Tries the best form, if it has private counters, with vectors. */
@@ -436,8 +491,12 @@ static void try_other_loads(MemorySearch *search, bool counts)
     memory_find_parents(search, factors, own, false);
     if (counts)
         try_counters(search, own, own + MOST_STAGED);
-    for (unsigned axis = 0; counts && axis < 3; axis++)
-        merge_counted(search, 2 - axis);
+    if (counts) {
+        merge_counting_blocks(search);
+        for (unsigned axis = 0; axis < 3; axis++)
+            merge_counted(search, 2 - axis);
+        grow_counted(search);
+    }
     try_staged(search, own, MOST_STAGED / 2);
     deepen(search);
     try_staged(search, own, MOST_STAGED / 2);

@@ -418,7 +418,8 @@ static void squares_are_tried_at_diagonals(void **state)
     arena_free(setup->arena);
 }
 
-/* Blocks that count are merged as long as that helps, although no such coarsening was tried before. */
+/* Blocks that count are merged as long as that helps, also in the place of threads, although no such coarsening was
+ * tried before, and they become larger. */
 static void counting_blocks_are_merged(void **state)
 {
     (void)state;
@@ -426,14 +427,17 @@ static void counting_blocks_are_merged(void **state)
     const FactorChoice factors = {.trial_count = 0};
     setup->request.coarsening.shrinks_grid = true;
     MemoryChoice choice = choose(setup, &factors);
-    unsigned most = 1;
+    unsigned most = 1, largest = 1;
     for (unsigned i = 0; i < choice.trial_count; i++) {
         const MemoryTrial *trial = &choice.trials[i];
         const bool is_wanted = trial->counts && trial->verdict.state == TRIAL_COMPARED;
         most = is_wanted && trial->coarsening.shape.blocks[0] > most ? trial->coarsening.shape.blocks[0] : most;
+        const unsigned grown = trial->coarsening.shape.grown[0];
+        largest = trial->counts && grown > largest ? grown : largest;
         assert_true(trial->coarsening.shape.blocks[1] < 2);
     }
     assert_in_range(most, 16, 64);
+    assert_in_range(largest, 2, 4);
     setup->request.coarsening.shrinks_grid = false;
     choice = choose(setup, &factors);
     for (unsigned i = 0; i < choice.trial_count; i++)
