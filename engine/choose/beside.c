@@ -185,33 +185,55 @@ static bool prefer_usual(const Choice *choice, PaysBasis *basis, const Candidate
     return !candidate || prefer(choice, basis, candidate, candidate->trial->speedup, 0, odd, made);
 }
 
-void forms_prefer(const Choice *choice, const Candidate *best, FactorChoice *made)
+/* The forms to keep. */
+typedef struct Kept {
+    const Candidate *usual, *merged, *large;
+    bool is_merged; /* the form that was chosen is 'merged'; else 'usual' */
+    unsigned larger; /* the threads of the blocks that 'large' is for */
+    double large_speedup;
+} Kept;
+
+/* Adds the forms; false if the one that was chosen pays too seldom against those that come after it. */
+static bool prefer_all(const Choice *choice, const Kept *kept, bool large_is_first, FactorChoice *made)
 {
     const FunctionForm input = {.function = choice->kernel};
-    const bool is_merged = best && best->trial->fits_seldom;
-    const Candidate *usual = is_merged ? best_anywhere(choice) : best;
-    const Candidate *merged = is_merged ? best : usual ? best_merged(choice, usual) : NULL;
-    const unsigned larger = larger_block(choice);
     PaysBasis basis = pays_basis(choice, &input);
-    Promise large_promise = {.speedup = 0};
-    const Candidate *large = best_larger(choice, larger, usual, &large_promise);
-    const Promise merged_promise = large && merged ? promise_from(choice, merged, larger) : (Promise){.speedup = 0};
-    const bool large_is_first = large && promise_worth(&large_promise) >= promise_worth(&merged_promise);
     unsigned parameter = 0;
     double odd_speedup;
-    const Candidate *plain = usual ? form_for_odd(choice, usual, &parameter, &odd_speedup) : NULL;
+    const Candidate *plain = kept->usual ? form_for_odd(choice, kept->usual, &parameter, &odd_speedup) : NULL;
+    made->preferred_count = 0;
     const bool has_plain = plain && prefer(choice, &basis, plain, odd_speedup, 0, NULL, made);
     const unsigned *odd = has_plain ? &parameter : NULL;
     pays_forget_rivals(&basis); /* those are launches of the other forms in which the parameter is odd */
-    const bool has_usual = prefer_usual(choice, &basis, usual, odd, made);
-    bool has_merged = large_is_first && prefer_usual(choice, &basis, merged, odd, made);
-    if (large)
-        prefer(choice, &basis, large, large_promise.speedup, larger, odd, made);
+    const bool has_usual = prefer_usual(choice, &basis, kept->usual, odd, made);
+    bool has_merged = large_is_first && prefer_usual(choice, &basis, kept->merged, odd, made);
+    if (kept->large)
+        prefer(choice, &basis, kept->large, kept->large_speedup, kept->larger, odd, made);
     if (!large_is_first)
-        has_merged = prefer_usual(choice, &basis, merged, odd, made);
-    if (merged && has_merged)
-        prefer_usual(choice, &basis, best_wider(choice, merged), odd, made);
-    const bool has_best = is_merged ? has_merged : has_usual;
+        has_merged = prefer_usual(choice, &basis, kept->merged, odd, made);
+    if (kept->merged && has_merged)
+        prefer_usual(choice, &basis, best_wider(choice, kept->merged), odd, made);
+    return kept->is_merged ? has_merged : has_usual;
+}
+
+void forms_prefer(const Choice *choice, const Candidate *best, FactorChoice *made)
+{
+    const bool is_merged = best && best->trial->fits_seldom;
+    const Candidate *usual = is_merged ? best_anywhere(choice) : best;
+    Kept kept = {.usual = usual,
+                 .merged = is_merged ? best : usual ? best_merged(choice, usual) : NULL,
+                 .is_merged = is_merged,
+                 .larger = larger_block(choice)};
+    Promise promise = {.speedup = 0}, others = {.speedup = 0};
+    kept.large = best_larger(choice, kept.larger, usual, &promise);
+    kept.large_speedup = promise.speedup;
+    if (kept.large && kept.merged)
+        others = promise_from(choice, kept.merged, kept.larger);
+    const bool large_is_first =
+        kept.large && promise_worth(&promise) >= promise_worth(&others) * threshold(THRESHOLD_COARSEN_BESIDE);
+    bool has_best = prefer_all(choice, &kept, large_is_first, made);
+    if (!has_best && kept.large && kept.merged)
+        has_best = prefer_all(choice, &kept, !large_is_first, made);
     if (!has_best || (made->preferred_count == 1 && !made->preferred[0].pays.least_block))
         made->preferred_count = 0;
 }

@@ -105,6 +105,19 @@ print(len(merged) == 2 and merged[0] > merged[1])' <<<"$said" 2>&1)"
     result "more merged blocks first" "$([ "$found" = True ] || echo "$found")"
 fi
 
+# A form for larger blocks that gains more than merged blocks there comes before these, and does not drop them.
+said="$("$PTXOPT" -q -coarsen auto -keep-original -search 240 -report -report-format json -entry vectoradd \
+    corpus/vectoradd/vectoradd.sm_90.ptx -o "$TEST_TMP/larger.ptx" 2>&1)"
+if grep -qE '"assembler_missing"|no assembler' <<<"$said"; then
+    echo "skip larger blocks first: no assembler"
+else
+    found="$(python3 -c 'import json, sys
+forms = json.load(sys.stdin)["kernels"][0]["coarsening"].get("forms", [])
+print([form["words"][0] for form in forms if "least_block_threads" in form or forms.index(form) + 1 == len(forms)])' \
+        <<<"$said" 2>&1)"
+    result "larger blocks first" "$([ "$found" = "['x', 'b']" ] || echo "$found")"
+fi
+
 # Small images consist of edges, where merged threads take turns, and merged blocks of a small grid leave SMs idle:
 # their large gains elsewhere are not taken without a launch.
 for one in sobel/sobel rd/rd_complex transpose/transpose_naive; do
