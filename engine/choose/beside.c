@@ -42,6 +42,13 @@ static double mean_gain(const Choice *choice, const Candidate *candidate, double
     return share_of_grids(choice, shape) * share_of_sizes(shape) * (candidate_full_worth(candidate) - other);
 }
 
+/* Whether the form has a smaller grid, and is worth 'least' in the grids that it divides. */
+static bool may_be_merged(const Choice *choice, const Candidate *candidate, double least)
+{
+    return candidate->trial->is_confirmed && candidate->trial->fits_seldom && candidate_suffices(choice, candidate) &&
+           candidate_full_worth(candidate) >= least;
+}
+
 /* The form with a smaller grid that gains the most over all grids, among those that gain clearly over 'other' in the
  * grids that they divide; NULL: none. */
 static const Candidate *best_merged(const Choice *choice, const Candidate *other)
@@ -50,9 +57,7 @@ static const Candidate *best_merged(const Choice *choice, const Candidate *other
     const Candidate *found = NULL;
     for (unsigned i = 0; i < choice->candidate_count; i++) {
         const Candidate *candidate = &choice->candidates[i];
-        if (!candidate->trial->is_confirmed || !candidate->trial->fits_seldom ||
-            !candidate_suffices(choice, candidate) ||
-            candidate_full_worth(candidate) < worth * threshold(THRESHOLD_COARSEN_BESIDE))
+        if (!may_be_merged(choice, candidate, worth * threshold(THRESHOLD_COARSEN_BESIDE)))
             continue;
         if (!found || mean_gain(choice, candidate, worth) > mean_gain(choice, found, worth))
             found = candidate;
@@ -64,14 +69,12 @@ static const Candidate *best_merged(const Choice *choice, const Candidate *other
  * NULL: none. */
 static const Candidate *best_wider(const Choice *choice, const Candidate *merged)
 {
-    const unsigned least = merged ? shape_replicas(&merged->trial->shape) : 0;
-    double worth = merged ? candidate_full_worth(merged) * threshold(THRESHOLD_COARSEN_ALIKE) : 0;
+    const unsigned least = shape_replicas(&merged->trial->shape);
+    double worth = candidate_full_worth(merged) * threshold(THRESHOLD_COARSEN_ALIKE);
     const Candidate *found = NULL;
-    for (unsigned i = 0; merged && i < choice->candidate_count; i++) {
+    for (unsigned i = 0; i < choice->candidate_count; i++) {
         const Candidate *candidate = &choice->candidates[i];
-        if (!candidate->trial->is_confirmed || !candidate->trial->fits_seldom ||
-            shape_replicas(&candidate->trial->shape) <= least || !candidate_suffices(choice, candidate) ||
-            candidate_full_worth(candidate) < worth)
+        if (!may_be_merged(choice, candidate, worth) || shape_replicas(&candidate->trial->shape) <= least)
             continue;
         found = candidate;
         worth = candidate_full_worth(candidate);
@@ -188,9 +191,11 @@ static bool prefer_usual(const Choice *choice, PaysBasis *basis, const Candidate
 /* The forms to keep. */
 typedef struct Kept {
     const Candidate *usual, *merged, *large;
+    const Candidate *plain; /* for odd values of 'parameter', at which it gains 'odd_speedup' */
     bool is_merged; /* the form that was chosen is 'merged'; else 'usual' */
+    unsigned parameter;
     unsigned larger; /* the threads of the blocks that 'large' is for */
-    double large_speedup;
+    double odd_speedup, large_speedup;
 } Kept;
 
 /* Adds the forms; false if the one that was chosen pays too seldom against those that come after it. */
@@ -198,12 +203,9 @@ static bool prefer_all(const Choice *choice, const Kept *kept, bool large_is_fir
 {
     const FunctionForm input = {.function = choice->kernel};
     PaysBasis basis = pays_basis(choice, &input);
-    unsigned parameter = 0;
-    double odd_speedup;
-    const Candidate *plain = kept->usual ? form_for_odd(choice, kept->usual, &parameter, &odd_speedup) : NULL;
     made->preferred_count = 0;
-    const bool has_plain = plain && prefer(choice, &basis, plain, odd_speedup, 0, NULL, made);
-    const unsigned *odd = has_plain ? &parameter : NULL;
+    const bool has_plain = kept->plain && prefer(choice, &basis, kept->plain, kept->odd_speedup, 0, NULL, made);
+    const unsigned *odd = has_plain ? &kept->parameter : NULL;
     pays_forget_rivals(&basis); /* those are launches of the other forms in which the parameter is odd */
     const bool has_usual = prefer_usual(choice, &basis, kept->usual, odd, made);
     bool has_merged = large_is_first && prefer_usual(choice, &basis, kept->merged, odd, made);
@@ -227,6 +229,8 @@ void forms_prefer(const Choice *choice, const Candidate *best, FactorChoice *mad
     Promise promise = {.speedup = 0}, others = {.speedup = 0};
     kept.large = best_larger(choice, kept.larger, usual, &promise);
     kept.large_speedup = promise.speedup;
+    if (usual)
+        kept.plain = form_for_odd(choice, usual, &kept.parameter, &kept.odd_speedup);
     if (kept.large && kept.merged)
         others = promise_from(choice, kept.merged, kept.larger);
     const bool large_is_first =

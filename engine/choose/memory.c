@@ -62,7 +62,7 @@ static bool is_tried(const MemorySearch *search, const MemoryTrial *wanted)
 /* Tries the best staged form with other depths: deeper tiles first, and shallow ones as long as that helps. */
 static void deepen(MemorySearch *search)
 {
-    const MemoryTrial *best = memory_best_trial(search, true);
+    const MemoryTrial *best = memory_best_trial(search, TRIALS_STAGED);
     if (!best || best->only_exchanges || best->holds_rows)
         return;
     MemoryTrial wanted = *best;
@@ -96,7 +96,7 @@ static void try_staged(MemorySearch *search, size_t begin, unsigned most)
  * going along, or without; further ones are made as is faster. False if the kernel has no such edge. */
 static bool try_edges(MemorySearch *search)
 {
-    const MemoryTrial *best = memory_best_trial(search, true);
+    const MemoryTrial *best = memory_best_trial(search, TRIALS_STAGED);
     if (!best && !(search->parents.data[0].work > 0))
         return false;
     MemoryTrial wanted = best ? *best : staged_trial(search, &search->parents.data[0]);
@@ -250,23 +250,11 @@ static bool try_counters(MemorySearch *search, size_t begin, size_t end)
     return counts;
 }
 
-/* The fastest form that has private counters; NULL: none. */
-static const MemoryTrial *best_counted(const MemorySearch *search)
-{
-    const MemoryTrial *best = NULL;
-    for (size_t i = 0; i < search->trials.count; i++) {
-        const MemoryTrial *trial = &search->trials.data[i];
-        const bool is_open = trial->verdict.state == TRIAL_COMPARED && trial->counts;
-        best = is_open && (!best || time_is_longer(trial->speedup, best->speedup)) ? trial : best;
-    }
-    return best;
-}
-
 /* The fastest form that has private counters, if others like it may be tried with a smaller grid; NULL: there is
  * none. */
 static const MemoryTrial *counted_to_enlarge(const MemorySearch *search)
 {
-    const MemoryTrial *best = best_counted(search);
+    const MemoryTrial *best = memory_best_trial(search, TRIALS_COUNTED);
     return best && !best->refining.threads && may_grow(search) && search->bases.of[0].basis.launch ? best : NULL;
 }
 
@@ -340,7 +328,7 @@ static void merge_counting_blocks(MemorySearch *search)
 /* Tries the best form, if it has private counters, with vectors. */
 static void join_counted(MemorySearch *search)
 {
-    const MemoryTrial *best = memory_best_trial(search, false);
+    const MemoryTrial *best = memory_best_trial(search, TRIALS_ALL);
     if (!best || !best->counts || best->vectors)
         return;
     MemoryTrial wanted = *best;
@@ -364,7 +352,7 @@ static double try_fitting(MemorySearch *search, MemoryTrial *wanted)
 static void try_doubled(MemorySearch *search, bool merged, unsigned axis)
 {
     enum { MOST_MERGED = 32 };
-    MemoryTrial wanted = growing_trial(memory_best_trial(search, true));
+    MemoryTrial wanted = growing_trial(memory_best_trial(search, TRIALS_STAGED));
     Shape *shape = &wanted.coarsening.shape;
     unsigned *factor = merged ? &shape->blocks[axis] : &shape->grown[axis];
     double last = wanted.speedup;
@@ -389,7 +377,7 @@ static void try_larger(MemorySearch *search)
 /* Tries the best staged form with tiles that asynchronous copies fill: with more buffers as long as that helps. */
 static void try_async(MemorySearch *search)
 {
-    MemoryTrial wanted = *memory_best_trial(search, true);
+    MemoryTrial wanted = *memory_best_trial(search, TRIALS_STAGED);
     double last = wanted.speedup;
     wanted.prefetches = false;
     for (wanted.buffers = 2; wanted.buffers <= STAGE_BUFFERS; wanted.buffers++) {
@@ -404,19 +392,19 @@ static void try_async(MemorySearch *search)
  * next tiles loaded ahead, in both ways, and with vectors, or without those that were made first. */
 static void improve_staged(MemorySearch *search)
 {
-    const MemoryTrial *best = memory_best_trial(search, true);
+    const MemoryTrial *best = memory_best_trial(search, TRIALS_STAGED);
     if (!best || best->only_exchanges || best->holds_rows)
         return;
     if (may_grow(search))
         try_larger(search);
-    MemoryTrial wanted = *memory_best_trial(search, true);
+    MemoryTrial wanted = *memory_best_trial(search, TRIALS_STAGED);
     wanted.unrolls = !wanted.unrolls;
     trial_add(search, &wanted);
-    wanted = *memory_best_trial(search, true);
+    wanted = *memory_best_trial(search, TRIALS_STAGED);
     wanted.prefetches = true;
     trial_add(search, &wanted);
     try_async(search);
-    wanted = *memory_best_trial(search, true);
+    wanted = *memory_best_trial(search, TRIALS_STAGED);
     wanted.vectors = !wanted.vectors;
     wanted.vectors_first = false;
     trial_add(search, &wanted);
@@ -483,7 +471,7 @@ static void try_other_loads(MemorySearch *search, bool counts)
     const size_t own = search->parents.count;
     try_merged_edges(search);
     const bool has_edges = try_edges(search);
-    if (!memory_best_trial(search, true))
+    if (!memory_best_trial(search, TRIALS_STAGED))
         try_neighbours(search);
     widen_fastest(search, factors);
     memory_find_parents(search, factors, own, true);
@@ -501,11 +489,11 @@ static void try_other_loads(MemorySearch *search, bool counts)
     deepen(search);
     try_staged(search, own, MOST_STAGED / 2);
     deepen(search);
-    if (has_edges && memory_best_trial(search, true))
+    if (has_edges && memory_best_trial(search, TRIALS_STAGED))
         try_edges(search);
     improve_staged(search);
     join_counted(search);
-    const MemoryTrial *best = memory_best_trial(search, false);
+    const MemoryTrial *best = memory_best_trial(search, TRIALS_ALL);
     if (best)
         try_widened(search, best);
 }
@@ -547,7 +535,7 @@ static bool is_any_done(const MemorySearch *search)
 
 static MemoryChoice decide(const MemorySearch *search)
 {
-    const MemoryTrial *best = memory_best_trial(search, false);
+    const MemoryTrial *best = memory_best_trial(search, TRIALS_ALL);
     MemoryChoice choice = decline(search->request, is_any_done(search) ? MEMORY_NO_GAIN : MEMORY_NONE);
     choice.best = best;
     choice.counted = counted_part(&search->bases.of[0].basis, &search->bases.of[0].before);

@@ -47,8 +47,10 @@ bool memory_form_weigh(const MemorySearch *search, const KernelResult *result, F
                        TrialVerdict *verdict);
 /* Makes, assembles and compares the form, and sets its verdict and speedup. */
 void memory_trial_weigh(MemorySearch *search, MemoryTrial *trial);
-/* The best of the trials by speedup, of those that stage or of all; NULL: none. */
-const MemoryTrial *memory_best_trial(const MemorySearch *search, bool staged);
+/* The trials that are asked for: all, or those with tiles or private counters. */
+typedef enum TrialsAsked { TRIALS_ALL, TRIALS_STAGED, TRIALS_COUNTED } TrialsAsked;
+/* The best of these trials by speedup; NULL: none. */
+const MemoryTrial *memory_best_trial(const MemorySearch *search, TrialsAsked asked);
 
 /* memory_parents.c */
 /* True if the time is over, or the user wants the search to end. */

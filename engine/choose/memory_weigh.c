@@ -115,12 +115,13 @@ static bool fits_launches(const MemorySearch *search, const KernelResult *result
     return true;
 }
 
-const MemoryTrial *memory_best_trial(const MemorySearch *search, bool staged)
+const MemoryTrial *memory_best_trial(const MemorySearch *search, TrialsAsked asked)
 {
     const MemoryTrial *best = NULL;
     for (size_t i = 0; i < search->trials.count; i++) {
         const MemoryTrial *trial = &search->trials.data[i];
-        const bool is_open = trial->verdict.state == TRIAL_COMPARED && (!staged || trial->stages);
+        const bool is_asked = asked == TRIALS_ALL || (asked == TRIALS_STAGED ? trial->stages : trial->counts);
+        const bool is_open = trial->verdict.state == TRIAL_COMPARED && is_asked;
         if (is_open && (!best || time_is_longer(trial->speedup, best->speedup)))
             best = trial;
     }
@@ -153,7 +154,7 @@ static bool registers_refit(MemorySearch *search, const KernelRequest *request, 
  * False if it spills in both. */
 static bool trial_refit(MemorySearch *search, const KernelRequest *request, unsigned registers, MemoryTrial *trial)
 {
-    const MemoryTrial *best = memory_best_trial(search, false);
+    const MemoryTrial *best = memory_best_trial(search, TRIALS_ALL);
     KernelRequest fixed = *request;
     fixed.registers.goal = GOAL_COUNT;
     fixed.registers.target = registers;
