@@ -551,8 +551,8 @@ void estimate_learn_guards(Estimate *estimate)
     const size_t count = estimate->body->regs.count;
     estimate->learned = unknown_shares(estimate, count);
     estimate->holding = unknown_shares(estimate, count);
-    estimate->counted = ARENA_ARRAY(estimate->arena, ThreadShares, count + 1);
-    estimate->coming = ARENA_ARRAY(estimate->arena, const double *, estimate->body->blocks.count + 1);
+    estimate->counted = ARENA_ARRAY(estimate->arena, ThreadRounds, count + 1);
+    estimate->coming = ARENA_ARRAY(estimate->arena, Coming, estimate->body->blocks.count + 1);
     estimate->branching = unknown_shares(estimate, estimate->body->blocks.count);
     for (size_t b = 0; b < estimate->body->blocks.count; b++)
         learn_from(estimate, estimate->body->blocks.data[b]);

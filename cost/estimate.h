@@ -39,11 +39,19 @@ typedef struct Budget {
     Flow iterations, entries;
 } Budget;
 
-/* For each thread of a block, the share of its executions in which a condition holds. */
-typedef struct ThreadShares {
+/* For each thread of a block, the rounds of a loop in which a condition holds. */
+typedef struct ThreadRounds {
     bool is_known;
-    const double *threads; /* NULL: it does not follow from the thread's index */
-} ThreadShares;
+    const Loop *loop; /* NULL: none matters, and all bits are alike */
+    unsigned count;
+    const uint64_t *threads; /* a bit for each round; NULL: it does not follow from the thread's index */
+} ThreadRounds;
+
+/* The same for what comes to a block. */
+typedef struct Coming {
+    ThreadRounds rounds;  /* without 'threads': all */
+    const double *shares; /* by thread: of these, as the rounds of other loops say; NULL: all */
+} Coming;
 
 /* A loop whose rounds the threads of a group share. */
 typedef struct Divided {
@@ -51,6 +59,16 @@ typedef struct Divided {
     const Loop *whole; /* the loop that each executes alone where there are too few rounds; NULL: none was found */
     const Block *test; /* whose branch leads to one or the other */
 } Divided;
+
+enum { MOST_SCALED = 64 };
+
+/* A loop whose variable is divided or multiplied by a constant in each round. */
+typedef struct Scaled {
+    RegId phi;        /* the variable, in the loop's header; REG_NONE: there is none */
+    double most;      /* rounds that it can make; INFINITY: there is no such variable */
+    uint64_t *values; /* of the variable, round by round, if the rounds are known */
+    unsigned rounds;  /* 0: they are not */
+} Scaled;
 
 /* A form being estimated: its body in SSA form, and the known facts about the launch. */
 typedef struct Estimate {
@@ -75,14 +93,15 @@ typedef struct Estimate {
     LoopExits *exits;  /* by Loop.index */
     Continuation *continuations; /* by Loop.index; NULL: not computed yet */
     Divided *divided;  /* by Loop.index */
+    Scaled *scaled;    /* by Loop.index */
     double *known_iterations; /* by Loop.index: those that follow from constants, else 0; below 0: not computed yet */
     double *learned;   /* by RegId: the share of the threads for which a predicate holds that guards an if-then, as its
                         * form tells; below 0: it guards none */
     VEC(RegId) guards; /* these predicates */
     double *holding;   /* by RegId: the share of the threads for which it holds; below 0: not computed yet */
     double *branching; /* by Block.id: the same for the condition of the block's branch, where that is */
-    ThreadShares *counted;  /* by RegId: of a condition that follows from the thread's index */
-    const double **coming;  /* by Block.id: the share of each thread's executions that comes there; NULL: all */
+    ThreadRounds *counted;  /* by RegId: of a condition that follows from the thread's index */
+    Coming *coming;         /* by Block.id */
     Map seen;          /* keys of the accesses that have been estimated: coalescing.c */
     bool touches_images[2]; /* a load, a store of a texture or surface has been estimated */
     Map objects;       /* from pointers to numbers of the objects in these keys */
@@ -123,6 +142,8 @@ void estimate_frequencies(Estimate *estimate);
 /* threads.c: the share in which a condition has the value, of those that come to the block, if it is about the thread's
  * index alone; else below 0. */
 Share estimate_count_threads(Estimate *estimate, RegId condition, bool value, const Block *at);
+/* The value that a register has in all threads of a block, if it follows from the block's size alone. */
+bool estimate_value_of_block(const Estimate *estimate, RegId reg, uint64_t *value);
 /* Notes which threads come to a block, after the blocks that dominate it. */
 void estimate_note_threads(Estimate *estimate, const Block *block);
 /* The instructions of the longest warp of a block over those of the mean warp, as far as conditions on the thread's
@@ -169,9 +190,12 @@ int64_t estimate_advance(const Affine *affine, RegId phi, RegId next);
 /* True if the loop can be left at its header before it has done the work of an iteration: then the header is executed
  * once more than the rest. */
 bool estimate_tests_first(const Estimate *estimate, const Loop *loop);
-/* True if the loop has few iterations, as one over merged threads has. */
+/* True if the loop has few iterations in constant steps, as one over merged threads has. */
 bool estimate_has_few_rounds(const Estimate *estimate, const Loop *loop);
 LoopExits estimate_exits(const Estimate *estimate, const Loop *loop);
+
+/* scaled.c. */
+Scaled estimate_scaled(const Estimate *estimate, const Loop *loop);
 
 /* continued.c. */
 Continuation estimate_continuation(const Estimate *estimate, const Loop *loop);

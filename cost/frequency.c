@@ -66,7 +66,8 @@ static double total_iterations(Estimate *estimate, const Loop *loop)
     if (divided->whole && !(known > 0))
         return total_iterations(estimate, divided->whole) / divided->threads / ratio;
     estimate->assumes_trips |= !(known > 0) && !(estimate_known_iterations(estimate, loop) > 0);
-    return (known > 0 ? known : estimate->assumed_trips) / ratio / iterations_together(estimate, last);
+    const double assumed = fmin(estimate->assumed_trips, estimate->scaled[last->index].most);
+    return (known > 0 ? known : assumed) / ratio / iterations_together(estimate, last);
 }
 
 /* The share of those that enter the loop which leave it at its header, where an execution is not an iteration. */
@@ -351,9 +352,11 @@ static void allocate(Estimate *estimate)
     estimate->exits = ARENA_ARRAY(arena, LoopExits, count + 1);
     estimate->known_iterations = ARENA_ARRAY(arena, double, count + 1);
     estimate->divided = ARENA_ARRAY(arena, Divided, count + 1);
+    estimate->scaled = ARENA_ARRAY(arena, Scaled, count + 1);
     for (uint32_t i = 0; i < count; i++) {
         estimate->known_iterations[i] = -1;
         estimate->divided[i] = estimate_divided(estimate, &loops->loops[i]);
+        estimate->scaled[i] = estimate_scaled(estimate, &loops->loops[i]);
         continuations[i] = estimate_continuation(estimate, &loops->loops[i]);
         if (continuations[i].first && continuations[i].first->parent != loops->loops[i].parent)
             continuations[i].first = NULL;

@@ -15,6 +15,7 @@ typedef struct Step {
     const Sreg *sreg;            /* what it reads instead; NULL: nothing */
     int start;                   /* a loop's variable: the step with its first value; else NOT_A_STEP */
     int64_t advance;             /* then what it grows by in each round */
+    const uint64_t *values;      /* the variable of a loop that divides or multiplies it: its value in each round */
     unsigned bits;
     int sources[COMPUTE_SOURCES]; /* indices of steps; NOT_A_STEP: a constant */
 } Step;
@@ -60,16 +61,37 @@ static bool add_step(Program *program, const Inst *inst, RegId result)
     return true;
 }
 
+/* The loop whose variable the register is, if the program has no other; NULL: it is none. */
+static const Loop *loop_of_variable(const Program *program, RegId reg)
+{
+    const Estimate *estimate = program->estimate;
+    const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
+    const Loop *loop = def->block && !def->inst ? loop_headed(analyses_loops(estimate->analyses), def->block) : NULL;
+    return !program->loop || program->loop == loop ? loop : NULL;
+}
+
+/* Adds the variable of a loop that divides or multiplies it in each round; false if it is none. */
+static bool add_scaled(Program *program, RegId reg)
+{
+    const Loop *loop = loop_of_variable(program, reg);
+    const Scaled *scaled = loop ? &program->estimate->scaled[loop->index] : NULL;
+    if (!scaled || scaled->phi != reg || !scaled->rounds || program->count + 1 >= MOST_STEPS)
+        return false;
+    program->loop = loop;
+    program->rounds = scaled->rounds;
+    program->steps[program->count] = (Step){.start = NOT_A_STEP, .values = scaled->values};
+    program->results[program->count++] = reg;
+    return true;
+}
+
 /* The first value and the constant step of a variable of a loop with few rounds. */
 static bool variable_of(Program *program, RegId reg, RegId *start, int64_t *advance)
 {
     const Estimate *estimate = program->estimate;
     const LoopForest *loops = analyses_loops(estimate->analyses);
     const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
-    const Loop *loop = def->block && !def->inst ? loop_headed(loops, def->block) : NULL;
-    if (!loop || (program->loop && program->loop != loop) || def->block->phis.data[def->phi].args.count != 2)
-        return false;
-    if (!estimate_has_few_rounds(estimate, loop))
+    const Loop *loop = loop_of_variable(program, reg);
+    if (!loop || def->block->phis.data[def->phi].args.count != 2 || !estimate_has_few_rounds(estimate, loop))
         return false;
     program->loop = loop;
     program->rounds = (unsigned)estimate_known_iterations(estimate, loop);
@@ -122,6 +144,8 @@ static bool program_make(Program *program, RegId reg)
             return false;
         else if (inst && depth == before && !add_step(program, inst, top))
             return false;
+        else if (!inst && add_scaled(program, top))
+            depth--;
         else if (!inst && !variable_of(program, top, &start, &advance))
             return false;
         else if (!inst && step_of(program, start) != NOT_A_STEP && !add_variable(program, top, start, advance))
@@ -148,13 +172,15 @@ static bool step_run(const Step *step, const uint64_t *values, uint64_t *value)
     return computation_value(&step->computation, sources, value);
 }
 
-/* The value of the condition for one thread in one round. */
-static bool program_run(const Program *program, const unsigned index[3], unsigned round, bool *holds)
+/* Computes the value for one thread in one round. */
+static bool program_run(const Program *program, const unsigned index[3], unsigned round, uint64_t *value)
 {
     uint64_t values[MOST_STEPS] = {0};
     for (unsigned i = 0; i < program->count; i++) {
         const Step *step = &program->steps[i];
-        if (step->start != NOT_A_STEP) {
+        if (step->values) {
+            values[i] = step->values[round];
+        } else if (step->start != NOT_A_STEP) {
             values[i] = values[step->start] + (uint64_t)step->advance * round;
             values[i] &= step->bits < 64 ? (UINT64_C(1) << step->bits) - 1 : UINT64_MAX;
         } else if (step->sreg) {
@@ -163,8 +189,18 @@ static bool program_run(const Program *program, const unsigned index[3], unsigne
             return false;
         }
     }
-    *holds = values[program->count - 1] & 1;
+    *value = values[program->count - 1];
     return true;
+}
+
+bool estimate_value_of_block(const Estimate *estimate, RegId reg, uint64_t *value)
+{
+    static const unsigned any_thread[3] = {0};
+    Program program = {.estimate = estimate, .rounds = 1};
+    bool is_alike = reg != REG_NONE && program_make(&program, reg) && !program.loop;
+    for (unsigned i = 0; i < program.count; i++)
+        is_alike &= !program.steps[i].sreg || program.steps[i].sreg->role == SREG_ROLE_NTID;
+    return is_alike && program_run(&program, any_thread, 0, value);
 }
 
 static unsigned block_threads(const Estimate *estimate)
@@ -172,45 +208,86 @@ static unsigned block_threads(const Estimate *estimate)
     return (unsigned)(estimate->block[0] * estimate->block[1] * estimate->block[2]);
 }
 
-/* For each thread of a block, the share of the rounds in which the condition holds; NULL: it does not follow from the
- * thread's index. */
-static const double *holding_threads(Estimate *estimate, RegId condition)
+/* For each thread of a block, the rounds in which the condition holds. */
+static ThreadRounds holding_threads(Estimate *estimate, RegId condition)
 {
+    ThreadRounds *holding = &estimate->counted[condition];
     Program program = {.estimate = estimate, .rounds = 1};
     const unsigned x = (unsigned)estimate->block[0], y = (unsigned)estimate->block[1];
     const unsigned threads = block_threads(estimate);
-    if (estimate->counted[condition].is_known)
-        return estimate->counted[condition].threads;
-    estimate->counted[condition].is_known = true;
+    if (holding->is_known)
+        return *holding;
+    holding->is_known = true;
     if (threads > MOST_THREADS || !program_make(&program, condition))
-        return NULL;
-    double *shares = ARENA_ARRAY(estimate->arena, double, threads);
+        return *holding;
+    uint64_t *rounds = ARENA_ARRAY(estimate->arena, uint64_t, threads);
     for (unsigned i = 0; i < threads * program.rounds; i++) {
         const unsigned thread = i / program.rounds, index[3] = {thread % x, thread / x % y, thread / x / y};
-        bool holds;
+        uint64_t holds;
         if (!program_run(&program, index, i % program.rounds, &holds))
-            return NULL;
-        shares[thread] += holds ? 1.0 / program.rounds : 0;
+            return *holding;
+        rounds[thread] |= holds & 1 ? program.loop ? UINT64_C(1) << i % program.rounds : UINT64_MAX : 0;
     }
-    return estimate->counted[condition].threads = shares;
+    return *holding = (ThreadRounds){true, program.loop, program.rounds, rounds};
 }
 
-/* The share of each thread's executions of the immediate dominator that come to the block, or of its own if the
- * decision there does not follow from its index. */
+static double share_of_rounds(const ThreadRounds *rounds, uint64_t bits)
+{
+    const uint64_t all = rounds->count < 64 ? (UINT64_C(1) << rounds->count) - 1 : UINT64_MAX;
+    return rounds->threads ? (double)__builtin_popcountll(bits & all) / rounds->count : 1;
+}
+
+static double share_of_thread(const Coming *coming, unsigned thread)
+{
+    const ThreadRounds *rounds = &coming->rounds;
+    return (coming->shares ? coming->shares[thread] : 1) *
+           (rounds->threads ? share_of_rounds(rounds, rounds->threads[thread]) : 1);
+}
+
+/* The share of a warp's executions in which some thread of it comes. */
+static double share_of_warp(const Coming *coming, unsigned first, unsigned threads)
+{
+    uint64_t any = 0;
+    double most = 0;
+    for (unsigned i = first; i < threads && i < first + WARP_THREADS; i++) {
+        const double share = coming->shares ? coming->shares[i] : 1;
+        any |= coming->rounds.threads && share > 0 ? coming->rounds.threads[i] : 0;
+        most = fmax(most, share);
+    }
+    return most * share_of_rounds(&coming->rounds, any);
+}
+
+/* The executions of those that come in which a condition has the value. Rounds of the same loop are known one by one;
+ * those of another loop are taken to have nothing to do with them. */
+static Coming coming_if(Estimate *estimate, const Coming *before, const ThreadRounds *holding, bool value)
+{
+    const unsigned threads = block_threads(estimate);
+    const ThreadRounds *rounds = &before->rounds;
+    const bool is_joint = !rounds->threads || !rounds->loop || !holding->loop || rounds->loop == holding->loop;
+    const ThreadRounds *of_loop = rounds->loop && is_joint ? rounds : holding;
+    uint64_t *both = ARENA_ARRAY(estimate->arena, uint64_t, threads);
+    double *shares = is_joint ? NULL : ARENA_ARRAY(estimate->arena, double, threads);
+    for (unsigned i = 0; i < threads; i++) {
+        both[i] = value ? holding->threads[i] : ~holding->threads[i];
+        if (!is_joint)
+            shares[i] = share_of_thread(before, i);
+        else if (rounds->threads)
+            both[i] &= rounds->threads[i];
+    }
+    return (Coming){{true, of_loop->loop, of_loop->count, both}, is_joint ? before->shares : shares};
+}
+
+/* The executions of the immediate dominator that come to the block, or its own if the decision there does not follow
+ * from the threads' index. */
 static void come_from(Estimate *estimate, const Block *block, const Block *decider)
 {
     const Inst *last = block_two_way_branch(decider);
-    const double *before = estimate->coming[decider->id];
     const bool is_decided = last && block->pred_count == 1 && block->preds[0] == decider;
-    const double *holding = is_decided ? holding_threads(estimate, inst_predicate(last)) : NULL;
-    estimate->coming[block->id] = before;
-    if (!holding)
-        return;
-    const bool value = (last->targets[0] == block) != last->guard_inverted;
-    double *coming = ARENA_ARRAY(estimate->arena, double, block_threads(estimate));
-    for (unsigned i = 0; i < block_threads(estimate); i++)
-        coming[i] = (before ? before[i] : 1) * (value ? holding[i] : 1 - holding[i]);
-    estimate->coming[block->id] = coming;
+    const ThreadRounds holding = is_decided ? holding_threads(estimate, inst_predicate(last)) : (ThreadRounds){0};
+    Coming *coming = &estimate->coming[block->id];
+    *coming = estimate->coming[decider->id];
+    if (holding.threads)
+        *coming = coming_if(estimate, coming, &holding, (last->targets[0] == block) != last->guard_inverted);
 }
 
 void estimate_note_threads(Estimate *estimate, const Block *block)
@@ -220,26 +297,25 @@ void estimate_note_threads(Estimate *estimate, const Block *block)
         come_from(estimate, block, decider);
 }
 
+/* The executions of all threads of a block, and of its warps. */
+static Flow flow_of(const Estimate *estimate, const Coming *coming)
+{
+    Flow flow = {0, 0};
+    for (unsigned i = 0, threads = block_threads(estimate); i < threads; i++) {
+        flow.threads += share_of_thread(coming, i);
+        flow.warps += i % WARP_THREADS ? 0 : share_of_warp(coming, i, threads);
+    }
+    return flow;
+}
+
 Share estimate_count_threads(Estimate *estimate, RegId condition, bool value, const Block *at)
 {
     const Share unknown = {-1, -1};
-    const double *holding = holding_threads(estimate, condition), *coming = estimate->coming[at->id];
-    if (!holding)
+    const ThreadRounds holding = holding_threads(estimate, condition);
+    if (!holding.threads)
         return unknown;
-    Flow all = {0, 0}, taken = {0, 0};
-    double warp = 0, taken_warp = 0;
-    for (unsigned i = 0, threads = block_threads(estimate); i < threads; i++) {
-        const double comes = coming ? coming[i] : 1, takes = comes * (value ? holding[i] : 1 - holding[i]);
-        all.threads += comes;
-        taken.threads += takes;
-        warp = fmax(warp, comes);
-        taken_warp = fmax(taken_warp, takes);
-        if (i % WARP_THREADS == WARP_THREADS - 1 || i + 1 == threads) {
-            all.warps += warp;
-            taken.warps += taken_warp;
-            warp = taken_warp = 0;
-        }
-    }
+    const Coming *coming = &estimate->coming[at->id], taking = coming_if(estimate, coming, &holding, value);
+    const Flow all = flow_of(estimate, coming), taken = flow_of(estimate, &taking);
     return all.threads > 0 ? (Share){taken.threads / all.threads, taken.warps / all.warps} : (Share){0, 0};
 }
 
@@ -255,15 +331,13 @@ static unsigned instruction_count(const Block *block)
  * if that follows from the index of their threads, and else of all alike. */
 static void add_work(const Estimate *estimate, const Block *block, double *work, double *coming, unsigned warps)
 {
-    const double *threads = estimate->coming[block->id];
+    const Coming *comes = &estimate->coming[block->id];
     const double executed = instruction_count(block) * estimate->flow[block->id].warps * warps;
     double all = 0;
-    for (unsigned w = 0; w < warps; w++)
-        coming[w] = threads ? 0 : 1;
-    for (unsigned i = 0; threads && i < block_threads(estimate); i++)
-        coming[i / WARP_THREADS] = fmax(coming[i / WARP_THREADS], threads[i]);
-    for (unsigned w = 0; w < warps; w++)
+    for (unsigned w = 0; w < warps; w++) {
+        coming[w] = share_of_warp(comes, w * WARP_THREADS, block_threads(estimate));
         all += coming[w];
+    }
     for (unsigned w = 0; w < warps && all > 0; w++)
         work[w] += executed * coming[w] / all;
 }

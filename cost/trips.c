@@ -319,13 +319,13 @@ double estimate_known_iterations(const Estimate *estimate, const Loop *loop)
     double *known = &estimate->known_iterations[loop->index];
     if (*known < 0)
         *known = find_iterations(estimate, loop);
-    return *known;
+    return *known > 0 ? *known : estimate->scaled[loop->index].rounds;
 }
 
 bool estimate_has_few_rounds(const Estimate *estimate, const Loop *loop)
 {
     const double rounds = estimate_known_iterations(estimate, loop);
-    return rounds > 0 && rounds <= MOST_REPLICAS;
+    return rounds > 0 && rounds <= MOST_REPLICAS && !estimate->scaled[loop->index].rounds;
 }
 
 LoopExits estimate_exits(const Estimate *estimate, const Loop *loop)

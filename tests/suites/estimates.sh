@@ -28,6 +28,7 @@ done
 for one in corpus/reduce/reduce.sm_90.ptx:reduce_sum:256,1,1 corpus/saxpy/saxpy.sm_90.ptx:saxpy:128,1,1 \
     corpus/mandelbrot/mandelbrot.sm_90.ptx:mandelbrot:16,16,1 corpus/sobel/sobel.sm_90.ptx:sobel:16,8,1 \
     corpus/vectoradd/vectoradd.sm_90.ptx:vectoradd:256,1,1 corpus/rd/rd.sm_90.ptx:rd:128,1,1 \
+    corpus/rd/rd.sm_90.ptx:rd_complex:256,1,1 \
     corpus/dwthaar/dwthaar.sm_90.ptx:dwthaar:256,1,1 corpus/bitonic/bitonic.sm_90.ptx:bitonic:128,1,1 \
     corpus/stencil1d/stencil1d.sm_90.ptx:stencil1d:128,1,1 tests/cases/cost/joint-loop.ptx:blend:16,16,1 \
     tests/cases/cost/row-stride.ptx:rowmax:128,1,1 corpus/blackscholes/blackscholes.sm_90.ptx:blackscholes:128,1,1 \
@@ -93,14 +94,14 @@ for form in json.load(sys.stdin)["kernels"][0]["coarsening"]["forms"]:
 fi
 
 # If eight merged blocks gain more than four, launches of large grids have eight, and others four.
-said="$("$PTXOPT" -q -coarsen auto -keep-original -search 240 -report -report-format json -entry reduce_sum \
-    corpus/reduce/reduce.sm_90.ptx -o "$TEST_TMP/wider.ptx" 2>&1)"
+said="$("$PTXOPT" -q -coarsen auto -keep-original -search 240 -report -report-format json -entry rd \
+    corpus/rd/rd.sm_90.ptx -o "$TEST_TMP/wider.ptx" 2>&1)"
 if grep -qE '"assembler_missing"|no assembler' <<<"$said"; then
     echo "skip more merged blocks first: no assembler"
 else
     found="$(python3 -c 'import json, re, sys
 forms = json.load(sys.stdin)["kernels"][0]["coarsening"]["forms"]
-merged = [int(re.match(r"bx(\d+) grid=shrink", form["words"])[1]) for form in forms if form["words"][0] == "b"]
+merged = [int(re.match(r"bx(\d+) ", form["words"])[1]) for form in forms if form["words"][0] == "b"]
 print(len(merged) == 2 and merged[0] > merged[1])' <<<"$said" 2>&1)"
     result "more merged blocks first" "$([ "$found" = True ] || echo "$found")"
 fi

@@ -101,6 +101,47 @@ static Marked marked_at_edge(const char *body, bool splits)
     return marked;
 }
 
+#define UNTIL_ZERO(shift) shift " %i, %i, 1;\nsetp.ne.u32 %p2, %i, 0;\n@%p2 bra L;\n"
+
+/* Sums by halves, of 128 threads: 64, 32, ..., 1 of them take part in the rounds. */
+static void halves_take_part(void **state)
+{
+    (void)state;
+    check("shr.u32 %i, %w, 1;\nL: setp.ge.u32 %p1, %t, %i;\n@%p1 bra M;\n" MARK "M: " UNTIL_ZERO("shr.u32"), 127. / 128,
+          8. / 4);
+    check("shr.u32 %i, %w, 1;\nL: setp.eq.u32 %p2, %i, 0;\n@%p2 bra N;\nsetp.ge.u32 %p1, %t, %i;\n@%p1 bra M;\n" MARK
+          "M: shr.u32 %i, %i, 1;\nbra L;\nN:", 127. / 128, 8. / 4);
+    /* If the number is a parameter, as many as the block has threads at first; a signed division. */
+    check("mov.u32 %i, %n;\nL: shr.u32 %r1, %i, 31;\nadd.s32 %r2, %i, %r1;\nshr.s32 %j, %r2, 1;\n"
+          "setp.ge.u32 %p1, %t, %j;\n@%p1 bra M;\n" MARK
+          "M: setp.gt.s32 %p2, %i, 3;\nmov.u32 %i, %j;\n@%p2 bra L;\n", 255. / 128, 12. / 4);
+    /* By neighbours, then neighbours of neighbours. */
+    check("mov.u32 %i, 1;\nL: shl.b32 %j, %i, 1;\nsub.u32 %r1, %j, 1;\nand.b32 %r2, %t, %r1;\n"
+          "setp.ne.u32 %p1, %r2, 0;\n@%p1 bra M;\n" MARK
+          "M: shl.b32 %i, %i, 1;\nsetp.lt.u32 %p2, %i, %w;\n@%p2 bra L;\n", 127. / 128, 23. / 4);
+    /* The upper half of those that take part: rounds of a loop are known one by one. */
+    check("shr.u32 %i, %w, 1;\nL: setp.ge.u32 %p1, %t, %i;\n@%p1 bra M;\nshr.u32 %j, %i, 1;\n"
+          "setp.lt.u32 %p3, %t, %j;\n@%p3 bra M;\n" MARK "M: " UNTIL_ZERO("shr.u32"), 64. / 128, 7. / 4);
+}
+
+/* However long loops are assumed to be, a number has no more than 32 bits, and 1,024 eleven. */
+static void numbers_are_divided_seldom(void **state)
+{
+    (void)state;
+    static const char any[] = "mov.u32 %i, %n;\nL: " MARK UNTIL_ZERO("shr.u32");
+    static const char small[] = "and.b32 %i, %n, 1024;\nL: " MARK UNTIL_ZERO("shr.u32");
+    static const char thirds[] = "mov.u32 %i, %n;\nL: " MARK "div.u32 %i, %i, 3;\n"
+                                 "setp.gt.u32 %p2, %i, 7;\n@%p2 bra L;\n";
+    static const char doubled[] = "mov.u32 %i, 1;\nL: " MARK "add.u32 %i, %i, %i;\n"
+                                  "setp.lt.u32 %p2, %i, %n;\n@%p2 bra L;\n";
+    static const char counted[] = "mov.u32 %i, %n;\nL: " MARK UNTIL_ZERO("sub.u32");
+    assert_true(marked_with(any, 256, -1).threads == 32 && marked_with(any, 16, -1).threads == 16);
+    assert_true(marked_with(small, 256, -1).threads == 11);
+    assert_true(marked_with(thirds, 256, -1).threads == 20);
+    assert_true(marked_with(doubled, 256, -1).threads == 32);
+    assert_true(marked_with(counted, 256, -1).threads == 256);
+}
+
 /* At the edge of the data half of the threads are out of bounds, in warps of their own or in each. Conditions on the
  * thread's index alone, and those that all threads share, hold as often as elsewhere. */
 static void edges_may_split_warps(void **state)
@@ -415,6 +456,8 @@ static void counted_footprints_are_taken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(halves_take_part),
+        cmocka_unit_test(numbers_are_divided_seldom),
         cmocka_unit_test(edges_may_split_warps),
         cmocka_unit_test(widths_tell_what_is_aligned),
         cmocka_unit_test(indices_are_evaluated),
