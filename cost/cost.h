@@ -213,6 +213,10 @@ typedef struct AlignedParameters {
 
 AlignedParameters alignment_parameters(const FunctionForm *form);
 
+/* Finds the scalar parameter of 32 bits that bounds the places of threads along x; *index: among the kernel's
+ * parameters, from 0. False if there is none, or places have another bound as well. */
+bool bound_parameter_find(const Function *kernel, unsigned *index);
+
 /* True if threads leave a loop of the kernel for a reason that they compute from a clock; *reading: of an instruction
  * that reads it. Then no time can be predicted, neither of the kernel nor of a form. */
 bool loops_end_by_clock(const Function *kernel, Span *reading);

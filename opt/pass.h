@@ -59,6 +59,7 @@ typedef struct PassContext {
     EdgesRequest edges_request;
     const KnownParameters *known; /* in the launches that are given; NULL: nothing is */
     const KnownExtents *extents;  /* as 'known' */
+    unsigned launch_blocks;  /* that an SM gets in any launch that is given, at most; 0: none is */
     const GridOrder *order;
     bool joins_everywhere; /* the vectors pass is to run later */
     bool tests_by_thread;  /* vectors: threads of a block may disagree on where they begin, as no tiles follow */

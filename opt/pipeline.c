@@ -561,6 +561,7 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     context.coarsening = &request->coarsening;
     context.known = &request->known;
     context.extents = &request->extents;
+    context.launch_blocks = request->launch_blocks;
     context.defect_request = &options->defects;
     context.order = &request->order;
     context.joins_everywhere = request->vectors;

@@ -108,19 +108,27 @@ static void add_smaller_grids(Bases *bases)
     }
 }
 
-/* Adds a launch of few blocks in which loops that were unrolled are passed by, and all rounds left to the remainder, if
- * a parameter sets their length. */
+KnownParameters remainder_parameters(Arena *arena, const Function *kernel, const TripParameter *trips)
+{
+    if (trips->slope > 0.5)
+        return (KnownParameters){NULL, 0};
+    uint32_t *value = ARENA_NEW(arena, uint32_t);
+    KnownParameter *known = ARENA_NEW(arena, KnownParameter);
+    *value = (uint32_t)(1 / trips->slope) - 1;
+    *known = (KnownParameter){kernel->prototype.params[trips->index], value, sizeof *value};
+    return (KnownParameters){known, 1};
+}
+
+/* Adds such a launch, of few blocks. */
 static void add_remainders(Arena *arena, Bases *bases, const CostBasis *usual, const Function *kernel)
 {
     TripParameter trips;
-    if (!trip_parameter_find(kernel, &trips) || trips.slope > 0.5)
+    const KnownParameters known = trip_parameter_find(kernel, &trips) ? remainder_parameters(arena, kernel, &trips)
+                                                                      : (KnownParameters){NULL, 0};
+    if (!known.count)
         return;
-    uint32_t *value = ARENA_NEW(arena, uint32_t);
-    KnownParameter *known = ARENA_NEW(arena, KnownParameter);
-    *value = (uint32_t)(1 / trips.slope) - 1;
-    *known = (KnownParameter){kernel->prototype.params[trips.index], value, sizeof *value};
     add_scenario(bases, usual, &(Scenario){ELSEWHERE_REMAINDERS, GRID_FEW, 0});
-    bases->of[bases->count - 1].basis.known = (KnownParameters){known, 1};
+    bases->of[bases->count - 1].basis.known = known;
 }
 
 Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Function *kernel, const Launch *launch,

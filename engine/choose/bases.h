@@ -53,6 +53,9 @@ Bases bases_new(Arena *arena, const SmLimits *sm, const Device *device, const Fu
 /* The blocks of a launch that has few: one for each FEW_SMS SMs. */
 enum { FEW_SMS = 4 };
 double few_blocks(const CostBasis *basis);
+/* The facts of a launch in which loops that were unrolled are passed by, and all rounds left to the remainder, if this
+ * parameter sets their length; none if they are not unrolled. In the arena. */
+KnownParameters remainder_parameters(Arena *arena, const Function *kernel, const TripParameter *trips);
 /* True if the kernel's threads have one dimension. */
 bool bases_are_linear(const Function *kernel);
 /* True if blocks of a warp or less are usual enough for the kernel's dimensions. */

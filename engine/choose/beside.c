@@ -12,6 +12,9 @@ PaysBasis pays_basis(const Choice *choice, const FunctionForm *input)
                        .usual = &choice->bases.of[choice->bases.usual],
                        .input = input,
                        .parameter = choice->has_trips ? &choice->trips : NULL,
+                       .remainders = choice->has_trips
+                                         ? remainder_parameters(choice->arena, choice->kernel, &choice->trips)
+                                         : (KnownParameters){NULL, 0},
                        .risk = choice->risk};
 }
 
@@ -89,6 +92,23 @@ static const Candidate *best_anywhere(const Choice *choice)
     for (unsigned i = 0; i < choice->candidate_count; i++) {
         const Candidate *candidate = &choice->candidates[i];
         if (!candidate->trial->is_confirmed || candidate->trial->fits_seldom || !candidate_suffices(choice, candidate))
+            continue;
+        if (!found || candidate_worth(candidate) > candidate_worth(found))
+            found = candidate;
+    }
+    return found;
+}
+
+/* The best form that merges two threads and no blocks, for blocks that are too small for the form 'usual', or that it
+ * does not divide; NULL: none suffices, or that one merges no more. */
+static const Candidate *best_for_small(const Choice *choice, const Candidate *usual)
+{
+    const Candidate *found = NULL;
+    for (unsigned i = 0; i < choice->candidate_count && shape_replicas(&usual->trial->shape) > 2; i++) {
+        const Candidate *candidate = &choice->candidates[i];
+        const bool may_be = candidate->trial->is_confirmed && !candidate->trial->fits_seldom &&
+                            shape_replicas(&candidate->trial->shape) == 2;
+        if (!may_be || !candidate_suffices(choice, candidate))
             continue;
         if (!found || candidate_worth(candidate) > candidate_worth(found))
             found = candidate;
@@ -190,7 +210,7 @@ static bool prefer_usual(const Choice *choice, PaysBasis *basis, const Candidate
 
 /* The forms to keep. */
 typedef struct Kept {
-    const Candidate *usual, *merged, *large;
+    const Candidate *usual, *merged, *large, *small;
     const Candidate *plain; /* for odd values of 'parameter', at which it gains 'odd_speedup' */
     bool is_merged; /* the form that was chosen is 'merged'; else 'usual' */
     unsigned parameter;
@@ -207,6 +227,8 @@ static bool prefer_all(const Choice *choice, const Kept *kept, bool large_is_fir
     const bool has_plain = kept->plain && prefer(choice, &basis, kept->plain, kept->odd_speedup, 0, NULL, made);
     const unsigned *odd = has_plain ? &kept->parameter : NULL;
     pays_forget_rivals(&basis); /* those are launches of the other forms in which the parameter is odd */
+    if (kept->small)
+        prefer_usual(choice, &basis, kept->small, odd, made);
     const bool has_usual = prefer_usual(choice, &basis, kept->usual, odd, made);
     bool has_merged = large_is_first && prefer_usual(choice, &basis, kept->merged, odd, made);
     if (kept->large)
@@ -229,8 +251,10 @@ void forms_prefer(const Choice *choice, const Candidate *best, FactorChoice *mad
     Promise promise = {.speedup = 0}, others = {.speedup = 0};
     kept.large = best_larger(choice, kept.larger, usual, &promise);
     kept.large_speedup = promise.speedup;
-    if (usual)
+    if (usual) {
         kept.plain = form_for_odd(choice, usual, &kept.parameter, &kept.odd_speedup);
+        kept.small = best_for_small(choice, usual);
+    }
     if (kept.large && kept.merged)
         others = promise_from(choice, kept.merged, kept.larger);
     const bool large_is_first =
@@ -238,6 +262,10 @@ void forms_prefer(const Choice *choice, const Candidate *best, FactorChoice *mad
     bool has_best = prefer_all(choice, &kept, large_is_first, made);
     if (!has_best && kept.large && kept.merged)
         has_best = prefer_all(choice, &kept, !large_is_first, made);
+    if (!has_best && kept.small) {
+        kept.small = NULL;
+        has_best = prefer_all(choice, &kept, large_is_first, made);
+    }
     if (!has_best || (made->preferred_count == 1 && !made->preferred[0].pays.least_block))
         made->preferred_count = 0;
 }

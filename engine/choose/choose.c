@@ -237,6 +237,21 @@ static void rank_forms(const Choice *choice, const Candidate *best, unsigned mos
     }
 }
 
+/* The launches of few blocks in which the form pays, or else, if it does so in those that have no block at the edge of
+ * the data, those in which the data's size is a multiple of the block's. */
+static FormPays pays_in_few(const Choice *choice, const FunctionForm *input, const MeasuredForm *form)
+{
+    PaysBasis split = pays_basis(choice, input), whole = split;
+    FormPays pays = form_pays_in_few(&split, form);
+    unsigned bound;
+    if (pays_ever(&pays) || !bound_parameter_find(choice->kernel, &bound))
+        return pays;
+    whole.is_whole = true;
+    pays = form_pays_in_few(&whole, form);
+    pays.aligned = (AlignedParameter){bound, TWO_WARPS};
+    return pays;
+}
+
 static FactorChoice choose(Choice *choice, const ChoiceContext *context)
 {
     stage_begin(choice, AFTER_MAKING);
@@ -258,7 +273,7 @@ static FactorChoice choose(Choice *choice, const ChoiceContext *context)
         const FunctionForm input = {.function = choice->kernel};
         const MeasuredForm form = candidate_form(best, &best->figures);
         PaysBasis basis = pays_basis(choice, &input);
-        made.pays = choice->launches == FOR_FEW_BLOCKS ? form_pays_in_few(&basis, &form) : form_pays(&basis, &form);
+        made.pays = choice->launches == FOR_FEW_BLOCKS ? pays_in_few(choice, &input, &form) : form_pays(&basis, &form);
         made.pays.factors = pays_factors(&made.request.coarsening.shape);
     }
     if (choice->keeps_several && !launch_of(choice))
@@ -345,6 +360,8 @@ static void prefer_for_few(Arena *arena, Function *kernel, const KernelRequest *
     PreferredForm added = {.request = few.request, .speedup = few.speedup, .pays = few.pays};
     if (made->preferred_count && (!added.pays.most || added.pays.most > TWO_WARPS))
         added.pays.most = TWO_WARPS;
+    if (added.pays.most && added.pays.most <= TWO_WARPS)
+        added.request.launch_blocks = 1;
     for (unsigned i = made->preferred_count++; i > 0; i--)
         made->preferred[i] = made->preferred[i - 1];
     made->preferred[0] = added;

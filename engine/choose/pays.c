@@ -29,9 +29,12 @@ static double speedup_at(PaysBasis *asked, unsigned grid, unsigned trips, const 
         return *known;
     basis.basis.blocks = grid == PAYS_FEW ? few_blocks(&usual->basis)
                                           : (1u << grid) * usual->basis.device.multiprocessors;
-    basis.basis.trips = asked->parameter ? parameter_lengths[trips] : lengths[trips];
-    basis.basis.at_edge = grid == 0 || grid == PAYS_FEW;
-    basis.basis.splits_warps = grid == PAYS_FEW;
+    if (trips == PAYS_REMAINDERS)
+        basis.basis.known = asked->remainders;
+    else
+        basis.basis.trips = asked->parameter ? parameter_lengths[trips] : lengths[trips];
+    basis.basis.at_edge = !asked->is_whole && (grid == 0 || grid == PAYS_FEW);
+    basis.basis.splits_warps = basis.basis.at_edge && grid == PAYS_FEW;
     if (!input->known)
         *input = machine_cost(asked->judge, &basis.basis, asked->input, &usual->before.figures, NULL, NULL);
     basis.before = *input;
@@ -51,6 +54,13 @@ static bool pays_at(PaysBasis *asked, unsigned grid, unsigned trips, const Measu
         pays = speedup_judge(own / rival, THRESHOLD_COARSEN_ELSEWHERE) == VERDICT_TAKE;
     }
     return pays;
+}
+
+/* The same in few blocks, also where unrolled loops are passed by. */
+static bool pays_at_few(PaysBasis *asked, unsigned trips, const MeasuredForm *form)
+{
+    return pays_at(asked, PAYS_FEW, trips, form) &&
+           (!asked->remainders.count || pays_at(asked, PAYS_FEW, PAYS_REMAINDERS, form));
 }
 
 static bool pays_with(PaysBasis *asked, unsigned grid, const MeasuredForm *form)
@@ -110,7 +120,7 @@ static uint32_t threads_at(PaysBasis *asked, unsigned trips, const MeasuredForm 
     unsigned least = PAYS_GRIDS;
     while (least > 0 && pays_at(asked, least - 1, trips, form))
         least--;
-    if (!least && !merges_blocks(form) && pays_at(asked, PAYS_FEW, trips, form))
+    if (!least && !merges_blocks(form) && pays_at_few(asked, trips, form))
         return 0;
     return least == PAYS_GRIDS ? PAYS_NEVER : block_threads(asked->usual) << least;
 }

@@ -11,10 +11,10 @@ enum { PAYS_MAGIC = 0x59415058, PAYS_FORMAT = 1, TRIPS_MAGIC = 0x50495254, TRIPS
 enum { PAYS_WORDS = 4, LIMIT_WORDS = 4 };
 
 /* The grids that are asked about, of 1, 2, 4, ... blocks for each SM and of few, and the numbers of trips. */
-enum { PAYS_GRIDS = 7, PAYS_FEW = PAYS_GRIDS, PAYS_TRIPS = PAYS_POINTS };
+enum { PAYS_GRIDS = 7, PAYS_FEW = PAYS_GRIDS, PAYS_TRIPS = PAYS_POINTS, PAYS_REMAINDERS = PAYS_TRIPS };
 /* A form's speedups over the input; 0: not asked for yet, below 0: unknown. */
 typedef struct PaysSpeedups {
-    double of[PAYS_GRIDS + 1][PAYS_TRIPS];
+    double of[PAYS_GRIDS + 1][PAYS_TRIPS + 1];
 } PaysSpeedups;
 
 /* How launches are asked about, and what is known about them. */
@@ -23,10 +23,12 @@ typedef struct PaysBasis {
     const Basis *usual; /* has the block size that is assumed, and the input's cost there */
     const FunctionForm *input;
     const TripParameter *parameter;   /* that sets the numbers of trips; NULL: none does */
+    KnownParameters remainders;       /* its value where unrolled loops are passed by; none: they are not unrolled */
     Risk risk;                        /* at which a form must lose nothing in few blocks */
+    bool is_whole;                    /* no block has threads on both sides of a bounds check */
     MeasuredForm rivals[MOST_PREFERRED]; /* forms that the launches run otherwise, if they pay */
     unsigned rival_count;
-    FormCost before[PAYS_GRIDS + 1][PAYS_TRIPS]; /* of the input, once known */
+    FormCost before[PAYS_GRIDS + 1][PAYS_TRIPS + 1]; /* of the input, once known */
     PaysSpeedups speedups[MOST_PREFERRED + 1]; /* of the rivals, and of the form that is asked about */
 } PaysBasis;
 

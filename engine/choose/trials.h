@@ -124,7 +124,7 @@ typedef struct PreferredForm {
     FormPays pays;
 } PreferredForm;
 
-enum { MOST_PREFERRED = 6 };
+enum { MOST_PREFERRED = 7 };
 
 /* The decision of -coarsen auto. Trials end here: only the request is used to make the form that is installed. */
 typedef struct FactorChoice {

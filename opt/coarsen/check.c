@@ -4,9 +4,9 @@
  *
  * Launches that are not adapted (runtime/) have blocks that are larger by the factor. If the block size is known,
  * .reqntid makes the driver refuse them; otherwise .maxntid refuses those larger than any block can become. Either also
- * tells the assembler how many threads share the registers. If fewer blocks then fit on an SM, and the kernel is not
- * predicted to be as fast, the kernel checks %ntid itself instead, before anything else, and ends with a message: three
- * instructions, across which no register is live. */
+ * tells the assembler how many threads share the registers. If fewer blocks then fit on an SM, of those that it gets,
+ * and the kernel is not predicted to be as fast, the kernel checks %ntid itself instead, before anything else, and ends
+ * with a message: three instructions, across which no register is live. */
 #include "opt/coarsen/internal.h"
 #include "opt/common/ends.h"
 #include "opt/passes.h"
@@ -15,6 +15,15 @@
 
 /* That machine code with a call uses at least: on no architecture do fewer let more warps fit. */
 enum { REGISTERS_OF_CALLS = 24 };
+
+/* How many of the blocks that an SM gets run at once. */
+static unsigned blocks_at_once(const PassContext *context, const Figures *figures)
+{
+    const LaunchChange change = contract_change(&context->contract);
+    const unsigned fit = pass_blocks_on_sm(context, figures, 0);
+    const unsigned launched = context->launch_blocks * merged_count(change.spread);
+    return launched && launched < fit ? launched : fit;
+}
 
 /* True if the form costs what counts. Without an assembler, it is taken not to. */
 static bool costs(const PassContext *context, const FunctionForm *form)
@@ -32,7 +41,7 @@ static bool costs(const PassContext *context, const FunctionForm *form)
         fewest = REGISTERS_OF_CALLS;
     bool fits_less = with.registers > fewest;
     if (block_size_total(&context->block))
-        fits_less = pass_blocks_on_sm(context, &with, 0) < pass_blocks_on_sm(context, &without, 0);
+        fits_less = blocks_at_once(context, &with) < blocks_at_once(context, &without);
     return figures_spills(&with) > figures_spills(&without) || with.stack > without.stack ||
            (fits_less && pass_is_slower(context, form, &with, &now, &without));
 }

@@ -62,11 +62,13 @@ problems="$(awk -v before="$(estimated "$naive")" -v after="$(estimated "$TEST_T
 result "tiles take the rounds" "$problems"
 
 # In launches of few blocks of two warps, loops of two merged threads get the registers for loads ahead: such a form is
-# kept for them, as far as the parameter that sets the lengths of loops tells that it pays.
-# file:what is expected of the first form: its words, threads for each SM, and shortest loops in which it does
-for one in "mv/mv:x2 block=64,1,1 64 128" "strsm/strsm:x2 stride=unit block=64,1,1 64 1024"; do
+# kept for them, as far as the parameter that sets the lengths of loops tells that it pays; if bounds checks that part
+# the last warp would make it slower, for multiples of the block's threads.
+# file:what is expected of the first form: its words, threads for each SM, shortest loops in which it does, multiples
+for one in "mv/mv:x2 block=64,1,1 64 128 1" "strsm/strsm:x2 stride=unit block=64,1,1 64 1024 1" \
+    "mvcoal/mvuncoal:x2 block=64,1,1 64 32 64"; do
     IFS=: read -r file wanted <<<"$one"
-    said="$("$PTXOPT" -q -coarsen auto -keep-original -search 240 -report -report-format json \
+    said="$("$PTXOPT" -q -coarsen auto -keep-original -search 240 -report -report-format json -entry "${file#*/}" \
         "corpus/${file%/*}/${file%/*}.sm_90.ptx" -o "$TEST_TMP/few.ptx" 2>&1)"
     if grep -qE '"assembler_missing"|no assembler' <<<"$said"; then
         echo "skip $file in few blocks: no assembler"
@@ -74,8 +76,9 @@ for one in "mv/mv:x2 block=64,1,1 64 128" "strsm/strsm:x2 stride=unit block=64,1
     fi
     found="$(python3 -c 'import json, sys
 form = json.load(sys.stdin)["kernels"][0]["coarsening"]["forms"][0]
+multiple = form.get("pays_for_multiples", {"of": 1})["of"]
 pays = [value for value, threads in form["pays_by_parameter"]["points"] if threads == 0]
-print(form["words"], form["pays_to_threads_per_sm"], pays[0])' <<<"$said" 2>&1)"
+print(form["words"], form["pays_to_threads_per_sm"], pays[0], multiple)' <<<"$said" 2>&1)"
     result "$file in few blocks" "$([ "$found" = "$wanted" ] || echo "$found, not $wanted")"
 done
 
@@ -90,7 +93,19 @@ else
 for form in json.load(sys.stdin)["kernels"][0]["coarsening"]["forms"]:
     multiple = form.get("pays_for_multiples", {"parameter": 0, "of": 0})
     print(form["factor"][0], multiple["parameter"], multiple["of"], end="; ")' <<<"$said" 2>&1)"
-    result "rows of other widths" "$([ "$found" = "2 4 4; 2 4 4; 1 0 0; " ] || echo "$found")"
+    result "rows of other widths" "$([ "$found" = "2 4 4; 2 4 4; 2 4 4; 1 0 0; " ] || echo "$found")"
+fi
+
+# Blocks that are too small for the best form, or that it does not divide, have one that merges two threads.
+said="$("$PTXOPT" -q -coarsen auto -keep-original -search 240 -report -report-format json \
+    corpus/nlm/nlm.sm_90.ptx -o "$TEST_TMP/small.ptx" 2>&1)"
+if grep -qE '"assembler_missing"|no assembler' <<<"$said"; then
+    echo "skip two threads for small blocks: no assembler"
+else
+    found="$(python3 -c 'import json, math, sys
+forms = json.load(sys.stdin)["kernels"][0]["coarsening"].get("forms", [])
+print([math.prod(form["factor"]) for form in forms])' <<<"$said" 2>&1)"
+    result "two threads for small blocks" "$([ "$found" = "[8, 2]" ] || echo "$found")"
 fi
 
 # If eight merged blocks gain more than four, launches of large grids have eight, and others four.

@@ -1,4 +1,4 @@
-/* The parameter that sets how often all loops of a kernel go round. */
+/* The parameters that set how often all loops of a kernel go round, and where its data ends. */
 #include "tests/unit/parsed.h"
 
 #include "cost/cost.h"
@@ -58,11 +58,43 @@ static void a_loop_may_end_at_the_variable_of_an_outer_one(void **state)
     check("add.u32 %r6, %r2, 0;\n" NEST("%r1", "1", "%r6", "1"), -1, 0);
 }
 
+/* The index of the parameter that bounds places, or -1. %r1 is n, %r2 m, %r3 the thread's index. */
+static int bound_of(const char *body)
+{
+    Arena *arena = arena_new();
+    Module *module = module_from(arena_printf(
+        arena,
+        SM_90 ".visible .entry k(.param .u64 data, .param .u32 n, .param .u32 m)\n{\n.reg .pred %%p<5>;\n"
+              ".reg .b32 %%r<9>;\n.reg .b64 %%d<3>;\nld.param.u64 %%d1, [data];\nld.param.u32 %%r1, [n];\n"
+              "ld.param.u32 %%r2, [m];\nmov.u32 %%r3, %%tid.x;\nmov.u32 %%r4, %%ctaid.x;\nmov.u32 %%r5, %%ntid.x;\n"
+              "mad.lo.u32 %%r6, %%r4, %%r5, %%r3;\n%s\nret;\n}\n",
+        body));
+    unsigned index;
+    const bool is_found = bound_parameter_find(function_of(module, "k"), &index);
+    release(module);
+    arena_free(arena);
+    return is_found ? (int)index : -1;
+}
+
+static void a_parameter_bounds_places(void **state)
+{
+    (void)state;
+    assert_int_equal(bound_of("setp.ge.u32 %p1, %r6, %r2;\n@%p1 ret;"), 2);
+    assert_int_equal(bound_of("setp.gt.s32 %p1, %r1, %r6;\n@!%p1 ret;"), 1);
+    assert_int_equal(bound_of("setp.lt.u32 %p1, %r3, 32;\nsetp.ge.u32 %p2, %r3, %r1;\n@%p2 ret;"), 1);
+    assert_int_equal(bound_of("add.u32 %r7, %r6, 5;\nsetp.ge.u32 %p1, %r7, %r1;\n@%p1 ret;"), -1);
+    assert_int_equal(bound_of("setp.lt.u32 %p1, %r1, 9;\n@%p1 ret;"), -1); /* no place */
+    assert_int_equal(bound_of("setp.ge.u32 %p1, %r6, %r1;\nsetp.ge.u32 %p2, %r6, %r2;\n@%p2 ret;"), -1);
+    assert_int_equal(bound_of("shl.b32 %r7, %r1, 1;\nsetp.ge.u32 %p1, %r6, %r7;\n@%p1 ret;"), -1); /* twice one */
+    assert_int_equal(bound_of("shl.b32 %r7, %r6, 1;\nsetp.ge.u32 %p1, %r7, %r1;\n@%p1 ret;"), -1); /* two for each */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_parameter_sets_all_lengths),
         cmocka_unit_test(a_loop_may_end_at_the_variable_of_an_outer_one),
+        cmocka_unit_test(a_parameter_bounds_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
