@@ -253,7 +253,7 @@ void forms_prefer(const Choice *choice, const Candidate *best, FactorChoice *mad
     kept.large_speedup = promise.speedup;
     if (usual) {
         kept.plain = form_for_odd(choice, usual, &kept.parameter, &kept.odd_speedup);
-        kept.small = best_for_small(choice, usual);
+        kept.small = choice->is_block_known ? NULL : best_for_small(choice, usual);
     }
     if (kept.large && kept.merged)
         others = promise_from(choice, kept.merged, kept.larger);
