@@ -1,10 +1,12 @@
-/* Conditions whose outcome the ranges of their operands tell.
+/* Conditions whose outcome the ranges of their operands tell, or their lowest bits.
  *
  * With a known block size, the index of a replica is a constant more than the thread's: of "if (tid < 3)" for a halo,
  * only the first replica's is a question. Comparisons of sums whose bounds decide them become constants, and so do
- * their conjunctions; branches on those are taken always or never, and what is left without a path to it goes. */
+ * their conjunctions; branches on those are taken always or never, choices become copies, and what is left without a
+ * path to it goes. */
 #include "opt/common/cleanup.h"
 #include "opt/passes.h"
+#include "opt/replicas/low_bits.h"
 
 /* The known value of a predicate. */
 typedef enum Decision { OPEN, NEVER, ALWAYS } Decision;
@@ -12,6 +14,7 @@ typedef enum Decision { OPEN, NEVER, ALWAYS } Decision;
 typedef struct Decider {
     Body *body;
     const Affine *affine;
+    LowBits *low; /* by RegId; of values that a loop carries, or that differ by the path taken, none is known */
     uint8_t *known; /* by RegId: Decision */
 } Decider;
 
@@ -22,14 +25,28 @@ static Bounds register_bounds(const void *context, RegId reg)
     const Decider *decider = context;
     const Reg *r = &decider->body->regs.data[reg];
     if (r->type != TYPE_PRED)
-        return type_bits(r->type) == 32 ? affine_reg_bounds(decider->affine, reg) : bounds_any(type_bits(r->type));
+        return type_bits(r->type) == 32
+                   ? low_bits_bounds(decider->low[reg], affine_reg_bounds(decider->affine, reg), 32)
+                   : bounds_any(type_bits(r->type));
     return decider->known[reg] == OPEN ? bounds_any(1) : bounds_point(1, decider->known[reg] == ALWAYS);
+}
+
+static void find_low_bits(const Decider *decider, const Computation *c)
+{
+    LowBits sources[COMPUTE_SOURCES] = {{0, 0}};
+    for (unsigned i = 0; i < c->source_count; i++)
+        if (c->sources[i].reg != REG_NONE)
+            sources[i] = decider->low[c->sources[i].reg];
+    decider->low[c->result] = low_bits_of(c, sources);
 }
 
 static Decision decide(const Decider *decider, const Inst *inst)
 {
     Computation c;
-    if (!computation_of(decider->body, inst, &c) || c.reg_bits != 1)
+    if (!computation_of(decider->body, inst, &c))
+        return OPEN;
+    find_low_bits(decider, &c);
+    if (c.reg_bits != 1)
         return OPEN;
     Bounds outcome = computation_bounds(&c, register_bounds, decider);
     return !bounds_is_point(&outcome) ? OPEN : outcome.low ? ALWAYS : NEVER;
@@ -95,6 +112,23 @@ static bool joined_settle(const Decider *decider, Inst *inst)
     return false;
 }
 
+/* A choice whose condition is known is the value that it chooses. */
+static bool choice_settle(const Decider *decider, Inst *inst)
+{
+    Computation c;
+    if (!computation_of(decider->body, inst, &c) || c.op != COMPUTE_SELECT || c.source_count != 3 ||
+        c.sources[2].reg == REG_NONE || is_open(decider, c.sources[2].reg))
+        return false;
+    const bool is_first = (decider->known[c.sources[2].reg] == ALWAYS) != c.sources[2].is_inverted;
+    const RegId chosen = c.sources[!is_first].reg;
+    const unsigned bits = type_bits(decider->body->regs.data[c.result].type);
+    if (chosen == REG_NONE || (bits != 32 && bits != 64) || type_bits(decider->body->regs.data[chosen].type) != bits)
+        return false;
+    inst_insert_before(inst, inst_build(decider->body, bits == 64 ? "mov.b64" : "mov.b32", "dr", c.result, chosen));
+    inst_remove(inst);
+    return true;
+}
+
 static bool has_cold_side_only(const Block *block)
 {
     bool any = false;
@@ -132,6 +166,7 @@ bool pass_decide(PassContext *context)
     Body *body = context->body;
     Decider decider = {.body = body,
                        .affine = analyses_affine(context->analyses),
+                       .low = ARENA_ARRAY(scratch, LowBits, body->regs.count),
                        .known = ARENA_ARRAY(scratch, uint8_t, body->regs.count)};
     /* Definitions come before their uses but in loops, whose conditions are not decided through phis anyway. */
     for (size_t b = 0; b < body->blocks.count; b++)
@@ -144,7 +179,8 @@ bool pass_decide(PassContext *context)
     for (size_t b = 0; b < body->blocks.count; b++) {
         for (Inst *inst = body->blocks.data[b]->first, *next; inst; inst = next) {
             next = inst->next;
-            settled += guarded_settle(&decider, inst) || joined_settle(&decider, inst);
+            settled +=
+                guarded_settle(&decider, inst) || joined_settle(&decider, inst) || choice_settle(&decider, inst);
         }
         settled += branch_settle(&decider, body->blocks.data[b]);
     }

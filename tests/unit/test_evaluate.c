@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analysis/evaluate/evaluate.h"
+#include "opt/replicas/low_bits.h"
 #include "support/random.h"
 #include "tests/oracle/emulate.h"
 #include "tests/unit/test_registers_support.h"
@@ -147,6 +148,25 @@ static void check_knowledge(Totals *totals, const Subject *subject, const uint64
         report(totals, subject, "sum", values, result);
 }
 
+/* The lowest bits, of which some are known of the operands. */
+static void check_low_bits(Totals *totals, const Subject *subject, const uint64_t *values, uint64_t result)
+{
+    const Computation *c = &subject->computation;
+    LowBits sources[COMPUTE_SOURCES];
+    for (unsigned i = 0; i < c->source_count; i++) {
+        const unsigned count = (unsigned)random_below(&totals->random, LOW_BITS_MOST + 1);
+        sources[i] = (LowBits){(uint8_t)count, (uint8_t)low_bits(values[i], count)};
+    }
+    const LowBits found = low_bits_of(c, sources);
+    totals->row_narrowed += found.count > 0;
+    if (low_bits(result, found.count) != found.value)
+        report(totals, subject, "lowest bits", values, result);
+    const Bounds around = bounds_unsigned(c->reg_bits, result - result % 3, result);
+    const Bounds bounds = low_bits_bounds(found, around, c->reg_bits);
+    if (!bounds_has(&bounds, result))
+        report(totals, subject, "bounds of lowest bits", values, result);
+}
+
 static void check_tuple(Totals *totals, const Subject *subject, const uint64_t *in, uint64_t result)
 {
     enum { TRIES = 4 };
@@ -162,6 +182,8 @@ static void check_tuple(Totals *totals, const Subject *subject, const uint64_t *
     if (computation_copied(subject->body, subject->inst) != REG_NONE && result != values[0])
         report(totals, subject, "copy", values, result);
     check_knowledge(totals, subject, values, result, true);
+    for (unsigned i = 0; i < TRIES; i++)
+        check_low_bits(totals, subject, values, result);
     for (unsigned i = 0; i < TRIES; i++)
         check_knowledge(totals, subject, values, result, false);
 }
