@@ -77,6 +77,7 @@ typedef struct PassContext {
     EdgesResult edges;       /* set by edges */
     Exchange exchange;       /* set by exchange */
     bool holds_rows;         /* rows that loops read are to stay in shared memory */
+    bool conditions_only;    /* only short loops with conditions in them become straight code */
     unsigned held_bytes;     /* of shared memory, for these; 0: as many as it is for */
     HeldRows holds;          /* set by held_rows */
     unsigned flat_merged;    /* blocks along x that are to be merged to one; 0: unflatten is not wanted */

@@ -116,16 +116,16 @@ static bool grow(PassContext *context, const KernelRequest *request, KernelResul
     return done;
 }
 
-/* Lets threads inside of the data go without guards, and short loops become straight code; true if either is done. */
-static bool take_guards(PassContext *context)
+/* Lets threads inside of the data go without guards, unless these are kept, and short loops become straight code; true
+ * if either is done. */
+static bool take_guards(PassContext *context, bool keeps_guards)
 {
-    const bool specializes = run_and_clean(context, PASS_SPECIALIZE);
-    if (specializes)
-        run_and_clean(context, PASS_DECIDE);
-    const bool done = run_and_clean(context, PASS_INTERIOR) || specializes;
+    bool done = run_and_clean(context, PASS_SPECIALIZE);
     if (done)
-        run_and_clean(context, PASS_SHORT_LOOPS);
-    return done;
+        run_and_clean(context, PASS_DECIDE);
+    done |= !keeps_guards && run_and_clean(context, PASS_INTERIOR);
+    context->conditions_only = !done; /* which may be decided in each round, as those on even numbers */
+    return run_and_clean(context, PASS_SHORT_LOOPS) || done;
 }
 
 static void unroll_jam(PassContext *context, const KernelRequest *request, KernelResult *result)
@@ -529,8 +529,11 @@ PipelineOptions pipeline_quiet(const PipelineOptions *options)
     return quiet;
 }
 
-void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,
-                  KernelResult *result)
+/* Runs the pipeline. Threads inside of the data and those at its edges then execute different versions of a loop, if
+ * both are wanted, and nothing is staged in either. So a first attempt keeps the guards: true if that was one, and no
+ * loop could be staged. */
+static bool attempt(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,
+                    bool keeps_guards, KernelResult *result)
 {
     const BlockSize block = block_size_resolve(&kernel->tuning, request->block);
     const FunctionForm input = {.function = kernel};
@@ -545,13 +548,13 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     }
     if (!is_wanted(kernel, request, options, &block)) {
         result->before = result->after = (Figures){.message = options->judge ? "nothing was requested" : no_assembler};
-        return;
+        return false;
     }
     result->before = measure(options, &input);
     Body *body = build(kernel, &refusal);
     if (!body) {
         refuse(arena, request, result, &refusal);
-        return;
+        return false;
     }
 
     PassContext context = pass_context_new(arena, &options->passes, kernel, body);
@@ -592,7 +595,7 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     if (request->edges)
         let_edges_join(&context, request, result);
     if (coarsens && request->coarsening.guards == GUARDS_INTERIOR) {
-        result->has_interior = take_guards(&context);
+        result->has_interior = take_guards(&context, keeps_guards);
         result->assumed = context.assumed;
     }
     if (request->jam_count)
@@ -605,7 +608,7 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         const Refusal refused = result->refusal; /* blocks have grown for nothing */
         pass_context_free(&context);
         run_plain(arena, request, options, result, &refused);
-        return;
+        return false;
     }
     if (kernel_is_jammed(result) && (result->coarsening != OUTCOME_DONE || !shape_merges(&result->contract.shape))) {
         pass_run(&context, PASS_DECIDE);
@@ -617,6 +620,10 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
         make_vectors(&context, result, false);
     if (request->staging.wanted)
         stage_loops(&context, request, result);
+    if (keeps_guards && !stage_count(&result->staged)) {
+        pass_context_free(&context);
+        return true;
+    }
     if (request->counters)
         count_privately(&context, request, result);
     if (request->vectors && !request->vectors_first)
@@ -647,6 +654,16 @@ void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, 
     const DemandObjection objection = coarsening_objection(result, request, options);
     if (objection.kind != DEMAND_MET)
         run_unobjectionable(arena, request, options, result, demand_copy(arena, &objection));
+    return false;
+}
+
+void pipeline_run(Arena *arena, Function *kernel, const KernelRequest *request, const PipelineOptions *options,
+                  KernelResult *result)
+{
+    const bool may_keep =
+        request->coarsen && request->coarsening.guards == GUARDS_INTERIOR && request->staging.wanted;
+    if (!may_keep || attempt(arena, kernel, request, options, true, result))
+        attempt(arena, kernel, request, options, false, result);
 }
 
 void kernel_discard(KernelResult *result)

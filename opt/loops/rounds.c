@@ -8,6 +8,7 @@ enum {
     ROUNDS_MOST = 16,
     GIVEN_MOST = 8,     /* the same where a launch gives their number: sizes of data are seldom as small */
     COPIED_MOST = 1024, /* instructions of all rounds */
+    GIVEN_COPIED_MOST = 768, /* the same where a launch gives the number: of a filter's taps, not of channels */
     MOST_DEPTH = 8,     /* instructions that a counter is followed through */
 };
 
@@ -152,6 +153,42 @@ static unsigned count_rounds(Arena *scratch, Round *round)
     return 0;
 }
 
+/* The branch that decides, as the last one before the loop, whether it is entered; NULL: none does. */
+static const Inst *find_entry(const Loop *loop)
+{
+    const Block *to = loop->preheader;
+    while (to && to->pred_count == 1 && !block_two_way_branch(to->preds[0]))
+        to = to->preds[0];
+    return to && to->pred_count == 1 ? block_two_way_branch(to->preds[0]) : NULL;
+}
+
+static bool leads_to_loop(const Inst *branch, const Loop *loop, bool taken)
+{
+    const Block *to = loop->preheader;
+    const Block *from = taken ? branch->targets[0] : branch->block->fall;
+    while (to != from && to->pred_count == 1 && to->preds[0] != branch->block)
+        to = to->preds[0];
+    return to == from;
+}
+
+bool skipped_loop_find(const Loop *loop, Analyses *analyses, const Body *body, AssumedParameters *assumed)
+{
+    const Inst *branch = loop->header->is_cold ? NULL : find_entry(loop);
+    if (!branch)
+        return false;
+    AssumedParameters found = *assumed;
+    const Round round = {.body = body, .values = analyses_values(analyses), .loop = loop, .assumed = &found};
+    const Slice slice = {&round, 0};
+    const Bounds taken = bounds_now(&slice, inst_predicate(branch));
+    if (!bounds_is_point(&taken) || leads_to_loop(branch, loop, taken.low != branch->guard_inverted))
+        return false;
+    for (unsigned i = assumed->count; i < found.count; i++)
+        if (assumed_number(&found, i) < 0 || assumed_number(&found, i) > GIVEN_MOST)
+            return false;
+    *assumed = found;
+    return true;
+}
+
 unsigned short_loop_rounds(Arena *scratch, const Loop *loop, Analyses *analyses, const Body *body,
                            AssumedParameters *assumed)
 {
@@ -163,7 +200,8 @@ unsigned short_loop_rounds(Arena *scratch, const Loop *loop, Analyses *analyses,
     Round round = {.body = body, .values = analyses_values(analyses), .loop = loop,
                    .assumed = assumed ? &found : NULL};
     const unsigned rounds = count_rounds(scratch, &round);
-    if (!rounds || !blocks_may_version(loop->blocks, loop->block_count, COPIED_MOST / rounds))
+    const unsigned copied = assumed ? GIVEN_COPIED_MOST : COPIED_MOST;
+    if (!rounds || !blocks_may_version(loop->blocks, loop->block_count, copied / rounds))
         return 0;
     if (assumed)
         *assumed = found;

@@ -28,4 +28,8 @@ Bounds first_round_bounds(const Body *body, const Values *values, const Loop *lo
 unsigned short_loop_rounds(Arena *scratch, const Loop *loop, Analyses *analyses, const Body *body,
                            AssumedParameters *assumed);
 
+/* Whether a loop is passed by, because parameters are as assumed. 'assumed' gets those that this depends on, if they
+ * are as small as the number of a short loop's rounds. */
+bool skipped_loop_find(const Loop *loop, Analyses *analyses, const Body *body, AssumedParameters *assumed);
+
 #endif

@@ -57,11 +57,21 @@ static void unroll(Arena *scratch, Body *body, const Values *values, const Loop 
     versions_finish(&versions);
 }
 
+/* Whether a branch of the loop passes some of its code by. */
+static bool has_conditions(const Loop *loop)
+{
+    for (uint32_t b = 0; b < loop->block_count; b++)
+        if (loop->blocks[b] != loop->latches[0] && block_two_way_branch(loop->blocks[b]))
+            return true;
+    return false;
+}
+
 static bool unroll_loop(PassContext *context, const Loop *loop)
 {
     Arena *scratch = arena_new();
     const Values *values = analyses_values(context->analyses);
-    const unsigned rounds = short_loop_rounds(scratch, loop, context->analyses, context->body, NULL);
+    const bool may = !context->conditions_only || has_conditions(loop);
+    const unsigned rounds = may ? short_loop_rounds(scratch, loop, context->analyses, context->body, NULL) : 0;
     if (rounds)
         unroll(scratch, context->body, values, loop, rounds);
     arena_free(scratch);

@@ -16,12 +16,14 @@
 
 enum { MOST_COPIED = 2048 }; /* instructions */
 
-/* The parameters on which the rounds of short loops depend. */
+/* The parameters on which the rounds of short loops depend, and whether they are passed by, as those of which compilers
+ * have unrolled more rounds than there are. */
 static void find_parameters(Arena *scratch, const PassContext *context, AssumedParameters *assumed)
 {
     const LoopForest *loops = analyses_loops(context->analyses);
     for (uint32_t l = 0; l < loops->loop_count; l++)
-        short_loop_rounds(scratch, &loops->loops[l], context->analyses, context->body, assumed);
+        if (!short_loop_rounds(scratch, &loops->loops[l], context->analyses, context->body, assumed))
+            skipped_loop_find(&loops->loops[l], context->analyses, context->body, assumed);
 }
 
 static bool may_copy(const Body *body)

@@ -121,3 +121,15 @@ ReadAddress rewrite_own_place(Rewrite *w, const Tile *tile, RegId buffer)
     }
     return (ReadAddress){first, rewrite_counter(w, first, round_pitch(tile))};
 }
+
+RegId rewrite_passes(Rewrite *w, Slices *slices, Block *block, const Elsewhere *at, const Guard *parts, unsigned count,
+                     RegId holds)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const RegId passes = slices_value(slices, at, parts[i].predicate);
+        const RegId both = rewrite_reg(w, TYPE_PRED, "%passes");
+        inst_append(block, inst_build_conjunction(w->body, both, holds, passes, !parts[i].passes_if));
+        holds = both;
+    }
+    return holds;
+}

@@ -139,3 +139,20 @@ void rewrite_test(Rewrite *w)
         w->in_step = test_rounds(w);
     round_groups_count(&w->groups, w->setup, "%tiles");
 }
+
+RegId rewrite_vote_on_loads(Rewrite *w, Slices *slices, RegId holds)
+{
+    const Elsewhere here = {{REG_NONE, REG_NONE, REG_NONE, REG_NONE}};
+    for (size_t i = 0; i < w->s->tiles.count; i++) {
+        const Sometimes *when = w->s->tiles.data[i].members[0].when;
+        if (!w->s->tiles.data[i].is_voted)
+            continue;
+        const RegId passes =
+            rewrite_passes(w, slices, w->setup, &here, when->others, when->other_count, REG_NONE);
+        const RegId any = rewrite_reg(w, TYPE_PRED, "%any"), both = rewrite_reg(w, TYPE_PRED, "%any");
+        inst_append(w->setup, inst_build(w->body, "bar.red.or.pred", "dir", any, (int64_t)0, passes));
+        inst_append(w->setup, inst_build_conjunction(w->body, both, holds, any, false));
+        holds = both;
+    }
+    return holds;
+}

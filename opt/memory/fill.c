@@ -5,6 +5,8 @@
  * sizes of the dimensions, and in most cases only the last digit depends on i. */
 #include "opt/memory/rewrite.h"
 
+enum { JOINED_LEAST = 4 /* tiles that one instruction loads: choosing between addresses takes more than two loads */ };
+
 /* A part of a tile that a thread loads at once: a unit, or one member's element of a row. */
 typedef struct Portion {
     Elsewhere at;
@@ -19,8 +21,10 @@ typedef struct Portion {
 typedef struct Loading {
     const Tile *tile;
     const Portion *portions;
-    uint64_t count; /* of each thread */
-    unsigned turn;  /* of the threads that load it (takes_turns) */
+    uint64_t count;        /* of each thread */
+    unsigned turn;         /* of the threads that load it (takes_turns) */
+    unsigned joined;       /* the tiles, with those after it, that one instruction loads, each for other threads: */
+    const RegId *is_turn;  /* by tile, but of the first: whether the thread loads it */
 } Loading;
 
 /* A number that is split into indices: a register, and a constant that is added to it. */
@@ -140,13 +144,11 @@ static RegId build_real(Rewrite *w, const Tile *tile, const Portion *portion)
     return both;
 }
 
-/* The thread's portion number i of a tile with this layout. */
-static Portion portion_build(Rewrite *w, const Tile *tile, uint64_t i, unsigned turn)
+/* The portion with the number of the counter, counted from the place of the tile. */
+static Portion portion_at(Rewrite *w, const Tile *tile, Counter counter, RegId place, RegId inside)
 {
-    Portion portion = {.at = {{REG_NONE, REG_NONE, REG_NONE, REG_NONE}}, .member = REG_NONE, .inside = REG_NONE,
-                       .real = REG_NONE};
-    Counter counter = counter_start(w, tile, i, turn, &portion.inside);
-    portion.store = w->base;
+    Portion portion = {.at = {{REG_NONE, REG_NONE, REG_NONE, REG_NONE}}, .member = REG_NONE, .store = place,
+                       .inside = inside, .real = REG_NONE};
     if (tile->is_row) {
         portion.member = counter_split(w, &counter, tile->member_count);
         unsigned bytes = tile->members[0].count * tile->members[0].bytes;
@@ -164,6 +166,70 @@ static Portion portion_build(Rewrite *w, const Tile *tile, uint64_t i, unsigned 
     if (tile->pad)
         portion.real = build_real(w, tile, &portion);
     return portion;
+}
+
+/* The thread's portion number i of a tile with this layout. */
+static Portion portion_build(Rewrite *w, const Tile *tile, uint64_t i, unsigned turn)
+{
+    RegId inside = REG_NONE;
+    const Counter counter = counter_start(w, tile, i, turn, &inside);
+    return portion_at(w, tile, counter, w->base, inside);
+}
+
+/* Whether one instruction can load a member of either tile, each for other threads. */
+static bool members_join(const Rewrite *w, const Member *a, const Member *b)
+{
+    return a->inst->signature == b->inst->signature && type_bits(w->body->regs.data[a->base].type) == 64 &&
+           type_bits(w->body->regs.data[b->base].type) == 64;
+}
+
+/* Whether the threads that load the tile ask for each element whether it is read. */
+static bool has_own_condition(const Tile *tile)
+{
+    return tile->members[0].when && tile->members[0].when->own_count;
+}
+
+static bool tiles_join(const Rewrite *w, const Tile *a, const Tile *b)
+{
+    if (!tiles_match(a, b) || a->is_line || a->is_row != b->is_row || a->member_count != b->member_count ||
+        a->bytes != b->bytes || has_own_condition(b))
+        return false;
+    for (unsigned m = 0; m < a->member_count; m++)
+        if (!members_join(w, &a->members[m], &b->members[m]))
+            return false;
+    return true;
+}
+
+/* The tiles from number i on that follow one another in shared memory, and take turns. */
+static unsigned count_joined(const Rewrite *w, size_t i)
+{
+    const TileVec *tiles = &w->s->tiles;
+    const Tile *first = &tiles->data[i];
+    unsigned count = 1;
+    if (first->is_line || !takes_turns(w, first) || has_own_condition(first))
+        return 1;
+    const unsigned turns = w->s->threads / (unsigned)portions_of(first);
+    while (count < turns && i + count < tiles->count && tiles_join(w, first, &tiles->data[i + count]) &&
+           tiles->data[i + count].offset == first->offset + count * first->bytes)
+        count++;
+    return count < JOINED_LEAST ? 1 : count;
+}
+
+/* Tiles that one instruction loads. */
+static Loading join_tiles(Rewrite *w, const Tile *tile, unsigned joined)
+{
+    const unsigned all = (unsigned)portions_of(tile);
+    Counter counter = {w->number, 0};
+    const RegId rest = counter_split(w, &counter, all);
+    const RegId place = rewrite_multiple(w, counter.reg, tile->bytes, w->base);
+    const RegId inside =
+        joined * all == w->s->threads ? REG_NONE : build_predicate(w, "setp.lt.u32", counter.reg, joined);
+    Portion *portion = ARENA_NEW(w->s->scratch, Portion);
+    RegId *is_turn = ARENA_ARRAY(w->s->scratch, RegId, joined);
+    *portion = portion_at(w, tile, (Counter){rest, 0}, place, inside);
+    for (unsigned t = 1; t < joined; t++)
+        is_turn[t] = build_predicate(w, "setp.eq.u32", counter.reg, t);
+    return (Loading){tile, portion, 1, 0, joined, is_turn};
 }
 
 /* The address that the other thread loads the member from, less the member's offset: computed in the top. */
@@ -193,12 +259,46 @@ static RegId build_own_address(Rewrite *w, const Member *member, const Portion *
     return moved;
 }
 
-/* The members' registers for a portion: loaded in the top, from where the other thread loads them. */
-static void build_load(Rewrite *w, const Member *member, const Portion *portion, RegId *results)
+/* Whether the thread loads the portion; REG_NONE: it does. */
+static RegId portion_inside(Rewrite *w, const Tile *tile, const Portion *portion)
 {
+    const Sometimes *when = tile->members[0].when;
+    return when ? rewrite_passes(w, w->slices, w->gate, &portion->at, when->own, when->own_count, portion->inside)
+                : portion->inside;
+}
+
+/* The address for a copy of the first tile's instruction, from which this thread loads its element of member m: that of
+ * the tile whose turn it is. 'moved': what of the member's offset is not in the instruction. */
+static RegId choose_address(Rewrite *w, const Loading *loading, unsigned m, const Portion *portion, int64_t moved)
+{
+    const Member *first = &loading->tile->members[m];
+    RegId chosen = REG_NONE;
+    for (unsigned t = 0; t < loading->joined; t++) {
+        const Member *member = &loading->tile[t].members[m];
+        const int64_t way = member->offset - first->offset + moved;
+        RegId address = build_address(w, member, portion);
+        if (way) {
+            const RegId sum = body_clone_reg(w->body, address);
+            inst_append(w->top, inst_build(w->body, "add.s64", "dri", sum, address, way));
+            address = sum;
+        }
+        const RegId either = t ? body_clone_reg(w->body, address) : address;
+        if (t)
+            inst_append(w->top, inst_build(w->body, "selp.b64", "drrr", either, address, chosen, loading->is_turn[t]));
+        chosen = either;
+    }
+    return chosen;
+}
+
+/* The members' registers for a portion: loaded in the top, from where the other thread loads them. */
+static void build_load(Rewrite *w, const Loading *loading, unsigned m, const Portion *portion, RegId inside,
+                       RegId *results)
+{
+    const Member *member = &loading->tile->members[m];
     Inst *load = inst_clone(w->body, member->inst);
     Access access;
-    RegId address = build_own_address(w, member, portion);
+    RegId address = loading->joined > 1 ? choose_address(w, loading, m, portion, member->moved)
+                                        : build_own_address(w, member, portion);
     unsigned count = 0;
     require(inst_access(load, &access));
     operand_ref(load, &access.address->items[0])->reg = address;
@@ -207,8 +307,8 @@ static void build_load(Rewrite *w, const Member *member, const Portion *portion,
             results[count++] = load->refs[r].reg = body_clone_reg(w->body, load->refs[r].reg);
     require(count == member->count);
     inst_append(w->top, load);
-    if (portion->inside != REG_NONE)
-        inst_guard(w->body, load, portion->inside, false, REG_NONE);
+    if (inside != REG_NONE)
+        inst_guard(w->body, load, inside, false, REG_NONE);
 }
 
 static RegId build_zero(Rewrite *w, RegId like)
@@ -245,26 +345,28 @@ static void build_store(Rewrite *w, const Tile *tile, const Portion *portion, co
     unsigned count = tile->is_row && !tile->is_line ? tile->members[0].count : tile->count;
     Inst *store = shared_access(w, true, tile->members[0].type, regs, count, portion->store,
                                 portion->offset + tile->offset);
+    const RegId inside = portion_inside(w, tile, portion);
     inst_append(w->top, store);
-    if (portion->inside != REG_NONE)
-        inst_set_guard(w->body, store, portion->inside, false);
+    if (inside != REG_NONE)
+        inst_set_guard(w->body, store, inside, false);
 }
 
 static Loading loading_of(Rewrite *w, const Loading *loadings, size_t known, const Tile *tile)
 {
     unsigned turn = 0;
     for (size_t i = 0; i < known; i++)
-        turn += takes_turns(w, tile) && takes_turns(w, loadings[i].tile);
+        turn += takes_turns(w, tile) && takes_turns(w, loadings[i].tile) && loadings[i].joined == 1;
     turn = takes_turns(w, tile) ? turn % (w->s->threads / (unsigned)portions_of(tile)) : 0;
     for (size_t i = 0; i < known; i++)
-        if (tiles_match(loadings[i].tile, tile) && loadings[i].tile->is_row == tile->is_row &&
-            (tile->is_line || loadings[i].tile->member_count == tile->member_count) && loadings[i].turn == turn)
-            return (Loading){tile, loadings[i].portions, loadings[i].count, turn};
+        if (loadings[i].joined == 1 && tiles_match(loadings[i].tile, tile) &&
+            loadings[i].tile->is_row == tile->is_row && loadings[i].turn == turn &&
+            (tile->is_line || loadings[i].tile->member_count == tile->member_count))
+            return (Loading){tile, loadings[i].portions, loadings[i].count, turn, 1, NULL};
     uint64_t count = divide_up(portions_of(tile), w->s->threads);
     Portion *portions = ARENA_ARRAY(w->s->scratch, Portion, count);
     for (uint64_t i = 0; i < count; i++)
         portions[i] = portion_build(w, tile, i, turn);
-    return (Loading){tile, portions, count, turn};
+    return (Loading){tile, portions, count, turn, 1, NULL};
 }
 
 typedef VEC(RegId *) ResultVec;
@@ -274,10 +376,11 @@ static void load_all(Rewrite *w, const Loading *loading, ResultVec *results)
     const Tile *tile = loading->tile;
     for (uint64_t k = 0; k < loading->count; k++) {
         RegId *regs = ARENA_ARRAY(w->s->scratch, RegId, tile->count);
+        const RegId inside = portion_inside(w, tile, &loading->portions[k]);
         if (tile->is_line)
             build_element(w, tile, &loading->portions[k], regs);
         for (unsigned m = 0; m < (tile->is_row ? 1 : tile->member_count) && !tile->is_line; m++)
-            build_load(w, &tile->members[m], &loading->portions[k], regs + m * tile->members[m].count);
+            build_load(w, loading, m, &loading->portions[k], inside, regs + m * tile->members[m].count);
         VEC_PUSH(w->s->scratch, *results, regs);
     }
 }
@@ -288,24 +391,37 @@ static void copy_all(Rewrite *w, const Loading *loading)
     const Tile *tile = loading->tile;
     for (uint64_t k = 0; k < loading->count; k++) {
         const Portion *portion = &loading->portions[k];
+        const RegId inside = portion_inside(w, tile, portion);
         int64_t offset = portion->offset + tile->offset;
         for (unsigned m = 0; m < (tile->is_row ? 1 : tile->member_count); m++) {
             const Member *member = &tile->members[m];
-            async_copy(w, member, build_address(w, member, portion), portion->store, offset, portion->inside);
+            const RegId from = loading->joined > 1 ? choose_address(w, loading, m, portion, 0)
+                                                   : build_address(w, member, portion);
+            async_copy(w, member, from, portion->store, offset, inside);
             offset += member->count * member->bytes;
         }
     }
 }
 
-static void fill_ahead(Rewrite *w)
+/* Finds out how the threads of a block load the tiles; returns the number of loadings. */
+static size_t find_loadings(Rewrite *w, Loading *loadings)
 {
     const TileVec *tiles = &w->s->tiles;
-    Loading *loadings = ARENA_ARRAY(w->s->scratch, Loading, tiles->count);
-    async_begin_tile(w);
-    for (size_t i = 0; i < tiles->count; i++) {
-        loadings[i] = loading_of(w, loadings, i, &tiles->data[i]);
-        copy_all(w, &loadings[i]);
+    size_t count = 0;
+    for (size_t i = 0; i < tiles->count; count++) {
+        const unsigned joined = count_joined(w, i);
+        loadings[count] = joined > 1 ? join_tiles(w, &tiles->data[i], joined)
+                                     : loading_of(w, loadings, count, &tiles->data[i]);
+        i += joined;
     }
+    return count;
+}
+
+static void fill_ahead(Rewrite *w, const Loading *loadings, size_t count)
+{
+    async_begin_tile(w);
+    for (size_t i = 0; i < count; i++)
+        copy_all(w, &loadings[i]);
     async_end_copies(w);
 }
 
@@ -316,18 +432,17 @@ void rewrite_fill(Rewrite *w)
     ResultVec results = {0};
     size_t next = 0;
     w->number = rewrite_thread_number(w);
+    const size_t count = find_loadings(w, loadings);
     if (w->s->buffers > 1) {
-        fill_ahead(w);
+        fill_ahead(w, loadings, count);
         return;
     }
     inst_append(w->top, inst_build(w->body, "bar.sync", "i", (int64_t)0));
-    if (!tiles->count)
+    if (!count)
         return;
-    for (size_t i = 0; i < tiles->count; i++) {
-        loadings[i] = loading_of(w, loadings, i, &tiles->data[i]);
+    for (size_t i = 0; i < count; i++)
         load_all(w, &loadings[i], &results);
-    }
-    for (size_t i = 0; i < tiles->count; i++)
+    for (size_t i = 0; i < count; i++)
         for (uint64_t k = 0; k < loadings[i].count; k++)
             build_store(w, loadings[i].tile, &loadings[i].portions[k], results.data[next++]);
     inst_append(w->top, inst_build(w->body, "bar.sync", "i", (int64_t)0));

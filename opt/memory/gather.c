@@ -1,4 +1,4 @@
-/* Whether all threads of a block go round a loop together.
+/* Whether all threads of a block go round a loop together, and which of them execute a load in it.
  *
  * Either nothing that differs between threads decides on it, or branches do, as in "if (row < n && col < n)". These are
  * the loop's *guards*. If their conditions can be computed where all threads of the block still are, the threads vote
@@ -110,4 +110,85 @@ bool stage_find_guards(Staging *s)
     if (variance_block(plain, s->vote))
         return stage_refuse(s, s->vote->last, REFUSAL_STAGE_APART);
     return guards_are_early(s);
+}
+
+/* Loads that a condition guards in each round, as those of a convolution with zeros around the image. If the condition
+ * is the same in all rounds, and computed from the thread's place alone, another thread can tell whether the one that
+ * reads an element does read it. Parts of the condition that depend on no other indices than the address does are
+ * evaluated by the thread that loads the element, for the one that reads it. The others are about threads that all read
+ * the same elements: these vote before the first tile on whether any of them passes all. */
+static bool add_part(Guard *parts, unsigned *count, Guard part)
+{
+    for (unsigned i = 0; i < *count; i++)
+        if (parts[i].predicate == part.predicate && parts[i].passes_if == part.passes_if)
+            return true;
+    if (*count == GUARDS_MOST)
+        return false;
+    parts[(*count)++] = part;
+    return true;
+}
+
+/* Adds a part of the condition to those that it is of; false if it cannot be evaluated before the loop. */
+static bool sort_part(const Staging *s, uint8_t indices, Guard part, Sometimes *when)
+{
+    const Pattern *pattern = &s->patterns[part.predicate];
+    if (!pattern->is_resolved || pattern->depends & 1 << INDEX_ROUND)
+        return false;
+    if (!(pattern->depends & ~indices))
+        return add_part(when->own, &when->own_count, part);
+    return !(pattern->depends & indices) && add_part(when->others, &when->other_count, part);
+}
+
+/* Takes a condition apart. */
+static bool sort_parts(const Staging *s, uint8_t indices, Guard whole, Sometimes *when)
+{
+    Guard pending[GUARDS_MOST] = {whole};
+    unsigned left = 1;
+    while (left) {
+        const Guard part = pending[--left];
+        const Inst *inst = value_inst(s->values, part.predicate);
+        Computation c;
+        bool splits = inst && computation_of(s->body, inst, &c) && c.bits == 1 &&
+                      (c.op == COMPUTE_NOT || c.op == (part.passes_if ? COMPUTE_AND : COMPUTE_OR)) &&
+                      left + c.source_count <= GUARDS_MOST;
+        for (unsigned i = 0; splits && i < c.source_count; i++)
+            splits = c.sources[i].reg != REG_NONE;
+        for (unsigned i = 0; splits && i < c.source_count; i++)
+            pending[left++] = (Guard){part.block, c.sources[i].reg,
+                                      (part.passes_if != (c.op == COMPUTE_NOT)) != c.sources[i].is_inverted};
+        if (!splits && !sort_part(s, indices, part, when))
+            return false;
+    }
+    return true;
+}
+
+/* Whether all rounds that come to 'from' come to the block. The loop is left at its latch alone, which not all of those
+ * rounds pass the block on their way to. */
+static bool leads_always(const Dominance *postdominance, const Block *from, const Block *block)
+{
+    return from == block || dominance_has(postdominance, block, from);
+}
+
+const Sometimes *sometimes_find(const Staging *s, const Inst *load, uint8_t depends)
+{
+    const Dominance *postdominance = analyses_postdominance(s->analyses);
+    Sometimes *when = ARENA_NEW(s->scratch, Sometimes);
+    const Block *block = load->block;
+    while (!dominance_has(s->dominance, block, s->latch)) {
+        const Block *parent = dominance_parent(s->dominance, block);
+        const Inst *branch = parent ? block_two_way_branch(parent) : NULL;
+        if (!parent || !loop_contains(s->loops, s->loop, parent))
+            return NULL;
+        if (!leads_always(postdominance, parent, block)) {
+            const bool by_taken = branch && leads_always(postdominance, branch->targets[0], block);
+            const bool by_fall = branch && leads_always(postdominance, parent->fall, block);
+            const uint8_t indices = depends & (uint8_t)~(1 << INDEX_ROUND);
+            if (by_taken == by_fall ||
+                !sort_parts(s, indices, (Guard){parent, inst_predicate(branch), by_taken != branch->guard_inverted},
+                            when))
+                return NULL;
+        }
+        block = parent;
+    }
+    return when;
 }

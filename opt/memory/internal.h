@@ -44,9 +44,25 @@ enum {
     LANES = 32,     /* of a warp */
 };
 
+/* A branch that sends some threads past the loop, or past a part of it. */
+typedef struct Guard {
+    const Block *block;
+    RegId predicate;
+    bool passes_if; /* the predicate's value in threads that go on */
+} Guard;
+
+/* The condition under which a thread executes a load, in each round or in none: it passes all parts. */
+typedef struct Sometimes {
+    Guard own[GUARDS_MOST];    /* those that depend on no other indices of the thread than the address, */
+    unsigned own_count;
+    Guard others[GUARDS_MOST]; /* and on other indices alone */
+    unsigned other_count;
+} Sometimes;
+
 /* A load whose results come from shared memory, or a store whose data go there first. */
 typedef struct Member {
     Inst *inst;
+    const Sometimes *when; /* NULL: it is executed in every round */
     RegId base;      /* of its address, to which 'offset' is added */
     int64_t offset;  /* bytes */
     int64_t moved;   /* the part of it that is not in the instruction: the register there is 'base' and this */
@@ -76,6 +92,7 @@ typedef struct Tile {
     unsigned pad;               /* lines: elements after the last one, which are zero, so that chunks are whole */
     int64_t start;               /* lines: the first element, in bytes from the members' root */
     unsigned field, row;        /* nests: the field that the line is of, and its row */
+    bool is_voted;              /* threads vote on the members' condition; for tiles after it, too */
     bool is_fixed;              /* nests: its distance from the field's first line is the same in all rounds */
     unsigned count;             /* elements of a unit: 1, 2 or 4 */
     unsigned unit;              /* bytes */
@@ -121,13 +138,6 @@ typedef struct Field {
 
 enum { FIELDS_MOST = 8 };
 
-/* A branch that sends some threads past the loop. */
-typedef struct Guard {
-    const Block *block;
-    RegId predicate;
-    bool passes_if; /* the predicate's value in threads that go on to the loop */
-} Guard;
-
 typedef struct Staging {
     Body *body;
     Arena *scratch;
@@ -172,6 +182,7 @@ typedef struct Staging {
     unsigned apart_count;
     TileVec tiles;
     TileVec out_tiles;      /* of stores */
+    unsigned votes;         /* on conditions of loads */
     unsigned rounds;        /* of a tile: a power of two */
     uint32_t bytes;         /* of all tiles of loads */
     uint32_t out_bytes;     /* of all tiles of stores, which follow the buffers of the others */
@@ -204,6 +215,9 @@ Index stage_index(const Inst *inst);
 /* Finds the guards of the loop and the place to vote on them. False, and refused, if it is not certain that all threads
  * of a block go round the loop together, or none. */
 bool stage_find_guards(Staging *s);
+/* When a thread executes the load, whose address depends on these indices, and which not every round comes to. NULL:
+ * that differs between rounds, or other threads cannot tell. */
+const Sometimes *sometimes_find(const Staging *s, const Inst *load, uint8_t depends);
 
 /* patterns.c */
 /* Computes the patterns of all registers that an address in the loop may depend on, and adds code for steps to the

@@ -180,7 +180,7 @@ static void test_addresses(Rewrite *w)
 {
     Staging *s = w->s;
     Slices *slices = slices_new(s, w->setup, w->setup, NULL, w->strides, s->rounds);
-    RegId holds = w->in_step;
+    RegId holds = rewrite_vote_on_loads(w, slices, w->in_step);
     for (size_t i = 0; i < s->tiles.count; i++)
         if (s->tiles.data[i].is_line)
             holds = test_line(w, slices, &s->tiles.data[i], holds);
@@ -219,7 +219,7 @@ static void copy_loop(Rewrite *w)
         w->gate = versions_add_block(v, s->loop->preheader, true);
         w->setup->fall = w->verify;
         w->verify->fall = w->gate;
-    } else if (s->apart_count || s->rounds_differ) {
+    } else if (s->apart_count || s->rounds_differ || s->votes) {
         w->gate = versions_add_block(v, s->loop->preheader, true);
         w->setup->fall = w->gate;
     }

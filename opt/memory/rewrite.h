@@ -52,6 +52,8 @@ void rewrite_line(Rewrite *w, const Tile *tile, Inst *const *copies, const ReadA
 /* Ends the preheader: to the setup if all threads of the block get there and there are enough rounds for a tile, else
  * to the original loop. Sets tiles, left and strides. */
 void rewrite_test(Rewrite *w);
+/* Adds to the setup: the votes on conditions of loads, and 'holds' (REG_NONE: true). */
+RegId rewrite_vote_on_loads(Rewrite *w, Slices *slices, RegId holds);
 
 /* build.c */
 /* Adds an instruction that depends on the thread alone. */
@@ -75,6 +77,10 @@ Inst *rewrite_read(Rewrite *w, const Inst *like, Type type, const RegId *regs, u
 RegId rewrite_counter(Rewrite *w, RegId first, uint32_t step);
 /* The address from which this thread's elements of the tile are counted, in a buffer (REG_NONE: there are none). */
 ReadAddress rewrite_own_place(Rewrite *w, const Tile *tile, RegId buffer);
+/* Whether the thread of the place passes all parts of a condition, at the end of the block, and 'holds' (REG_NONE:
+ * true). REG_NONE: there are no parts, and it is true. */
+RegId rewrite_passes(Rewrite *w, Slices *slices, Block *block, const Elsewhere *at, const Guard *parts, unsigned count,
+                     RegId holds);
 /* The copy of an instruction of the loop. */
 Inst *rewrite_copy_of(Rewrite *w, const Inst *inst);
 

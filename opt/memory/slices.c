@@ -118,6 +118,15 @@ static RegId make_known(Slices *slices, const Elsewhere *at, RegId reg)
     return known->value;
 }
 
+/* Whether what the instruction computes differs between rounds. */
+static bool changes(const Staging *s, const Inst *inst)
+{
+    bool changes = false;
+    for (unsigned r = 0; r < inst->ref_count; r++)
+        changes |= ref_writes(&inst->refs[r]) && s->patterns[inst->refs[r].reg].depends & 1 << INDEX_ROUND;
+    return changes;
+}
+
 static void clone_inst(Slices *slices, const Elsewhere *at, const Inst *inst)
 {
     Staging *s = slices->s;
@@ -136,7 +145,7 @@ static void clone_inst(Slices *slices, const Elsewhere *at, const Inst *inst)
     Index index = stage_index(inst);
     if (index != INDEX_COUNT && at->index[index] != REG_NONE)
         inst_replace_special(s->body, own, inst_sreg(inst), at->index[index]);
-    inst_append(loop_contains(s->loops, s->loop, inst->block) ? slices->top : slices->setup, own);
+    inst_append(changes(s, inst) ? slices->top : slices->setup, own);
 }
 
 /* start + round * step, in the setup. */

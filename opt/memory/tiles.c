@@ -15,9 +15,11 @@ enum {
     SECTOR = 32,          /* bytes */
     BANK = 4,             /* bytes */
     ROUNDS_MOST = 32,
+    ROUNDS_SOMETIMES = 8, /* of loads that are not executed in every round: of channels, of which there are few */
     LOADS_MOST = 16,      /* of a thread for one tile */
     BYTES_OF_THREAD = 96, /* shared memory that does not cost blocks on an SM full of threads, on most architectures */
     BYTES_LEAST = 8192,   /* nor does this for a block, however small */
+    VOTES_MOST = 32,
     GAIN = 2,             /* times as many sectors that a load has to move without its tile */
 };
 
@@ -80,7 +82,7 @@ static bool member_find(const Staging *s, Inst *inst, const Access *access, Stag
     *out = (Member){.inst = inst, .base = address_base(inst, access->address)};
     if (!access->weak || !inst_is_plain(inst) || inst->pragma || !read_elements(s, inst, access, out))
         return load_refuse(s, load, inst, load->is_store ? REFUSAL_STAGE_STORE_PLAIN : REFUSAL_STAGE_LOAD_PLAIN);
-    if (!is_in_every_round(s, inst->block))
+    if (!is_in_every_round(s, inst->block) && s->stores)
         return load_refuse(s, load, inst, REFUSAL_STAGE_LOAD_SOMETIMES);
     if (out->base == REG_NONE)
         return load_refuse(s, load, inst, REFUSAL_STAGE_LOAD_ADDRESS);
@@ -98,7 +100,11 @@ static bool member_find(const Staging *s, Inst *inst, const Access *access, Stag
         return load_refuse(s, load, inst, REFUSAL_STAGE_LOAD_UNRESOLVED);
     if (!load->depends_round)
         return load_refuse(s, load, inst, REFUSAL_STAGE_LOAD_FIXED);
-    return true;
+    if (is_in_every_round(s, inst->block))
+        return true;
+    out->root = REG_NONE;
+    out->when = sometimes_find(s, inst, out->pattern.depends);
+    return out->when || load_refuse(s, load, inst, REFUSAL_STAGE_LOAD_SOMETIMES);
 }
 
 /* The place in memory that a thread reads, as far as it is known: unknown strides are as good as different places. */
@@ -421,6 +427,51 @@ static bool is_shared(const Staging *s, const Member *member)
     return warp_sectors(s, member) > divide_up(lanes * member->count * member->bytes, SECTOR);
 }
 
+/* Whether threads vote on the same parts. */
+static bool is_alike(const Sometimes *a, const Sometimes *b)
+{
+    if (!a || !b || a->other_count != b->other_count)
+        return a == b;
+    for (unsigned i = 0; i < a->other_count; i++)
+        if (a->others[i].predicate != b->others[i].predicate || a->others[i].passes_if != b->others[i].passes_if)
+            return false;
+    return true;
+}
+
+/* Whether the tile is the first for which threads vote on its parts. */
+static bool is_first(const TileVec *tiles, size_t tile)
+{
+    const Sometimes *when = tiles->data[tile].members[0].when;
+    if (!when || !when->other_count)
+        return false;
+    for (size_t i = 0; i < tile; i++)
+        if (is_alike(tiles->data[i].members[0].when, when))
+            return false;
+    return true;
+}
+
+/* Drops tiles for which threads would have to vote on too many conditions; returns how many votes the others take. */
+static unsigned limit_votes(const Staging *s, TileVec *tiles)
+{
+    unsigned votes = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < tiles->count; i++) {
+        tiles->data[kept] = tiles->data[i];
+        const bool is_new = is_first(tiles, kept);
+        if (is_new && votes == VOTES_MOST) {
+            for (unsigned m = 0; m < tiles->data[kept].member_count; m++) {
+                const Inst *inst = tiles->data[kept].members[m].inst;
+                load_refuse(s, report_load(s, inst), inst, REFUSAL_STAGE_LOAD_SOMETIMES);
+            }
+            continue;
+        }
+        votes += is_new;
+        tiles->data[kept++].is_voted = is_new;
+    }
+    tiles->count = kept;
+    return votes;
+}
+
 static void keep_paying(const Staging *s, TileVec *tiles)
 {
     size_t kept = 0;
@@ -483,6 +534,14 @@ static void find_tiles(Staging *s, AccessKind kind, TileVec *tiles)
     make_tiles(s, tiles, &members);
 }
 
+static bool are_sometimes(const TileVec *tiles)
+{
+    bool are = tiles->count;
+    for (size_t i = 0; i < tiles->count; i++)
+        are &= tiles->data[i].members[0].when != NULL;
+    return are;
+}
+
 bool stage_find_tiles(Staging *s)
 {
     find_tiles(s, ACCESS_LOAD, &s->tiles);
@@ -491,6 +550,9 @@ bool stage_find_tiles(Staging *s)
     choose_rounds(s);
     keep_paying(s, &s->tiles);
     keep_paying(s, &s->out_tiles);
+    s->votes = limit_votes(s, &s->tiles);
+    if (are_sometimes(&s->tiles) && !s->out_tiles.count && s->rounds > ROUNDS_SOMETIMES)
+        s->rounds = ROUNDS_SOMETIMES;
     if (!s->tiles.count && !s->out_tiles.count)
         return stage_refuse(s, s->latch->last, REFUSAL_STAGE_NOTHING);
     s->buffers = s->request->buffers && s->tiles.count && async_can_fill(s) ? s->request->buffers : 1;

@@ -31,7 +31,7 @@
 typedef struct Sums {
     unsigned done, refused, wrong;
     unsigned votes, vectors, lines, loaded, partial, unrolled, nests, edges, both, ahead, async, stores, alike, grow;
-    unsigned counted, rows;
+    unsigned counted, rows, sometimes, any, turns;
 } Sums;
 
 typedef struct Check {
@@ -127,6 +127,9 @@ static void count_forms(Sums *sums, const KernelResult *result, const char *text
     sums->alike += strstr(text, "%alike") && barriers > before;
     sums->counted += strstr(text, "%steps") && barriers > before;
     sums->rows += strstr(text, "%column") && barriers > before;
+    sums->sometimes += strstr(text, "%passes") && strstr(text, "WHEN") && barriers > before;
+    sums->any += strstr(text, "bar.red.or") && barriers > before;
+    sums->turns += strstr(text, "selp.b64") && barriers > before;
     sums->partial += strstr(text, "%inside") != NULL;
     sums->loaded += barriers > before;
 }
@@ -185,9 +188,10 @@ int main(int count, char **words)
     each_seed(seeds, check.verbose, check_seed, &check);
     const Sums *sums = &check.sums;
     printf("%u done, %u refused, %u wrong; votes %u, vectors %u, lines %u, partial %u, loaded %u, unrolled %u, "
-           "nests %u, edges %u, both %u, ahead %u, async %u, stores %u, alike %u, grow %u, counted %u, rows %u\n",
+           "nests %u, edges %u, both %u, ahead %u, async %u, stores %u, alike %u, grow %u, counted %u, rows %u, "
+           "sometimes %u, any %u, turns %u\n",
            sums->done, sums->refused, sums->wrong, sums->votes, sums->vectors, sums->lines, sums->partial, sums->loaded,
            sums->unrolled, sums->nests, sums->edges, sums->both, sums->ahead, sums->async, sums->stores,
-           sums->alike, sums->grow, sums->counted, sums->rows);
+           sums->alike, sums->grow, sums->counted, sums->rows, sums->sometimes, sums->any, sums->turns);
     return sums->wrong != 0;
 }

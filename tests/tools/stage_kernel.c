@@ -15,6 +15,8 @@ typedef struct Load {
     bool is_pointer;  /* else an index */
     bool is_param;    /* the stride of a round comes from a parameter */
     bool is_half;     /* only in the first half of the rounds */
+    unsigned when;    /* in all rounds, but only by some threads (conditions); 0: by all */
+    int when_first, when_end; /* of these columns or rows */
     bool own_step;    /* threads with odd numbers advance by an element more */
     bool is_own;      /* what the thread itself has stored there before */
     bool advances;    /* the index grows from round to round; else it is computed */
@@ -65,11 +67,66 @@ static unsigned threads_along(const Maker *m, unsigned d)
     return is_limited && m->limits[d] < all ? m->limits[d] : all;
 }
 
+/* The conditions under which a thread loads in each round: code that makes others go to WHEN%u. */
+static const char *const conditions[] = {
+    NULL,
+    "setp.lt.s32 %%odd, %%x0, %d; setp.ge.s32 %%apart, %%x0, %d; or.pred %%odd, %%odd, %%apart; @%%odd bra WHEN%u;",
+    "setp.lt.s32 %%odd, %%x1, %d; @%%odd bra WHEN%u; setp.ge.s32 %%odd, %%x1, %d; @%%odd bra WHEN%u;",
+    "and.b32 %%g0, %%x0, 1; setp.ne.s32 %%odd, %%g0, 0; @%%odd bra WHEN%u;",
+    "setp.ge.s32 %%odd, %%x0, %d; setp.lt.s32 %%apart, %%x1, %d; and.pred %%odd, %%odd, %%apart; @!%%odd bra WHEN%u;",
+    "setp.gt.s32 %%odd, %%x1, %%x0; @!%%odd bra WHEN%u;",
+    "setp.lt.s32 %%odd, %%limit0, %d; @%%odd bra WHEN%u;",
+};
+
+static void make_condition(Maker *m, unsigned l)
+{
+    const Load *load = &m->loads[l];
+    const char *code = conditions[load->when];
+    switch (load->when) {
+    case 1:
+    case 4: line(&m->to, code, load->when_first, load->when_end, l); break;
+    case 2: line(&m->to, code, load->when_first, l, load->when_end, l); break;
+    case 6: line(&m->to, code, load->when_first, l); break;
+    default: line(&m->to, code, l);
+    }
+}
+
+static bool loads_when(const Maker *m, const Load *load, int x, int y)
+{
+    switch (load->when) {
+    case 1: return x >= load->when_first && x < load->when_end;
+    case 2: return y >= load->when_first && y < load->when_end;
+    case 3: return !(x & 1);
+    case 4: return x >= load->when_first && y < load->when_end;
+    case 5: return y > x;
+    case 6: return (int)m->limits[0] >= load->when_first;
+    default: return true;
+    }
+}
+
+/* The elements of the threads that load, in the first round. */
+static void find_loaded(const Maker *m, Load *load)
+{
+    bool any = false;
+    for (unsigned x = 0; x < threads_along(m, 0); x++)
+        for (unsigned y = 0; y < threads_along(m, 1); y++)
+            for (unsigned z = 0; z < threads_along(m, 2); z++) {
+                const int64_t at = (int64_t)load->by[0] * x + (int64_t)load->by[1] * y + (int64_t)load->by[2] * z;
+                if (!loads_when(m, load, (int)x, (int)y))
+                    continue;
+                load->first = any && load->first < at ? load->first : at;
+                load->last = any && load->last > at ? load->last : at;
+                any = true;
+            }
+}
+
 /* The smallest and the largest element that is read. */
 static void find_extent(const Maker *m, Load *load)
 {
     load->first = load->last = 0;
-    for (unsigned d = 0; d < COORDINATES; d++) {
+    if (load->when)
+        find_loaded(m, load);
+    for (unsigned d = 0; d < COORDINATES && !load->when; d++) {
         int64_t way = (int64_t)load->by[d] * ((int64_t)threads_along(m, d) - 1);
         *(way < 0 ? &load->first : &load->last) += threads_along(m, d) ? way : 0;
     }
@@ -265,6 +322,8 @@ static void make_load(Maker *m, unsigned l)
     else
         make_index(m, l, 0);
     bool is_chain = chance(&m->to, 40) && !load->has_indices;
+    if (load->when)
+        make_condition(m, l);
     if (load->is_half)
         line(&m->to, "setp.ge.u32 %%odd, %%round, %u; @%%odd bra HALF%u;", m->rounds / 2, l);
     for (unsigned k = 0; k < load->members; k++) {
@@ -287,6 +346,8 @@ static void make_load(Maker *m, unsigned l)
         line(&m->to, "st.global.u32 [%%at+%d], %%sum;", is_chain ? 0 : 4);
     if (load->is_half)
         buf_printf(m->to.out, "HALF%u:\n", l);
+    if (load->when)
+        buf_printf(m->to.out, "WHEN%u:\n", l);
     if (load->is_pointer)
         line(&m->to, "add.s64 %%pointer%u, %%pointer%u, %%way%u;", l, l, l);
     if (load->advances)
@@ -466,6 +527,19 @@ static void choose_own(Maker *m)
                    .by = {MOST_ROUNDS + MOST_MORE, 0, 0}, .by_round = 1};
 }
 
+/* Makes some threads pass the load by. */
+static void choose_when(Maker *m, uint64_t seed, unsigned l)
+{
+    const uint64_t random = seed / 3 * 5 + l * UINT64_C(11);
+    Load *load = &m->loads[l];
+    if (seed % 5 > 1 || load->is_own)
+        return;
+    load->when = (unsigned)(random % COUNT_OF(conditions));
+    const unsigned along = threads_along(m, load->when == 2);
+    load->when_first = (int)(random / 7 % (along + 1)) / 3;
+    load->when_end = load->when == 4 ? 1 + (int)(random / 5 % threads_along(m, 1)) : (int)along - (int)(random / 3 % 3);
+}
+
 /* Arranges the threads of a block along x in rows. */
 static void choose_rows(Maker *m)
 {
@@ -528,7 +602,7 @@ static void print_head(Buf *text)
                LOADS, LOADS);
     buf_printf(text, "\t.reg .b32 %%part<%d>, %%rest<%d>;\n", LOADS, LOADS);
     buf_puts(text, "\t.reg .b32 %i, %end, %left, %round, %all, %outer;\n\t.reg .b16 %h<4>;\n\t.reg .f32 %work;\n"
-                   "\t.reg .pred %guard<2>, %none, %more, %odd;\n");
+                   "\t.reg .pred %guard<2>, %none, %more, %odd, %apart;\n");
 }
 
 void stage_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
@@ -547,6 +621,7 @@ void stage_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
     for (unsigned l = 0; l < LOADS; l++) {
         m.loads[l].advances = !m.loads[l].is_pointer && !m.has_outer && (seed >> l & 8);
         m.loads[l].in_parts = (seed >> l) % 3;
+        choose_when(&m, seed, l);
     }
     m.ends_at_pointer = seed % 6 == 4 && m.loads[0].is_pointer && m.loads[0].by_round;
     m.own_start = seed % 8 == 5 && !m.ends_at_pointer;
