@@ -26,7 +26,7 @@ static Bounds register_bounds(const void *context, RegId reg)
     const Reg *r = &decider->body->regs.data[reg];
     if (r->type != TYPE_PRED)
         return type_bits(r->type) == 32
-                   ? low_bits_bounds(decider->low[reg], affine_reg_bounds(decider->affine, reg), 32)
+                   ? low_bits_bounds(decider->low[reg], affine_reg_bounds(decider->affine, reg))
                    : bounds_any(type_bits(r->type));
     return decider->known[reg] == OPEN ? bounds_any(1) : bounds_point(1, decider->known[reg] == ALWAYS);
 }

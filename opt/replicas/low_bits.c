@@ -93,10 +93,13 @@ LowBits low_bits_of(const Computation *c, const LowBits *sources)
     }
 }
 
-Bounds low_bits_bounds(LowBits low, Bounds bounds, unsigned bits)
+Bounds low_bits_bounds(LowBits low, Bounds bounds)
 {
-    const uint64_t step = UINT64_C(1) << low.count, mask = step - 1;
-    const uint64_t first = bounds.low + ((low.value - bounds.low) & mask);
-    return first >= bounds.low && first <= bounds.high && bounds.high - first < step ? bounds_point(bits, first)
-                                                                                     : bounds;
+    const uint64_t mask = (UINT64_C(1) << low.count) - 1;
+    const uint64_t above = (low.value - bounds.low) & mask, below = (bounds.high - low.value) & mask;
+    if (above > bounds.high - bounds.low || below > bounds.high - bounds.low - above)
+        return bounds; /* of code that is never executed */
+    bounds.low += above;
+    bounds.high -= below;
+    return bounds_is_point(&bounds) ? bounds_point(bounds.bits, bounds.low) : bounds;
 }

@@ -14,6 +14,6 @@ typedef struct LowBits {
 /* Those of the result's register, given those of the sources' registers; those of constants are not read. */
 LowBits low_bits_of(const Computation *c, const LowBits *sources);
 /* The bounds of a register with these lowest bits, given others. */
-Bounds low_bits_bounds(LowBits low, Bounds bounds, unsigned bits);
+Bounds low_bits_bounds(LowBits low, Bounds bounds);
 
 #endif

@@ -57,4 +57,9 @@ said="$("$program" -assembler none -block 16,16 -entry filter_guarded -coarsen y
 result "the report names the parameter" "$(grep -q 'where filter_guarded_param_5 is 2, as in the launch' <<<"$said" ||
     echo "$said")"
 result "there is a version without guards" "$(grep -q '%inner' "$TEST_TMP/out.ptx" || echo "%inner is missing")"
+# Each of two merged neighbours has two of the four taps of a transposed convolution: once where they go together, and
+# once where they part.
+"$program" -q -assembler none -block 32 -coarsen x2 -stride unit -coarsen-guards interior -o "$TEST_TMP/out.ptx" \
+    tests/cases/coarsen/transposed.ptx
+result "taps of neighbours" "$(grep -c fma "$TEST_TMP/out.ptx" | grep -vx 8)"
 exit "$failed"

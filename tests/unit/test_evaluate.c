@@ -162,7 +162,7 @@ static void check_low_bits(Totals *totals, const Subject *subject, const uint64_
     if (low_bits(result, found.count) != found.value)
         report(totals, subject, "lowest bits", values, result);
     const Bounds around = bounds_unsigned(c->reg_bits, result - result % 3, result);
-    const Bounds bounds = low_bits_bounds(found, around, c->reg_bits);
+    const Bounds bounds = low_bits_bounds(found, around);
     if (!bounds_has(&bounds, result))
         report(totals, subject, "bounds of lowest bits", values, result);
 }
