@@ -16,6 +16,7 @@ esac
 
 random_check "random" stage-check "1,$seeds"
 rules="votes|vectors|lines|partial|loaded|unrolled|nests|edges|both|ahead|async|stores|alike|grow|counted|rows"
+rules="$rules|sometimes|any"
 result "every rule at work" "$(grep -oE "($rules) $few\b" <<<"$said")"
 
 # $1: NAME:KERNEL:LAUNCH; $2: block; the rest: options. Prints what is wrong.

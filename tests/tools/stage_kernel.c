@@ -76,6 +76,8 @@ static const char *const conditions[] = {
     "setp.ge.s32 %%odd, %%x0, %d; setp.lt.s32 %%apart, %%x1, %d; and.pred %%odd, %%odd, %%apart; @!%%odd bra WHEN%u;",
     "setp.gt.s32 %%odd, %%x1, %%x0; @!%%odd bra WHEN%u;",
     "setp.lt.s32 %%odd, %%limit0, %d; @%%odd bra WHEN%u;",
+    "setp.lt.s32 %%odd, %%x0, 100000; @%%odd bra WHEN%u;",
+    "setp.lt.s32 %%odd, %%x1, 100000; @%%odd bra WHEN%u;",
 };
 
 static void make_condition(Maker *m, unsigned l)
@@ -100,12 +102,14 @@ static bool loads_when(const Maker *m, const Load *load, int x, int y)
     case 4: return x >= load->when_first && y < load->when_end;
     case 5: return y > x;
     case 6: return (int)m->limits[0] >= load->when_first;
+    case 7:
+    case 8: return false;
     default: return true;
     }
 }
 
-/* The elements of the threads that load, in the first round. */
-static void find_loaded(const Maker *m, Load *load)
+/* The elements of the threads that load, in the first round; false if there are none. */
+static bool find_loaded(const Maker *m, Load *load)
 {
     bool any = false;
     for (unsigned x = 0; x < threads_along(m, 0); x++)
@@ -118,14 +122,15 @@ static void find_loaded(const Maker *m, Load *load)
                 load->last = any && load->last > at ? load->last : at;
                 any = true;
             }
+    return any;
 }
 
 /* The smallest and the largest element that is read. */
 static void find_extent(const Maker *m, Load *load)
 {
     load->first = load->last = 0;
-    if (load->when)
-        find_loaded(m, load);
+    if (load->when && !find_loaded(m, load))
+        return;
     for (unsigned d = 0; d < COORDINATES && !load->when; d++) {
         int64_t way = (int64_t)load->by[d] * ((int64_t)threads_along(m, d) - 1);
         *(way < 0 ? &load->first : &load->last) += threads_along(m, d) ? way : 0;
