@@ -356,14 +356,15 @@ static void allocate(Estimate *estimate)
     for (uint32_t i = 0; i < count; i++) {
         estimate->known_iterations[i] = -1;
         estimate->divided[i] = estimate_divided(estimate, &loops->loops[i]);
-        estimate->scaled[i] = estimate_scaled(estimate, &loops->loops[i]);
         continuations[i] = estimate_continuation(estimate, &loops->loops[i]);
         if (continuations[i].first && continuations[i].first->parent != loops->loops[i].parent)
             continuations[i].first = NULL;
     }
     estimate->continuations = continuations;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
+        estimate->scaled[i] = estimate_scaled(estimate, &loops->loops[i]);
         estimate->exits[i] = estimate_exits(estimate, &loops->loops[i]);
+    }
 }
 
 void estimate_frequencies(Estimate *estimate)

@@ -13,7 +13,7 @@ arch=sm_90
 cases=(
     "coarsening:vectoradd:vectoradd_exact:-coarsen auto -keep-original"
     "coarsening:matmul_naive:matmul_naive:-coarsen auto -keep-original"
-    "coarsening:reduce:reduce_sum:-coarsen auto -keep-original"
+    "coarsening:stencil1d:stencil1d:-coarsen auto -keep-original"
     "registers:mriq:mriq_fast:-target-regs auto"
     "nothing:mandelbrot:mandelbrot:-coarsen auto"
     "refused:spinlock:spinlock:-coarsen 2"

@@ -12,7 +12,7 @@ if grep -q 'no assembler was found' "$demo"; then
 fi
 problems=
 [ "$status" -eq 0 ] || problems="exit status $status"
-for kernel in vectoradd_exact matmul_naive reduce_sum; do
+for kernel in vectoradd_exact matmul_naive stencil1d; do
     grep -qE "^ +$kernel: .*predicted [1-9]\.[0-9]+x" "$demo" || problems="$problems, no gain for $kernel"
 done
 grep -qE '^mriq_fast .* 35 -> 32 +0 +48 -> 64 ' "$demo" || problems="$problems, no registers saved"
