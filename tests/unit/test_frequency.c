@@ -134,7 +134,7 @@ static void numbers_are_divided_seldom(void **state)
                                  "setp.gt.u32 %p2, %i, 7;\n@%p2 bra L;\n";
     static const char doubled[] = "mov.u32 %i, 1;\nL: " MARK "add.u32 %i, %i, %i;\n"
                                   "setp.lt.u32 %p2, %i, %n;\n@%p2 bra L;\n";
-    /* What another loop ends with. */
+    /* A start that another loop ends with. */
     check("mov.u32 %j, %n;\nK: add.u32 %j, %j, 1;\nsetp.lt.u32 %p3, %j, 4;\n@%p3 bra K;\n"
           "shl.b32 %i, %j, 3;\nL: " MARK UNTIL_ZERO("shr.u32"), 16, 16);
     static const char counted[] = "mov.u32 %i, %n;\nL: " MARK UNTIL_ZERO("sub.u32");
