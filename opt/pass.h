@@ -43,6 +43,12 @@ typedef struct PassOptions {
 } PassOptions;
 
 /* The state that passes work on and with. */
+typedef enum ShortLoops {
+    SHORT_LOOPS_ALL,
+    SHORT_LOOPS_OF_CONDITIONS, /* that pass some of their code by */
+    SHORT_LOOPS_OF_BITS,       /* that do so because of the lowest bits of a number, as where that is even */
+} ShortLoops;
+
 typedef struct PassContext {
     Arena *arena; /* for texts that outlive the passes */
     const PassOptions *options;
@@ -77,7 +83,8 @@ typedef struct PassContext {
     EdgesResult edges;       /* set by edges */
     Exchange exchange;       /* set by exchange */
     bool holds_rows;         /* rows that loops read are to stay in shared memory */
-    bool conditions_only;    /* only short loops with conditions in them become straight code */
+    ShortLoops short_loops;  /* which of them become straight code */
+    unsigned unrolled_loops; /* how many have */
     unsigned held_bytes;     /* of shared memory, for these; 0: as many as it is for */
     HeldRows holds;          /* set by held_rows */
     unsigned flat_merged;    /* blocks along x that are to be merged to one; 0: unflatten is not wanted */

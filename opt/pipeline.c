@@ -124,8 +124,11 @@ static bool take_guards(PassContext *context, bool keeps_guards)
     if (done)
         run_and_clean(context, PASS_DECIDE);
     done |= !keeps_guards && run_and_clean(context, PASS_INTERIOR);
-    context->conditions_only = !done; /* which may be decided in each round, as those on even numbers */
-    return run_and_clean(context, PASS_SHORT_LOOPS) || done;
+    /* Otherwise, loads that are to be staged are under conditions that each round decides, and so are those that merged
+     * neighbours decide. */
+    context->short_loops = done ? SHORT_LOOPS_ALL : keeps_guards ? SHORT_LOOPS_OF_CONDITIONS : SHORT_LOOPS_OF_BITS;
+    run_and_clean(context, PASS_SHORT_LOOPS);
+    return done || context->unrolled_loops;
 }
 
 static void unroll_jam(PassContext *context, const KernelRequest *request, KernelResult *result)

@@ -57,12 +57,28 @@ static void unroll(Arena *scratch, Body *body, const Values *values, const Loop 
     versions_finish(&versions);
 }
 
-/* Whether a branch of the loop passes some of its code by. */
-static bool has_conditions(const Loop *loop)
+/* Whether the value is computed from what is left of a division, or masked. */
+static bool is_of_bits(const PassContext *context, RegId reg, unsigned depth)
 {
-    for (uint32_t b = 0; b < loop->block_count; b++)
-        if (loop->blocks[b] != loop->latches[0] && block_two_way_branch(loop->blocks[b]))
+    enum { MOST_DEPTH = 6 };
+    Computation c;
+    const Inst *inst = value_inst(analyses_values(context->analyses), reg);
+    if (depth == MOST_DEPTH || !inst || !computation_of(context->body, inst, &c))
+        return false;
+    bool is = c.op == COMPUTE_REM || (c.op == COMPUTE_AND && c.bits > 1 && c.sources[1].is_constant);
+    for (unsigned i = 0; i < c.source_count && !is; i++)
+        is = c.sources[i].reg != REG_NONE && is_of_bits(context, c.sources[i].reg, depth + 1);
+    return is;
+}
+
+/* Whether a branch of the loop passes some of its code by, for such a reason. */
+static bool has_conditions(const PassContext *context, const Loop *loop)
+{
+    for (uint32_t b = 0; b < loop->block_count; b++) {
+        const Inst *branch = loop->blocks[b] != loop->latches[0] ? block_two_way_branch(loop->blocks[b]) : NULL;
+        if (branch && (context->short_loops != SHORT_LOOPS_OF_BITS || is_of_bits(context, inst_predicate(branch), 0)))
             return true;
+    }
     return false;
 }
 
@@ -70,10 +86,11 @@ static bool unroll_loop(PassContext *context, const Loop *loop)
 {
     Arena *scratch = arena_new();
     const Values *values = analyses_values(context->analyses);
-    const bool may = !context->conditions_only || has_conditions(loop);
+    const bool may = context->short_loops == SHORT_LOOPS_ALL || has_conditions(context, loop);
     const unsigned rounds = may ? short_loop_rounds(scratch, loop, context->analyses, context->body, NULL) : 0;
     if (rounds)
         unroll(scratch, context->body, values, loop, rounds);
+    context->unrolled_loops += rounds != 0;
     arena_free(scratch);
     return rounds != 0;
 }
