@@ -52,12 +52,11 @@ static const Variable *scaled_parameter(const Estimate *estimate, RegId sum, uin
         reg = c.sources[0].reg;
     }
     const AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), reg);
-    const bool is_one = form.term_count == 1 && !form.constant && form.terms[0].base == AFFINE_PARAM &&
-                        !form.terms[0].offset && form.terms[0].reg == 32;
-    if (!is_one)
+    const AffineTerm *parameter = estimate_parameter(&form);
+    if (!parameter)
         return NULL;
-    *scale *= (uint64_t)form.terms[0].coefficient;
-    return form.terms[0].variable;
+    *scale *= (uint64_t)parameter->coefficient;
+    return parameter->variable;
 }
 
 /* Notes that the parameter has to be such a multiple. */
@@ -83,9 +82,9 @@ static void note_test(const Estimate *estimate, const Function *kernel, const Co
     for (unsigned i = 0; i < count; i++) {
         const Variable *parameter = scaled_parameter(estimate, sums[i], &scale);
         const uint64_t bits = (mask + 1) | scale; /* the lowest one is of their greatest common divisor */
-        for (unsigned k = 0; parameter && k < kernel->prototype.param_count; k++)
-            if (kernel->prototype.params[k] == parameter)
-                note_parameter(found, k, (unsigned)((mask + 1) / (bits & -bits)));
+        const unsigned index = prototype_param_index(&kernel->prototype, parameter);
+        if (index < kernel->prototype.param_count)
+            note_parameter(found, index, (unsigned)((mask + 1) / (bits & -bits)));
     }
 }
 

@@ -23,15 +23,6 @@ static bool is_place(const Affine *affine, const AffineForm *form)
     return added && added->term_count == 1 && added->terms[0].base != AFFINE_VALUE && is_place(affine, added);
 }
 
-/* The parameter, of 32 bits, that the sum is; NULL: it is another sum. */
-static const Variable *parameter_of(const AffineForm *form)
-{
-    const AffineTerm *term = form->terms;
-    const bool is_one = form->term_count == 1 && !form->constant && term->base == AFFINE_PARAM && !term->offset &&
-                        term->reg == 32 && term->coefficient == 1;
-    return is_one ? term->variable : NULL;
-}
-
 static void note_comparison(BoundFinder *finder, const Computation *c)
 {
     AffineForm sides[2] = {{0}, {0}};
@@ -42,7 +33,8 @@ static void note_comparison(BoundFinder *finder, const Computation *c)
         const AffineForm *other = &sides[1 - i];
         if (!sides[i].bits || !is_place(finder->affine, &sides[i]) || !other->bits || !other->term_count)
             continue;
-        const Variable *parameter = parameter_of(other);
+        const AffineTerm *term = estimate_parameter(other);
+        const Variable *parameter = term && term->coefficient == 1 ? term->variable : NULL;
         finder->is_other |= !parameter || (finder->parameter && finder->parameter != parameter);
         finder->parameter = parameter;
     }
@@ -64,9 +56,7 @@ bool bound_parameter_find(const Function *kernel, unsigned *index)
                 c.relation != RELATION_EQUAL && c.relation != RELATION_NOT_EQUAL)
                 note_comparison(&finder, &c);
         }
-    *index = 0;
-    while (*index < kernel->prototype.param_count && kernel->prototype.params[*index] != finder.parameter)
-        ++*index;
+    *index = prototype_param_index(&kernel->prototype, finder.parameter);
     analyses_free(analyses);
     body_free(body);
     return !finder.is_other && *index < kernel->prototype.param_count;

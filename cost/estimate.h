@@ -65,7 +65,7 @@ enum { MOST_SCALED = 64 };
 /* A loop whose variable is divided or multiplied by a constant in each round. */
 typedef struct Scaled {
     RegId phi;        /* the variable, in the loop's header; REG_NONE: there is none */
-    double most;      /* rounds that it can make; INFINITY: there is no such variable */
+    double most;      /* of its rounds; INFINITY: there is no such variable */
     uint64_t *values; /* of the variable, round by round, if the rounds are known */
     unsigned rounds;  /* 0: they are not */
 } Scaled;
@@ -112,6 +112,15 @@ typedef struct Estimate {
 static inline const Inst *estimate_maker(const Estimate *estimate, RegId reg)
 {
     return reg == REG_NONE ? NULL : value_inst(analyses_values(estimate->analyses), reg);
+}
+
+/* The scalar parameter of 32 bits that the sum is, or a multiple of; NULL: it is another sum. */
+static inline const AffineTerm *estimate_parameter(const AffineForm *form)
+{
+    const AffineTerm *term = form->terms;
+    const bool is_one = form->term_count == 1 && !form->constant && term->base == AFFINE_PARAM && !term->offset &&
+                        term->reg == 32;
+    return is_one ? term : NULL;
 }
 
 static inline double estimate_warps(const Estimate *estimate)
@@ -187,6 +196,8 @@ double estimate_known_iterations(const Estimate *estimate, const Loop *loop);
 bool estimate_may_leave(const Estimate *estimate, const Loop *loop, const Block *block);
 /* The constant by which a phi grows if 'next' is its next value; 0 if that is not the phi and a constant. */
 int64_t estimate_advance(const Affine *affine, RegId phi, RegId next);
+/* True if the loop goes on where the condition of the block's branch holds. */
+bool estimate_stays_if_true(const Estimate *estimate, const Loop *loop, const Block *block);
 /* True if the loop can be left at its header before it has done the work of an iteration: then the header is executed
  * once more than the rest. */
 bool estimate_tests_first(const Estimate *estimate, const Loop *loop);

@@ -61,7 +61,7 @@ static double ratio_to(const Estimate *estimate, RegId from, RegId reg, unsigned
     if (depth >= MOST_STEPS || !inst || !computation_of(estimate->body, inst, &c))
         return 0;
     const bool is_scaled = c.source_count > 1 && c.sources[1].is_constant && c.sources[1].constant;
-    const double scale = is_scaled ? (double)c.sources[1].constant : 0, bits = (double)c.bits;
+    const double scale = is_scaled ? (double)c.sources[1].constant : 0;
     switch (c.op) {
     case COMPUTE_COPY:
     case COMPUTE_CONVERT:
@@ -72,13 +72,13 @@ static double ratio_to(const Estimate *estimate, RegId from, RegId reg, unsigned
     case COMPUTE_MUL:
         return scale * source_ratio(estimate, from, &c, 0, depth);
     case COMPUTE_MUL_HIGH:
-        return ldexp(scale, -(int)bits) * source_ratio(estimate, from, &c, 0, depth);
+        return ldexp(scale, -c.bits) * source_ratio(estimate, from, &c, 0, depth);
     case COMPUTE_DIV:
         return is_scaled ? source_ratio(estimate, from, &c, 0, depth) / scale : 0;
     case COMPUTE_SHIFT_LEFT:
-        return is_scaled && scale < bits ? ldexp(source_ratio(estimate, from, &c, 0, depth), (int)scale) : 0;
+        return is_scaled && scale < c.bits ? ldexp(source_ratio(estimate, from, &c, 0, depth), (int)scale) : 0;
     case COMPUTE_SHIFT_RIGHT:
-        return is_scaled && scale < bits ? ldexp(source_ratio(estimate, from, &c, 0, depth), -(int)scale) : 0;
+        return is_scaled && scale < c.bits ? ldexp(source_ratio(estimate, from, &c, 0, depth), -(int)scale) : 0;
     default:
         return 0;
     }
@@ -133,14 +133,12 @@ static bool takes_comparison(const Estimate *estimate, const Inst *condition, Re
 /* Whether the variable tells when threads leave the loop, and how. */
 static bool ending_find(const Estimate *estimate, const Loop *loop, RegId variable, Ending *ending)
 {
-    const LoopForest *loops = analyses_loops(estimate->analyses);
     for (uint32_t i = 0; i < loop->block_count; i++) {
         const Block *block = loop->blocks[i];
         if (!estimate_may_leave(estimate, loop, block) ||
             !takes_comparison(estimate, estimate_condition(estimate, block), variable, 0, ending))
             continue;
-        const Inst *branch = block_two_way_branch(block);
-        ending->stays = loop_contains(loops, loop, branch->targets[0]) != branch->guard_inverted;
+        ending->stays = estimate_stays_if_true(estimate, loop, block);
         ending->is_first = block == loop->header && estimate_tests_first(estimate, loop);
         return true;
     }

@@ -141,14 +141,6 @@ static bool note_loop(Finder *finder, const Loop *loop)
     return is_known;
 }
 
-static unsigned index_of(const Function *kernel, const Variable *parameter)
-{
-    unsigned index = 0;
-    while (index < kernel->prototype.param_count && kernel->prototype.params[index] != parameter)
-        index++;
-    return index;
-}
-
 bool trip_parameter_find(const Function *kernel, TripParameter *found)
 {
     const char *reason;
@@ -169,7 +161,7 @@ bool trip_parameter_find(const Function *kernel, TripParameter *found)
             }
     is_known = is_known && finder.parameter && finder.slope > 0 && finder.bits == 32;
     if (is_known)
-        *found = (TripParameter){index_of(kernel, finder.parameter), finder.slope};
+        *found = (TripParameter){prototype_param_index(&kernel->prototype, finder.parameter), finder.slope};
     is_known = is_known && found->index < kernel->prototype.param_count;
     analyses_free(finder.analyses);
     arena_free(scratch);

@@ -147,8 +147,7 @@ bool estimate_may_leave(const Estimate *estimate, const Loop *loop, const Block 
     return last && loop_contains(loops, loop, last->targets[0]) != loop_contains(loops, loop, block->fall);
 }
 
-/* True if the loop goes on where the condition of the block's branch holds. */
-static bool stays_if_true(const Estimate *estimate, const Loop *loop, const Block *block)
+bool estimate_stays_if_true(const Estimate *estimate, const Loop *loop, const Block *block)
 {
     const Inst *last = block_two_way_branch(block);
     return last && loop_contains(analyses_loops(estimate->analyses), loop, last->targets[0]) != last->guard_inverted;
@@ -192,7 +191,7 @@ static double comparisons(const Estimate *estimate, const Loop *loop, const Bloc
     const Inst *condition = estimate_condition(estimate, block);
     if (!condition || !estimate_may_leave(estimate, loop, block))
         return 0;
-    const bool stays = stays_if_true(estimate, loop, block);
+    const bool stays = estimate_stays_if_true(estimate, loop, block);
     if (inst_op(condition) != (stays ? OP_AND : OP_OR))
         return comparisons_by(estimate, loop, condition, stays);
     double fewest = INFINITY;

@@ -36,6 +36,15 @@ typedef struct Prototype { /* ".callprototype", and the signature part of functi
     int abi_preserve, abi_preserve_control; /* -1: not given */
 } Prototype;
 
+/* The index of the parameter, from 0; param_count: it is none of these. */
+static inline unsigned prototype_param_index(const Prototype *prototype, const Variable *parameter)
+{
+    unsigned index = 0;
+    while (index < prototype->param_count && prototype->params[index] != parameter)
+        index++;
+    return index;
+}
+
 typedef struct Table { /* LABEL: .branchtargets / .calltargets / .callprototype */
     TableKind kind;
     Name name;

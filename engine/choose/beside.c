@@ -85,13 +85,14 @@ static const Candidate *best_wider(const Choice *choice, const Candidate *merged
     return found;
 }
 
-/* The best form that fits any grid; NULL: none suffices. */
-static const Candidate *best_anywhere(const Choice *choice)
+/* The best form that fits any grid, and merges 'merged' threads (0: any number); NULL: none suffices. */
+static const Candidate *best_anywhere(const Choice *choice, unsigned merged)
 {
     const Candidate *found = NULL;
     for (unsigned i = 0; i < choice->candidate_count; i++) {
         const Candidate *candidate = &choice->candidates[i];
-        if (!candidate->trial->is_confirmed || candidate->trial->fits_seldom || !candidate_suffices(choice, candidate))
+        if (!candidate->trial->is_confirmed || candidate->trial->fits_seldom ||
+            (merged && shape_replicas(&candidate->trial->shape) != merged) || !candidate_suffices(choice, candidate))
             continue;
         if (!found || candidate_worth(candidate) > candidate_worth(found))
             found = candidate;
@@ -99,21 +100,12 @@ static const Candidate *best_anywhere(const Choice *choice)
     return found;
 }
 
-/* The best form that merges two threads and no blocks, for blocks that are too small for the form 'usual', or that it
- * does not divide; NULL: none suffices, or that one merges no more. */
+/* The best form that merges two threads, for blocks that are too small for the form 'usual', or that it does not
+ * divide; NULL: none suffices, that one merges no more, or the block is known. */
 static const Candidate *best_for_small(const Choice *choice, const Candidate *usual)
 {
-    const Candidate *found = NULL;
-    for (unsigned i = 0; i < choice->candidate_count && shape_replicas(&usual->trial->shape) > 2; i++) {
-        const Candidate *candidate = &choice->candidates[i];
-        const bool may_be = candidate->trial->is_confirmed && !candidate->trial->fits_seldom &&
-                            shape_replicas(&candidate->trial->shape) == 2;
-        if (!may_be || !candidate_suffices(choice, candidate))
-            continue;
-        if (!found || candidate_worth(candidate) > candidate_worth(found))
-            found = candidate;
-    }
-    return found;
+    const bool is_wanted = !choice->is_block_known && shape_replicas(&usual->trial->shape) > 2;
+    return is_wanted ? best_anywhere(choice, 2) : NULL;
 }
 
 static unsigned threads_of(const Basis *basis)
@@ -227,8 +219,7 @@ static bool prefer_all(const Choice *choice, const Kept *kept, bool large_is_fir
     const bool has_plain = kept->plain && prefer(choice, &basis, kept->plain, kept->odd_speedup, 0, NULL, made);
     const unsigned *odd = has_plain ? &kept->parameter : NULL;
     pays_forget_rivals(&basis); /* those are launches of the other forms in which the parameter is odd */
-    if (kept->small)
-        prefer_usual(choice, &basis, kept->small, odd, made);
+    prefer_usual(choice, &basis, kept->small, odd, made);
     const bool has_usual = prefer_usual(choice, &basis, kept->usual, odd, made);
     bool has_merged = large_is_first && prefer_usual(choice, &basis, kept->merged, odd, made);
     if (kept->large)
@@ -243,7 +234,7 @@ static bool prefer_all(const Choice *choice, const Kept *kept, bool large_is_fir
 void forms_prefer(const Choice *choice, const Candidate *best, FactorChoice *made)
 {
     const bool is_merged = best && best->trial->fits_seldom;
-    const Candidate *usual = is_merged ? best_anywhere(choice) : best;
+    const Candidate *usual = is_merged ? best_anywhere(choice, 0) : best;
     Kept kept = {.usual = usual,
                  .merged = is_merged ? best : usual ? best_merged(choice, usual) : NULL,
                  .is_merged = is_merged,
@@ -253,7 +244,7 @@ void forms_prefer(const Choice *choice, const Candidate *best, FactorChoice *mad
     kept.large_speedup = promise.speedup;
     if (usual) {
         kept.plain = form_for_odd(choice, usual, &kept.parameter, &kept.odd_speedup);
-        kept.small = choice->is_block_known ? NULL : best_for_small(choice, usual);
+        kept.small = best_for_small(choice, usual);
     }
     if (kept.large && kept.merged)
         others = promise_from(choice, kept.merged, kept.larger);

@@ -239,13 +239,13 @@ static void rank_forms(const Choice *choice, const Candidate *best, unsigned mos
 
 /* The launches of few blocks in which the form pays, or else, if it does so in those that have no block at the edge of
  * the data, those in which the data's size is a multiple of the block's. */
-static FormPays pays_in_few(const Choice *choice, const FunctionForm *input, const MeasuredForm *form)
+static FormPays pays_in_few(const Choice *choice, PaysBasis *basis, const MeasuredForm *form)
 {
-    PaysBasis split = pays_basis(choice, input), whole = split;
-    FormPays pays = form_pays_in_few(&split, form);
+    FormPays pays = form_pays_in_few(basis, form);
     unsigned bound;
     if (pays_ever(&pays) || !bound_parameter_find(choice->kernel, &bound))
         return pays;
+    PaysBasis whole = pays_basis(choice, basis->input);
     whole.is_whole = true;
     pays = form_pays_in_few(&whole, form);
     pays.aligned = (AlignedParameter){bound, TWO_WARPS};
@@ -273,7 +273,7 @@ static FactorChoice choose(Choice *choice, const ChoiceContext *context)
         const FunctionForm input = {.function = choice->kernel};
         const MeasuredForm form = candidate_form(best, &best->figures);
         PaysBasis basis = pays_basis(choice, &input);
-        made.pays = choice->launches == FOR_FEW_BLOCKS ? pays_in_few(choice, &input, &form) : form_pays(&basis, &form);
+        made.pays = choice->launches == FOR_FEW_BLOCKS ? pays_in_few(choice, &basis, &form) : form_pays(&basis, &form);
         made.pays.factors = pays_factors(&made.request.coarsening.shape);
     }
     if (choice->keeps_several && !launch_of(choice))

@@ -62,78 +62,54 @@ problems="$(awk -v before="$(estimated "$naive")" -v after="$(estimated "$TEST_T
 }')"
 result "tiles take the rounds" "$problems"
 
+# $1: name; $2: file and kernel; $3: what is expected; $4: Python code that prints that of the list 'forms'.
+check_forms() {
+    local said found
+    said="$("$PTXOPT" -q -coarsen auto -keep-original -search 240 -report -report-format json -entry "${2#*/}" \
+        "corpus/${2%/*}/${2%/*}.sm_90.ptx" -o "$TEST_TMP/forms.ptx" 2>&1)"
+    if grep -qE '"assembler_missing"|no assembler' <<<"$said"; then
+        echo "skip $1: no assembler"
+        return
+    fi
+    found="$(python3 -c "import json, math, re, sys
+forms = json.load(sys.stdin)['kernels'][0]['coarsening'].get('forms', [])
+$4" <<<"$said" 2>&1)"
+    result "$1" "$([ "$found" = "$3" ] || echo "$found, not $3")"
+}
+
 # In launches of few blocks of two warps, loops of two merged threads get the registers for loads ahead: such a form is
 # kept for them, as far as the parameter that sets the lengths of loops tells that it pays; if bounds checks that part
 # the last warp would make it slower, for multiples of the block's threads.
-# file:what is expected of the first form: its words, threads for each SM, shortest loops in which it does, multiples
+# file and kernel:what is expected of the first form: its words, threads for each SM, shortest loops in which it does,
+# multiples
 for one in "mv/mv:x2 block=64,1,1 64 128 1" "strsm/strsm:x2 stride=unit block=64,1,1 64 1024 1" \
     "mvcoal/mvuncoal:x2 block=64,1,1 64 32 64"; do
     IFS=: read -r file wanted <<<"$one"
-    said="$("$PTXOPT" -q -coarsen auto -keep-original -search 240 -report -report-format json -entry "${file#*/}" \
-        "corpus/${file%/*}/${file%/*}.sm_90.ptx" -o "$TEST_TMP/few.ptx" 2>&1)"
-    if grep -qE '"assembler_missing"|no assembler' <<<"$said"; then
-        echo "skip $file in few blocks: no assembler"
-        continue
-    fi
-    found="$(python3 -c 'import json, sys
-form = json.load(sys.stdin)["kernels"][0]["coarsening"]["forms"][0]
+    check_forms "$file in few blocks" "$file" "$wanted" '
+form = forms[0]
 multiple = form.get("pays_for_multiples", {"of": 1})["of"]
 pays = [value for value, threads in form["pays_by_parameter"]["points"] if threads == 0]
-print(form["words"], form["pays_to_threads_per_sm"], pays[0], multiple)' <<<"$said" 2>&1)"
-    result "$file in few blocks" "$([ "$found" = "$wanted" ] || echo "$found, not $wanted")"
+print(form["words"], form["pays_to_threads_per_sm"], pays[0], multiple)'
 done
 
 # Vectors need rows whose width is a multiple of four words. Launches decide by the width, and have another form for
 # other widths.
-said="$("$PTXOPT" -q -coarsen auto -keep-original -search 240 -report -report-format json \
-    corpus/conv/conv.sm_90.ptx -o "$TEST_TMP/wide.ptx" 2>&1)"
-if grep -qE '"assembler_missing"|no assembler' <<<"$said"; then
-    echo "skip rows of other widths: no assembler"
-else
-    found="$(python3 -c 'import json, sys
-for form in json.load(sys.stdin)["kernels"][0]["coarsening"]["forms"]:
+check_forms "rows of other widths" conv/conv "2 4 4; 2 4 4; 2 4 4; 1 0 0; " '
+for form in forms:
     multiple = form.get("pays_for_multiples", {"parameter": 0, "of": 0})
-    print(form["factor"][0], multiple["parameter"], multiple["of"], end="; ")' <<<"$said" 2>&1)"
-    result "rows of other widths" "$([ "$found" = "2 4 4; 2 4 4; 2 4 4; 1 0 0; " ] || echo "$found")"
-fi
+    print(form["factor"][0], multiple["parameter"], multiple["of"], end="; ")'
 
 # Blocks that are too small for the best form, or that it does not divide, have one that merges two threads.
-said="$("$PTXOPT" -q -coarsen auto -keep-original -search 240 -report -report-format json \
-    corpus/nlm/nlm.sm_90.ptx -o "$TEST_TMP/small.ptx" 2>&1)"
-if grep -qE '"assembler_missing"|no assembler' <<<"$said"; then
-    echo "skip two threads for small blocks: no assembler"
-else
-    found="$(python3 -c 'import json, math, sys
-forms = json.load(sys.stdin)["kernels"][0]["coarsening"].get("forms", [])
-print([math.prod(form["factor"]) for form in forms])' <<<"$said" 2>&1)"
-    result "two threads for small blocks" "$([ "$found" = "[8, 2]" ] || echo "$found")"
-fi
+check_forms "two threads for small blocks" nlm/nlm "[8, 2]" 'print([math.prod(form["factor"]) for form in forms])'
 
 # If eight merged blocks gain more than four, launches of large grids have eight, and others four.
-said="$("$PTXOPT" -q -coarsen auto -keep-original -search 240 -report -report-format json -entry rd \
-    corpus/rd/rd.sm_90.ptx -o "$TEST_TMP/wider.ptx" 2>&1)"
-if grep -qE '"assembler_missing"|no assembler' <<<"$said"; then
-    echo "skip more merged blocks first: no assembler"
-else
-    found="$(python3 -c 'import json, re, sys
-forms = json.load(sys.stdin)["kernels"][0]["coarsening"]["forms"]
+check_forms "more merged blocks first" rd/rd True '
 merged = [int(re.match(r"bx(\d+) ", form["words"])[1]) for form in forms if form["words"][0] == "b"]
-print(len(merged) == 2 and merged[0] > merged[1])' <<<"$said" 2>&1)"
-    result "more merged blocks first" "$([ "$found" = True ] || echo "$found")"
-fi
+print(len(merged) == 2 and merged[0] > merged[1])'
 
 # A form for larger blocks that gains more than merged blocks there comes before these, and does not drop them.
-said="$("$PTXOPT" -q -coarsen auto -keep-original -search 240 -report -report-format json -entry vectoradd \
-    corpus/vectoradd/vectoradd.sm_90.ptx -o "$TEST_TMP/larger.ptx" 2>&1)"
-if grep -qE '"assembler_missing"|no assembler' <<<"$said"; then
-    echo "skip larger blocks first: no assembler"
-else
-    found="$(python3 -c 'import json, sys
-forms = json.load(sys.stdin)["kernels"][0]["coarsening"].get("forms", [])
-print([form["words"][0] for form in forms if "least_block_threads" in form or forms.index(form) + 1 == len(forms)])' \
-        <<<"$said" 2>&1)"
-    result "larger blocks first" "$([ "$found" = "['x', 'b']" ] || echo "$found")"
-fi
+check_forms "larger blocks first" vectoradd/vectoradd "['x', 'b']" '
+print([form["words"][0] for form in forms if "least_block_threads" in form or forms.index(form) + 1 == len(forms)])'
 
 # Small images consist of edges, where merged threads take turns, and merged blocks of a small grid leave SMs idle:
 # their large gains elsewhere are not taken without a launch.
