@@ -375,6 +375,9 @@ static double share_computed(Estimate *estimate, RegId predicate, unsigned depth
     const Share counted = estimate_count_threads(estimate, predicate, true, def->block);
     if (counted.threads >= 0)
         return counted.threads;
+    const double of_rounds = estimate_count_rounds(estimate, predicate);
+    if (of_rounds >= 0)
+        return of_rounds;
     Computation c;
     Combination combination;
     RegId other;

@@ -67,6 +67,29 @@ static Walk deciding_values(const Estimate *estimate, const Loop *loop)
     return walk;
 }
 
+/* The phi of the loop's header from which the value differs by a constant; REG_NONE: none. */
+static RegId header_phi(const Estimate *estimate, const Loop *loop, RegId value)
+{
+    const AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), value);
+    for (unsigned i = 0; i < form.term_count; i++) {
+        const AffineTerm *term = &form.terms[i];
+        if (term->coefficient != 1 || (term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED))
+            continue;
+        const ValueDef *def = &analyses_values(estimate->analyses)->defs[term->reg];
+        if (def->block == loop->header && !def->inst)
+            return term->reg;
+    }
+    return REG_NONE;
+}
+
+/* True if the value decided when the loop ended, or would have decided in the next round. */
+static bool decides(const Estimate *estimate, const Loop *loop, RegId reg)
+{
+    const Walk walk = deciding_values(estimate, loop);
+    const RegId phi = header_phi(estimate, loop, reg);
+    return walk_has(&walk, reg) || (phi != REG_NONE && walk_has(&walk, phi));
+}
+
 /* The loop whose end the value decided, possibly through phis; *value: what it is there. NULL: none, or a loop around
  * 'block'. */
 static const Loop *decided_loop(const Estimate *estimate, RegId reg, const Block *block, unsigned depth, RegId *value)
@@ -75,9 +98,8 @@ static const Loop *decided_loop(const Estimate *estimate, RegId reg, const Block
     const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
     const Loop *loop = def->block ? loop_of(loops, def->block) : NULL;
     if (loop && !loop_contains(loops, loop, block)) {
-        const Walk walk = deciding_values(estimate, loop);
         *value = reg;
-        return walk_has(&walk, reg) ? loop : NULL;
+        return decides(estimate, loop, reg) ? loop : NULL;
     }
     if (!def->block || depth >= DEEPEST)
         return NULL;
@@ -163,21 +185,6 @@ static double steps_ratio(const AffineForm *first, RegId first_phi, const Affine
     return ratio >= 1 ? ratio : 1;
 }
 
-/* The phi of the loop's header from which the value differs by a constant; REG_NONE: none. */
-static RegId header_phi(const Estimate *estimate, const Loop *loop, RegId value)
-{
-    const AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), value);
-    for (unsigned i = 0; i < form.term_count; i++) {
-        const AffineTerm *term = &form.terms[i];
-        if (term->coefficient != 1 || (term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED))
-            continue;
-        const ValueDef *def = &analyses_values(estimate->analyses)->defs[term->reg];
-        if (def->block == loop->header && !def->inst)
-            return term->reg;
-    }
-    return REG_NONE;
-}
-
 /* True if a phi of the loop's header that decides when it ends counts from this number of rounds, or one more, down to
  * 0. */
 static bool counts_down(const Estimate *estimate, const Loop *loop, RegId rounds)
@@ -238,7 +245,7 @@ static const Loop *start_counted(const Estimate *estimate, const Loop *loop, Reg
 Continuation estimate_continuation(const Estimate *estimate, const Loop *loop)
 {
     const Walk walk = deciding_values(estimate, loop);
-    Continuation found = {.step = 1, .phi = REG_NONE, .first_phi = REG_NONE};
+    Continuation found = {.step = 1, .phi = REG_NONE, .first_phi = REG_NONE, .value = REG_NONE};
     for (unsigned i = 0; i < walk.count && !found.first; i++) {
         const RegId phi = walk.values[i];
         const ValueDef *def = &analyses_values(estimate->analyses)->defs[phi];
@@ -254,6 +261,7 @@ Continuation estimate_continuation(const Estimate *estimate, const Loop *loop)
         if (!found.first)
             continue;
         found.phi = phi;
+        found.value = value;
         found.first_phi = header_phi(estimate, found.first, value);
         if (found.first_phi == REG_NONE)
             continue;
@@ -267,4 +275,21 @@ const Loop *estimate_continued(const Estimate *estimate, const Loop *loop)
 {
     return estimate->continuations ? estimate->continuations[loop->index].first
                                    : estimate_continuation(estimate, loop).first;
+}
+
+const Loop *estimate_continuer(const Estimate *estimate, const Loop *loop)
+{
+    const LoopForest *loops = analyses_loops(estimate->analyses);
+    for (uint32_t i = 0; i < loops->loop_count; i++)
+        if (estimate->continuations[i].first == loop)
+            return &loops->loops[i];
+    return NULL;
+}
+
+const Loop *estimate_last_of_chain(const Estimate *estimate, const Loop *loop, double *ratio)
+{
+    *ratio = 1;
+    for (const Loop *next; (next = estimate_continuer(estimate, loop)) != NULL; loop = next)
+        *ratio *= estimate->continuations[next->index].step;
+    return loop;
 }

@@ -30,6 +30,7 @@ typedef Flow Share; /* of those that come to a branch */
 typedef struct Continuation {
     const Loop *first;     /* NULL: the loop begins anew */
     RegId phi, first_phi;  /* the values, in the headers of both loops; REG_NONE: the first one is not known */
+    RegId value;           /* where the first one ends */
     double step;           /* iterations of this loop in one of the first one */
     bool is_counted;       /* it begins where the number of iterations of the first one, computed before it, leads */
 } Continuation;
@@ -95,6 +96,7 @@ typedef struct Estimate {
     Divided *divided;  /* by Loop.index */
     Scaled *scaled;    /* by Loop.index */
     double *known_iterations; /* by Loop.index: those that follow from constants, else 0; below 0: not computed yet */
+    double *thread_iterations; /* by Loop.index: those that the threads of a block make in the mean, else 0 */
     double *learned;   /* by RegId: the share of the threads for which a predicate holds that guards an if-then, as its
                         * form tells; below 0: it guards none */
     VEC(RegId) guards; /* these predicates */
@@ -148,6 +150,12 @@ Flow estimate_edge(const Estimate *estimate, const Block *from, const Block *to)
 /* frequency.c: fills in the flow, and what it depends on. */
 void estimate_frequencies(Estimate *estimate);
 
+/* thread_trips.c: the iterations of a loop that counts from the thread's index to a bound, in the mean of a block's
+ * threads that enter it; 0: they are not known. */
+double estimate_thread_iterations(const Estimate *estimate, const Loop *loop);
+/* rounds.c: the share of a loop's rounds in which a condition on its variable holds; below 0: it depends on more. */
+double estimate_count_rounds(const Estimate *estimate, RegId condition);
+
 /* threads.c: the share in which a condition has the value, of those that come to the block, if it is about the thread's
  * index alone; else below 0. */
 Share estimate_count_threads(Estimate *estimate, RegId condition, bool value, const Block *at);
@@ -189,7 +197,12 @@ unsigned estimate_group(const Estimate *estimate, const AffineForm *start, Affin
 /* Whether threads of a group share the rounds of the loop. */
 Divided estimate_divided(const Estimate *estimate, const Loop *loop);
 
-/* trips.c: the iterations of the loop, and of the loops that it continues in its own steps, if they follow from
+/* trips.c: the constant that a register holds, with the scalar arguments that are known. */
+bool estimate_constant(const Estimate *estimate, RegId reg, int64_t *value);
+/* The block whose branch decides whether the loop goes on to this latch: the latch itself, or one other than the header
+ * that leads straight to it. */
+const Block *estimate_decider(const Loop *loop, const Block *latch);
+/* The iterations of the loop, and of the loops that it continues in its own steps, if they follow from
  * constants; else 0. */
 double estimate_known_iterations(const Estimate *estimate, const Loop *loop);
 /* True if one side of the branch at the end of the loop's block leaves the loop, and the other does not. */
@@ -201,6 +214,8 @@ bool estimate_stays_if_true(const Estimate *estimate, const Loop *loop, const Bl
 /* True if the loop can be left at its header before it has done the work of an iteration: then the header is executed
  * once more than the rest. */
 bool estimate_tests_first(const Estimate *estimate, const Loop *loop);
+/* The iterations, known or assumed, of the loop and those that continue it, in its steps. */
+double estimate_chain_iterations(const Estimate *estimate, const Loop *loop);
 /* True if the loop has few iterations in constant steps, as one over merged threads has. */
 bool estimate_has_few_rounds(const Estimate *estimate, const Loop *loop);
 LoopExits estimate_exits(const Estimate *estimate, const Loop *loop);
@@ -212,6 +227,10 @@ Scaled estimate_scaled(const Estimate *estimate, const Loop *loop);
 Continuation estimate_continuation(const Estimate *estimate, const Loop *loop);
 /* The loop that this one continues; NULL: it begins anew. */
 const Loop *estimate_continued(const Estimate *estimate, const Loop *loop);
+/* The loop that continues this one; NULL: none does. */
+const Loop *estimate_continuer(const Estimate *estimate, const Loop *loop);
+/* The last one of the chain of loops that this one begins or continues; *ratio: its steps in one of this one. */
+const Loop *estimate_last_of_chain(const Estimate *estimate, const Loop *loop, double *ratio);
 
 /* True if threads leave some loop for reasons other than a counted number of trips: warps then differ in length, by an
  * amount that the estimate does not know. After estimate_frequencies(). */

@@ -15,16 +15,6 @@ static const double slow_side = 0.05; /* the most of the threads that take it */
 
 /* Trips. */
 
-/* The loop that continues this one; NULL: none does. */
-static const Loop *continuer_of(const Estimate *estimate, const Loop *loop)
-{
-    const LoopForest *loops = analyses_loops(estimate->analyses);
-    for (uint32_t i = 0; i < loops->loop_count; i++)
-        if (estimate->continuations[i].first == loop)
-            return &loops->loops[i];
-    return NULL;
-}
-
 /* How many iterations an execution of the loop makes in the mean: more than one if the header chooses between one
  * iteration and several together, which then advance a counter further (opt/jam/front_copy.c). */
 static double iterations_together(Estimate *estimate, const Loop *loop)
@@ -57,17 +47,14 @@ static double iterations_together(Estimate *estimate, const Loop *loop)
  * if a group shares the loop, for each of its threads. */
 static double total_iterations(Estimate *estimate, const Loop *loop)
 {
-    double ratio = 1;
-    const Loop *last = loop;
-    for (const Loop *next; (next = continuer_of(estimate, last)) != NULL; last = next)
-        ratio *= estimate->continuations[next->index].step;
-    const double known = estimate_known_iterations(estimate, last);
+    double ratio;
+    const Loop *last = estimate_last_of_chain(estimate, loop, &ratio);
+    const bool is_known = estimate_known_iterations(estimate, last) > 0;
     const Divided *divided = &estimate->divided[last->index];
-    if (divided->whole && !(known > 0))
+    if (divided->whole && !is_known)
         return total_iterations(estimate, divided->whole) / divided->threads / ratio;
-    estimate->assumes_trips |= !(known > 0) && !(estimate_known_iterations(estimate, loop) > 0);
-    const double assumed = fmin(estimate->assumed_trips, estimate->scaled[last->index].most);
-    return (known > 0 ? known : assumed) / ratio / iterations_together(estimate, last);
+    estimate->assumes_trips |= !is_known && !(estimate_known_iterations(estimate, loop) > 0);
+    return estimate_chain_iterations(estimate, loop) / iterations_together(estimate, last);
 }
 
 /* The share of those that enter the loop which leave it at its header, where an execution is not an iteration. */
@@ -103,6 +90,12 @@ static Budget budget_of(Estimate *estimate, const Loop *loop, const Flow *entrie
     Budget budget = estimate->left[first->index];
     budget.iterations.threads *= continuation->step;
     budget.iterations.warps *= continuation->step;
+    const double own = estimate_known_iterations(estimate, loop), before = estimate_known_iterations(estimate, first);
+    if (estimate->thread_iterations[loop->index] > 0 && before > 0 && continuation->step == 1) {
+        /* Merged threads make different numbers of rounds. */
+        budget.iterations.threads = budget.entries.threads * fmax(0, own - before);
+        budget.iterations.warps = budget.entries.warps * fmax(0, own - before);
+    }
     if (estimate->continuations[first->index].first || dominance_has(dominance, first->header, loop->header))
         return budget;
     const Block *around = dominance_parent(dominance, loop->header);
@@ -140,7 +133,7 @@ static double left_over(const Estimate *estimate, const Loop *loop, const Loop *
 static Flow enter_loop(Estimate *estimate, const Loop *loop, Flow entries)
 {
     Budget budget = budget_of(estimate, loop, &entries);
-    const Loop *continuer = continuer_of(estimate, loop);
+    const Loop *continuer = estimate_continuer(estimate, loop);
     Flow iterations = budget.iterations;
     if (continuer && is_skipped(estimate, loop)) {
         iterations = (Flow){0};
@@ -351,6 +344,7 @@ static void allocate(Estimate *estimate)
     estimate->left = ARENA_ARRAY(arena, Budget, count + 1);
     estimate->exits = ARENA_ARRAY(arena, LoopExits, count + 1);
     estimate->known_iterations = ARENA_ARRAY(arena, double, count + 1);
+    estimate->thread_iterations = ARENA_ARRAY(arena, double, count + 1);
     estimate->divided = ARENA_ARRAY(arena, Divided, count + 1);
     estimate->scaled = ARENA_ARRAY(arena, Scaled, count + 1);
     for (uint32_t i = 0; i < count; i++) {
@@ -363,6 +357,8 @@ static void allocate(Estimate *estimate)
     estimate->continuations = continuations;
     for (uint32_t i = 0; i < count; i++) {
         estimate->scaled[i] = estimate_scaled(estimate, &loops->loops[i]);
+        if (!(estimate_known_iterations(estimate, &loops->loops[i]) > 0))
+            estimate->thread_iterations[i] = estimate_thread_iterations(estimate, &loops->loops[i]);
         estimate->exits[i] = estimate_exits(estimate, &loops->loops[i]);
     }
 }

@@ -3,204 +3,18 @@
  * A loop over merged threads, which counts from the thread's index in constant steps, is evaluated round by round: for
  * each thread, the share of the rounds in which a condition holds is known. So are the threads that come to a block, if
  * such conditions have been decided on the way. */
-#include "cost/estimate.h"
+#include "cost/formula.h"
 
 #include <math.h>
 
-enum { MOST_STEPS = 48, MOST_THREADS = 1024, NOT_A_STEP = -1 };
-
-/* An instruction of the computation; its sources are special registers, constants and earlier steps. */
-typedef struct Step {
-    Computation computation;
-    const Sreg *sreg;            /* what it reads instead; NULL: nothing */
-    int start;                   /* a loop's variable: the step with its first value; else NOT_A_STEP */
-    int64_t advance;             /* then what it grows by in each round */
-    const uint64_t *values;      /* the variable of a loop that divides or multiplies it: its value in each round */
-    unsigned bits;
-    int sources[COMPUTE_SOURCES]; /* indices of steps; NOT_A_STEP: a constant */
-} Step;
-
-typedef struct Program {
-    const Estimate *estimate;
-    Step steps[MOST_STEPS];
-    RegId results[MOST_STEPS];
-    unsigned count;
-    const Loop *loop; /* of its variables; NULL: none */
-    unsigned rounds;
-} Program;
-
-static int step_of(const Program *program, RegId reg)
-{
-    for (unsigned i = 0; i < program->count; i++)
-        if (program->results[i] == reg)
-            return (int)i;
-    return NOT_A_STEP;
-}
-
-static bool is_known(const Sreg *sreg)
-{
-    return (sreg->role == SREG_ROLE_TID || sreg->role == SREG_ROLE_NTID) && sreg->axis <= SREG_AXIS_Z;
-}
-
-/* Adds the instruction, whose inputs have been added; false if its value does not follow from the thread's index. */
-static bool add_step(Program *program, const Inst *inst, RegId result)
-{
-    Step *step = &program->steps[program->count];
-    *step = (Step){.sreg = inst_sreg(inst), .start = NOT_A_STEP};
-    if (program->count + 1 >= MOST_STEPS ||
-        (step->sreg ? !is_known(step->sreg) || inst_op(inst) != OP_MOV || !inst_is_plain(inst)
-                    : !computation_of(program->estimate->body, inst, &step->computation)))
-        return false;
-    for (unsigned i = 0; i < step->computation.source_count && !step->sreg; i++) {
-        const ComputeSource *source = &step->computation.sources[i];
-        step->sources[i] = source->is_constant ? NOT_A_STEP : step_of(program, source->reg);
-        if (!source->is_constant && (source->reg == REG_NONE || step->sources[i] == NOT_A_STEP))
-            return false;
-    }
-    program->results[program->count++] = result;
-    return true;
-}
-
-/* The loop whose variable the register is, if the program has no other; NULL: it is none. */
-static const Loop *loop_of_variable(const Program *program, RegId reg)
-{
-    const Estimate *estimate = program->estimate;
-    const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
-    const Loop *loop = def->block && !def->inst ? loop_headed(analyses_loops(estimate->analyses), def->block) : NULL;
-    return !program->loop || program->loop == loop ? loop : NULL;
-}
-
-/* Adds the variable of a loop that divides or multiplies it in each round; false if it is none. */
-static bool add_scaled(Program *program, RegId reg)
-{
-    const Loop *loop = loop_of_variable(program, reg);
-    const Scaled *scaled = loop ? &program->estimate->scaled[loop->index] : NULL;
-    if (!scaled || scaled->phi != reg || !scaled->rounds || program->count + 1 >= MOST_STEPS)
-        return false;
-    program->loop = loop;
-    program->rounds = scaled->rounds;
-    program->steps[program->count] = (Step){.start = NOT_A_STEP, .values = scaled->values};
-    program->results[program->count++] = reg;
-    return true;
-}
-
-/* The first value and the constant step of a variable of a loop with few rounds. */
-static bool variable_of(Program *program, RegId reg, RegId *start, int64_t *advance)
-{
-    const Estimate *estimate = program->estimate;
-    const LoopForest *loops = analyses_loops(estimate->analyses);
-    const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
-    const Loop *loop = loop_of_variable(program, reg);
-    if (!loop || def->block->phis.data[def->phi].args.count != 2 || !estimate_has_few_rounds(estimate, loop))
-        return false;
-    program->loop = loop;
-    program->rounds = (unsigned)estimate_known_iterations(estimate, loop);
-    const Phi *phi = &def->block->phis.data[def->phi];
-    const unsigned inside = loop_contains(loops, loop, phi->args.data[0].pred) ? 0 : 1;
-    const AffineForm next = affine_of_reg(analyses_affine(estimate->analyses), phi->args.data[inside].reg);
-    *start = phi->args.data[1 - inside].reg;
-    *advance = next.constant;
-    return next.term_count == 1 && next.terms[0].reg == reg && next.terms[0].coefficient == 1;
-}
-
-static bool add_variable(Program *program, RegId reg, RegId start, int64_t advance)
-{
-    const int first = step_of(program, start);
-    if (program->count + 1 >= MOST_STEPS)
-        return false;
-    program->steps[program->count] =
-        (Step){.start = first, .advance = advance, .bits = type_bits(program->estimate->body->regs.data[reg].type)};
-    program->results[program->count++] = reg;
-    return true;
-}
-
-/* The values that it is computed from, which are not steps yet, onto the stack; false if it overflows. */
-static bool push_inputs(const Program *program, const Inst *inst, RegId *pending, unsigned *depth)
-{
-    for (unsigned i = 0; i < inst->ref_count; i++) {
-        if (!ref_reads(&inst->refs[i]) || step_of(program, inst->refs[i].reg) != NOT_A_STEP)
-            continue;
-        if (*depth == MOST_STEPS)
-            return false;
-        pending[(*depth)++] = inst->refs[i].reg;
-    }
-    return true;
-}
-
-/* Puts the computation of the register into an order in which it can be evaluated. */
-static bool program_make(Program *program, RegId reg)
-{
-    const Values *values = analyses_values(program->estimate->analyses);
-    RegId pending[MOST_STEPS] = {reg}, start = REG_NONE;
-    int64_t advance;
-    unsigned depth = 1;
-    while (depth) {
-        const RegId top = pending[depth - 1];
-        const Inst *inst = value_inst(values, top);
-        const unsigned before = depth;
-        if (step_of(program, top) != NOT_A_STEP)
-            depth--;
-        else if (inst && !push_inputs(program, inst, pending, &depth))
-            return false;
-        else if (inst && depth == before && !add_step(program, inst, top))
-            return false;
-        else if (!inst && add_scaled(program, top))
-            depth--;
-        else if (!inst && !variable_of(program, top, &start, &advance))
-            return false;
-        else if (!inst && step_of(program, start) != NOT_A_STEP && !add_variable(program, top, start, advance))
-            return false;
-        else if (!inst && step_of(program, top) == NOT_A_STEP && depth == MOST_STEPS)
-            return false;
-        else if (!inst && step_of(program, top) == NOT_A_STEP)
-            pending[depth++] = start;
-    }
-    return true;
-}
-
-static uint64_t special_value(const Estimate *estimate, const Sreg *sreg, const unsigned index[3])
-{
-    return sreg->role == SREG_ROLE_TID ? index[sreg->axis] : (uint64_t)estimate->block[sreg->axis];
-}
-
-static bool step_run(const Step *step, const uint64_t *values, uint64_t *value)
-{
-    uint64_t sources[COMPUTE_SOURCES] = {0};
-    for (unsigned k = 0; k < step->computation.source_count; k++)
-        if (step->sources[k] != NOT_A_STEP)
-            sources[k] = values[step->sources[k]];
-    return computation_value(&step->computation, sources, value);
-}
-
-/* Computes the value for one thread in one round. */
-static bool program_run(const Program *program, const unsigned index[3], unsigned round, uint64_t *value)
-{
-    uint64_t values[MOST_STEPS] = {0};
-    for (unsigned i = 0; i < program->count; i++) {
-        const Step *step = &program->steps[i];
-        if (step->values) {
-            values[i] = step->values[round];
-        } else if (step->start != NOT_A_STEP) {
-            values[i] = values[step->start] + (uint64_t)step->advance * round;
-            values[i] &= step->bits < 64 ? (UINT64_C(1) << step->bits) - 1 : UINT64_MAX;
-        } else if (step->sreg) {
-            values[i] = special_value(program->estimate, step->sreg, index);
-        } else if (!step_run(step, values, &values[i])) {
-            return false;
-        }
-    }
-    *value = values[program->count - 1];
-    return true;
-}
+enum { MOST_THREADS = 1024 };
 
 bool estimate_value_of_block(const Estimate *estimate, RegId reg, uint64_t *value)
 {
     static const unsigned any_thread[3] = {0};
-    Program program = {.estimate = estimate, .rounds = 1};
-    bool is_alike = reg != REG_NONE && program_make(&program, reg) && !program.loop;
-    for (unsigned i = 0; i < program.count; i++)
-        is_alike &= !program.steps[i].sreg || program.steps[i].sreg->role == SREG_ROLE_NTID;
-    return is_alike && program_run(&program, any_thread, 0, value);
+    Formula formula = {.estimate = estimate, .rounds = 1};
+    return reg != REG_NONE && formula_make(&formula, reg) && !formula.loop && !formula_reads_thread(&formula) &&
+           formula_run(&formula, any_thread, 0, value);
 }
 
 static unsigned block_threads(const Estimate *estimate)
@@ -212,23 +26,23 @@ static unsigned block_threads(const Estimate *estimate)
 static ThreadRounds holding_threads(Estimate *estimate, RegId condition)
 {
     ThreadRounds *holding = &estimate->counted[condition];
-    Program program = {.estimate = estimate, .rounds = 1};
+    Formula formula = {.estimate = estimate, .rounds = 1};
     const unsigned x = (unsigned)estimate->block[0], y = (unsigned)estimate->block[1];
     const unsigned threads = block_threads(estimate);
     if (holding->is_known)
         return *holding;
     holding->is_known = true;
-    if (threads > MOST_THREADS || !program_make(&program, condition))
+    if (threads > MOST_THREADS || !formula_make(&formula, condition))
         return *holding;
     uint64_t *rounds = ARENA_ARRAY(estimate->arena, uint64_t, threads);
-    for (unsigned i = 0; i < threads * program.rounds; i++) {
-        const unsigned thread = i / program.rounds, index[3] = {thread % x, thread / x % y, thread / x / y};
+    for (unsigned i = 0; i < threads * formula.rounds; i++) {
+        const unsigned thread = i / formula.rounds, index[3] = {thread % x, thread / x % y, thread / x / y};
         uint64_t holds;
-        if (!program_run(&program, index, i % program.rounds, &holds))
+        if (!formula_run(&formula, index, i % formula.rounds, &holds))
             return *holding;
-        rounds[thread] |= holds & 1 ? program.loop ? UINT64_C(1) << i % program.rounds : UINT64_MAX : 0;
+        rounds[thread] |= holds & 1 ? formula.loop ? UINT64_C(1) << i % formula.rounds : UINT64_MAX : 0;
     }
-    return *holding = (ThreadRounds){true, program.loop, program.rounds, rounds};
+    return *holding = (ThreadRounds){true, formula.loop, formula.rounds, rounds};
 }
 
 static double share_of_rounds(const ThreadRounds *rounds, uint64_t bits)

@@ -8,8 +8,7 @@
 
 enum { MOST_COMBINED = 4, MOST_CHAINED = 4, MOST_REPLICAS = 16, MOST_COMPUTED = 4, MOST_DEAD = 8, MOST_REST = 15 };
 
-/* The constant that a register holds. */
-static bool constant_of(const Estimate *estimate, RegId reg, int64_t *value)
+bool estimate_constant(const Estimate *estimate, RegId reg, int64_t *value)
 {
     AffineForm form = affine_of_reg(estimate->values, reg);
     *value = form.constant;
@@ -51,7 +50,7 @@ static bool constant_of_paths(const Estimate *estimate, RegId reg, int64_t *valu
         int64_t constant;
         if (is_dead_edge(estimate, phi->args.data[i].pred, def->block, 0))
             continue;
-        if (!constant_of(estimate, phi->args.data[i].reg, &constant) || (is_any && constant != *value))
+        if (!estimate_constant(estimate, phi->args.data[i].reg, &constant) || (is_any && constant != *value))
             return false;
         *value = constant;
         is_any = true;
@@ -64,6 +63,9 @@ static bool constant_of_paths(const Estimate *estimate, RegId reg, int64_t *valu
 static bool remainder_start(const Estimate *estimate, RegId reg, int64_t *value)
 {
     const Bounds bounds = affine_reg_bounds(estimate->values, reg);
+    const AffineForm form = affine_of_reg(estimate->values, reg);
+    if (form.term_count == 1 && form.terms[0].base == AFFINE_SREG)
+        return false; /* the index of a thread in a small block */
     if (bounds.low != 0 || bounds.high < 1 || bounds.high > MOST_REST || (bounds.high & (bounds.high + 1)))
         return false;
     *value = (bounds.high + 1) / 2;
@@ -78,7 +80,7 @@ static bool constant_start(const Estimate *estimate, const Loop *loop, RegId reg
         const Phi *phi = def->inst || def->block != loop->header ? NULL : &def->block->phis.data[def->phi];
         for (size_t k = 0; phi && k < phi->args.count; k++)
             if (!loop_contains(analyses_loops(estimate->analyses), loop, phi->args.data[k].pred) &&
-                (constant_of(estimate, phi->args.data[k].reg, start) ||
+                (estimate_constant(estimate, phi->args.data[k].reg, start) ||
                  constant_of_group(estimate, phi->args.data[k].reg, start) ||
                  constant_of_paths(estimate, phi->args.data[k].reg, start) ||
                  (!estimate->continuations[loop->index].first &&
@@ -163,7 +165,7 @@ static bool compares_variable(const Estimate *estimate, const Loop *loop, const 
     if (reg == REG_NONE || !loop_variable(estimate, loop, reg, start, step))
         return false;
     if (!operand_is_integer(&compare->operands[other], &constant))
-        return bounding != REG_NONE && constant_of(estimate, bounding, bound);
+        return bounding != REG_NONE && estimate_constant(estimate, bounding, bound);
     *bound = (int64_t)constant;
     return true;
 }
@@ -215,9 +217,7 @@ bool estimate_tests_first(const Estimate *estimate, const Loop *loop)
     return works;
 }
 
-/* The block whose branch decides whether the loop goes on to this latch: the latch itself, or one other than the header
- * that leads straight to it. */
-static const Block *decider_of(const Loop *loop, const Block *latch)
+const Block *estimate_decider(const Loop *loop, const Block *latch)
 {
     while (!block_two_way_branch(latch) && latch->pred_count == 1 && latch->preds[0] != loop->header)
         latch = latch->preds[0];
@@ -227,7 +227,7 @@ static const Block *decider_of(const Loop *loop, const Block *latch)
 static double find_iterations(const Estimate *estimate, const Loop *loop)
 {
     for (unsigned i = 0; i < loop->latch_count; i++) {
-        double trips = comparisons(estimate, loop, decider_of(loop, loop->latches[i]));
+        double trips = comparisons(estimate, loop, estimate_decider(loop, loop->latches[i]));
         if (trips > 0)
             return trips;
     }
@@ -316,15 +316,24 @@ static void judge_condition(const Estimate *estimate, const Loop *loop, const In
 double estimate_known_iterations(const Estimate *estimate, const Loop *loop)
 {
     double *known = &estimate->known_iterations[loop->index];
+    const double of_threads = estimate->thread_iterations[loop->index];
     if (*known < 0)
         *known = find_iterations(estimate, loop);
-    return *known > 0 ? *known : estimate->scaled[loop->index].rounds;
+    return *known > 0 ? *known : of_threads > 0 ? of_threads : estimate->scaled[loop->index].rounds;
+}
+
+double estimate_chain_iterations(const Estimate *estimate, const Loop *loop)
+{
+    double ratio;
+    const Loop *last = estimate_last_of_chain(estimate, loop, &ratio);
+    const double known = estimate_known_iterations(estimate, last);
+    return (known > 0 ? known : fmin(estimate->assumed_trips, estimate->scaled[last->index].most)) / ratio;
 }
 
 bool estimate_has_few_rounds(const Estimate *estimate, const Loop *loop)
 {
     const double rounds = estimate_known_iterations(estimate, loop);
-    return rounds > 0 && rounds <= MOST_REPLICAS && !estimate->scaled[loop->index].rounds;
+    return rounds > 0 && rounds <= MOST_REPLICAS && rounds == estimate->known_iterations[loop->index];
 }
 
 LoopExits estimate_exits(const Estimate *estimate, const Loop *loop)

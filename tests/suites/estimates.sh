@@ -80,16 +80,16 @@ $4" <<<"$said" 2>&1)"
 # In launches of few blocks of two warps, loops of two merged threads get the registers for loads ahead: such a form is
 # kept for them, as far as the parameter that sets the lengths of loops tells that it pays; if bounds checks that part
 # the last warp would make it slower, for multiples of the block's threads.
-# file and kernel:what is expected of the first form: its words, threads for each SM, shortest loops in which it does,
-# multiples
-for one in "mv/mv:x2 block=64,1,1 64 128 1" "strsm/strsm:x2 stride=unit block=64,1,1 64 1024 1" \
+# file and kernel:what is expected of the first form: its words, the most threads for each SM, shortest loops in which
+# it does, multiples
+for one in "mv/mv:x2 block=64,1,1 64 128 1" "strsm/strsm:x2 stride=unit block=64,1,1 any 1024 1" \
     "mvcoal/mvuncoal:x2 block=64,1,1 64 32 64"; do
     IFS=: read -r file wanted <<<"$one"
     check_forms "$file in few blocks" "$file" "$wanted" '
 form = forms[0]
 multiple = form.get("pays_for_multiples", {"of": 1})["of"]
 pays = [value for value, threads in form["pays_by_parameter"]["points"] if threads == 0]
-print(form["words"], form["pays_to_threads_per_sm"], pays[0], multiple)'
+print(form["words"], form.get("pays_to_threads_per_sm", "any"), pays[0], multiple)'
 done
 
 # Vectors need rows whose width is a multiple of four words. Launches decide by the width, and have another form for

@@ -200,8 +200,9 @@ static void replicas_share_rows(void **state)
     } cases[] = {{"", 1}, {"ld.global.u32 %r7, [%rd5+512];\n", 2}, {"ld.global.u32 %r7, [%rd5+4];\n", 1}};
     for (size_t i = 0; i < 2 * COUNT_OF(cases); i++) {
         char text[1024];
-        snprintf(text, sizeof text, "%s%s%ssetp.lt.u32 %%p1, %%r5, %%r3;\n@%%p1 bra again;\n", loop, cases[i / 2].other,
-                 steps[i % 2]);
+        snprintf(text, sizeof text,
+                 "ld.param.u32 %%r9, [data];\n%s%s%ssetp.lt.u32 %%p1, %%r5, %%r9;\n@%%p1 bra again;\n", loop,
+                 cases[i / 2].other, steps[i % 2]);
         Test test = test_new(text);
         const Profile *profile = estimate(&test, 1, 128, 1);
         const double sectors = profile->load_footprint / (4 * 4 * 16);

@@ -145,6 +145,59 @@ static void numbers_are_divided_seldom(void **state)
     assert_true(marked_with(counted, 256, -1).threads == 256);
 }
 
+/* Conditions on the variable of a loop whose number of rounds, 16, is assumed: the marked ones of all rounds. */
+#define ROUNDS(condition, guard)                                                                                       \
+    "mov.u32 %i, 0;\nL: " condition "@" guard " bra M;\n" MARK                                                         \
+    "M: add.u32 %i, %i, 1;\nsetp.lt.u32 %p2, %i, %n;\n@%p2 bra L;\n"
+
+static void rounds_are_evaluated(void **state)
+{
+    (void)state;
+    check(ROUNDS("setp.ne.u32 %p1, %i, 0;\n", "%p1"), 1, 1);
+    check(ROUNDS("add.u32 %j, %i, -1;\nsetp.lt.u32 %p1, %j, 3;\n", "%p1"), 13, 13);
+    check(ROUNDS("and.b32 %j, %i, 3;\nsetp.eq.u32 %p1, %j, 2;\n", "%p1"), 12, 12);
+    /* The bound has the value at which the loop ends after the rounds, wherever it is compared. */
+    check(ROUNDS("add.u32 %j, %i, 3;\nsetp.ge.u32 %p1, %j, %n;\n", "%p1"), 13, 13);
+    check(ROUNDS("add.u32 %j, %n, -1;\nsetp.eq.u32 %p1, %j, %i;\n", "!%p1"), 1, 1);
+    check(ROUNDS("setp.ne.u32 %p1, %i, 0;\nadd.u32 %j, %i, 2;\nsetp.lt.and.u32 %p3, %j, %n, %p1;\n", "!%p3"), 13, 13);
+    /* As many rounds as are known; those of the middle are a sample. */
+    check_known(ROUNDS("setp.ne.u32 %p1, %i, 0;\n", "%p1"), 50, 1, 1);
+    check_known(ROUNDS("and.b32 %j, %i, 3;\nsetp.eq.u32 %p1, %j, 2;\n", "%p1"), 4096, 3072, 3072);
+    check_known(ROUNDS("setp.lt.u32 %p1, %i, 60;\n", "!%p1"), 100000, 60, 60);
+    /* Loops that end before they start over, at <= or below the start, and count down. */
+    check("mov.u32 %i, 2;\nL: setp.gt.s32 %p1, %i, 2;\n@%p1 bra M;\n" MARK
+          "M: add.u32 %i, %i, 2;\nsetp.le.s32 %p2, %i, %n;\n@%p2 bra L;\n", 1, 1);
+    check("mov.u32 %i, 40;\nL: add.u32 %j, %i, -2;\nsetp.le.s32 %p1, %j, %n;\n@!%p1 bra M;\n" MARK
+          "M: add.s32 %i, %i, -1;\nsetp.gt.s32 %p2, %i, %n;\n@%p2 bra L;\n", 2, 2);
+    check("mov.u32 %i, 0;\nL: setp.ge.s32 %p2, %i, %n;\n@%p2 bra N;\nadd.u32 %j, %i, 1;\n"
+          "setp.eq.s32 %p1, %j, %n;\n@!%p1 bra M;\n" MARK "M: add.u32 %i, %i, 1;\nbra L;\nN:", 1, 1);
+    /* The start is a parameter: nothing is known. */
+    check("mov.u32 %i, %n;\nL: setp.ne.u32 %p1, %i, 0;\n@%p1 bra M;\n" MARK
+          "M: add.u32 %i, %i, 1;\nsetp.lt.u32 %p2, %i, 999;\n@%p2 bra L;\n", 8, 8);
+}
+
+/* Threads that count from their index, in steps of the block or a constant, make as many rounds as follow from it. */
+static void threads_count_their_rounds(void **state)
+{
+    (void)state;
+    check("mov.u32 %i, %t;\nL: " MARK "add.u32 %i, %i, %w;\nsetp.lt.u32 %p2, %i, 192;\n@%p2 bra L;\n", 1.5, 1.5);
+    check("mov.u32 %i, %t;\nL: " MARK "add.u32 %j, %i, 128;\nsetp.le.s32 %p2, %i, 63;\nmov.u32 %i, %j;\n"
+          "@%p2 bra L;\n", 1.5, 1.5);
+    check("mov.u32 %i, %t;\nL: setp.ge.u32 %p2, %i, 192;\n@%p2 bra N;\n" MARK
+          "add.u32 %i, %i, %w;\nbra L;\nN:", 1.5, 1.5);
+    check("shl.b32 %i, %t, 2;\nL: " MARK "add.u32 %i, %i, 512;\nsetp.lt.u32 %p2, %i, 2048;\n@%p2 bra L;\n", 4, 4);
+    check("sub.u32 %i, 200, %t;\nL: " MARK "add.s32 %i, %i, -100;\nsetp.gt.s32 %p2, %i, 0;\n@%p2 bra L;\n",
+          (100 * 2 + 28) / 128., (100 * 2 + 28) / 128.);
+    /* A fourth of the threads enters. */
+    check("setp.ge.u32 %p1, %t, 32;\n@%p1 bra N;\nmov.u32 %i, %t;\nL: " MARK
+          "add.u32 %i, %i, 16;\nsetp.lt.u32 %p2, %i, 32;\n@%p2 bra L;\nN:", 1.5 / 4, 1.5 / 4);
+    /* Two merged threads go on together, and then the first one alone; the bound is half a block more. */
+    check("mov.u32 %i, %t;\nadd.u32 %j, %t, 128;\nL: " MARK MARK
+          "add.u32 %i, %i, 256;\nadd.u32 %j, %j, 256;\nsetp.lt.u32 %p1, %i, 320;\nsetp.lt.u32 %p2, %j, 320;\n"
+          "and.pred %all, %p1, %p2;\n@%all bra L;\n@!%p1 bra N;\n"
+          "M: " MARK "add.u32 %i, %i, 256;\nsetp.lt.u32 %p3, %i, 320;\n@%p3 bra M;\nN:", 2.5, 2.5);
+}
+
 /* At the edge of the data half of the threads are out of bounds, in warps of their own or in each. Conditions on the
  * thread's index alone, and those that all threads share, hold as often as elsewhere. */
 static void edges_may_split_warps(void **state)
@@ -328,7 +381,7 @@ static void chains_conserve(void **state)
     check("mov.u32 %i, 0;\nH: setp.ge.u32 %p1, %i, 10;\n@%p1 bra L;\n" MARK "add.u32 %i, %i, 1;\nbra H;\nL:", 10, 10);
     /* A condition on the counter that does not end the loop says nothing about its length. */
     check("mov.u32 %i, 0;\nH: setp.eq.u32 %p1, %i, 0;\n@%p1 bra S;\n" MARK "S: add.u32 %i, %i, 1;\n"
-          "setp.lt.u32 %p2, %i, %n;\n@%p2 bra H;", 8, 8);
+          "setp.lt.u32 %p2, %i, %n;\n@%p2 bra H;", 15, 15);
     /* One iteration, or four together. */
     check("mov.u32 %i, 0;\nH: setp.lt.u32 %p1, %n, %i;\n@%p1 bra ONE;\n" MARK MARK MARK MARK "add.u32 %i, %i, 4;\n"
           "setp.lt.u32 %p2, %i, %n;\n@%p2 bra H;\nbra L;\nONE: " MARK "add.u32 %i, %i, 1;\nsetp.lt.u32 %p2, %i, %n;\n"
@@ -459,6 +512,8 @@ static void counted_footprints_are_taken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rounds_are_evaluated),
+        cmocka_unit_test(threads_count_their_rounds),
         cmocka_unit_test(halves_take_part),
         cmocka_unit_test(numbers_are_divided_seldom),
         cmocka_unit_test(edges_may_split_warps),
