@@ -53,12 +53,12 @@ static bool bound_at(const Estimate *estimate, const Loop *loop, const Block *bl
     return false;
 }
 
-/* Assumes how many rounds the loop makes; false if it continues another one, whose rounds come before its own. */
+/* Assumes how many rounds the loop makes; false if they are too many. */
 static bool rounds_assume(const Estimate *estimate, const Loop *loop, AssumedRounds *assumed)
 {
     const double count = floor(estimate_chain_iterations(estimate, loop) + 0.5);
     *assumed = (AssumedRounds){.loop = loop, .count = count, .bound = REG_NONE};
-    if (estimate->continuations[loop->index].first || !(count >= 1) || count > most_rounds)
+    if (!(count >= 1) || count > most_rounds)
         return false;
     for (uint32_t i = 0; i < loop->block_count; i++)
         if (bound_at(estimate, loop, loop->blocks[i], assumed))

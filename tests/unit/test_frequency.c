@@ -171,6 +171,14 @@ static void rounds_are_evaluated(void **state)
           "M: add.s32 %i, %i, -1;\nsetp.gt.s32 %p2, %i, %n;\n@%p2 bra L;\n", 2, 2);
     check("mov.u32 %i, 0;\nL: setp.ge.s32 %p2, %i, %n;\n@%p2 bra N;\nadd.u32 %j, %i, 1;\n"
           "setp.eq.s32 %p1, %j, %n;\n@!%p1 bra M;\n" MARK "M: add.u32 %i, %i, 1;\nbra L;\nN:", 1, 1);
+    check("mov.u32 %i, 0;\nL: setp.ne.u32 %p1, %i, %n;\n@%p1 bra M;\n" MARK
+          "M: add.u32 %i, %i, 1;\nsetp.le.u32 %p2, %i, %n;\n@%p2 bra L;\n", 1, 1);
+    /* One step, or two together, as always: eight rounds, in a fourth of which the variable is below four. */
+    static const char steps[] =
+        "mov.u32 %i, 0;\nL: setp.lt.u32 %p1, %i, 4;\n@%p1 " MARK "setp.lt.u32 %p3, %n, %i;\n@%p3 bra ONE;\n"
+        "add.u32 %i, %i, 2;\nsetp.lt.u32 %p2, %i, %n;\n@%p2 bra L;\nbra N;\n"
+        "ONE: add.u32 %i, %i, 1;\nsetp.lt.u32 %p2, %i, %n;\n@%p2 bra L;\nN:";
+    assert_float_equal(marked(steps).threads, 2, 0.001);
     /* The start is a parameter: nothing is known. */
     check("mov.u32 %i, %n;\nL: setp.ne.u32 %p1, %i, 0;\n@%p1 bra M;\n" MARK
           "M: add.u32 %i, %i, 1;\nsetp.lt.u32 %p2, %i, 999;\n@%p2 bra L;\n", 8, 8);
@@ -192,10 +200,15 @@ static void threads_count_their_rounds(void **state)
     check("setp.ge.u32 %p1, %t, 32;\n@%p1 bra N;\nmov.u32 %i, %t;\nL: " MARK
           "add.u32 %i, %i, 16;\nsetp.lt.u32 %p2, %i, 32;\n@%p2 bra L;\nN:", 1.5 / 4, 1.5 / 4);
     /* Two merged threads go on together, and then the first one alone; the bound is half a block more. */
-    check("mov.u32 %i, %t;\nadd.u32 %j, %t, 128;\nL: " MARK MARK
-          "add.u32 %i, %i, 256;\nadd.u32 %j, %j, 256;\nsetp.lt.u32 %p1, %i, 320;\nsetp.lt.u32 %p2, %j, 320;\n"
-          "and.pred %all, %p1, %p2;\n@%all bra L;\n@!%p1 bra N;\n"
-          "M: " MARK "add.u32 %i, %i, 256;\nsetp.lt.u32 %p3, %i, 320;\n@%p3 bra M;\nN:", 2.5, 2.5);
+    for (unsigned i = 0; i < 2; i++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 "mov.u32 %%i, %%t;\nadd.u32 %%j, %%t, 128;\nL: %s%sadd.u32 %%i, %%i, 256;\nadd.u32 %%j, %%j, 256;\n"
+                 "setp.lt.u32 %%p1, %%i, 320;\nsetp.lt.u32 %%p2, %%j, 320;\nand.pred %%all, %s;\n@%%all bra L;\n"
+                 "@!%%p1 bra N;\nM: %sadd.u32 %%i, %%i, 256;\nsetp.lt.u32 %%p3, %%i, 320;\n@%%p3 bra M;\nN:", MARK,
+                 MARK, i ? "%p1, %p2" : "%p2, %p1", MARK);
+        check(text, 2.5, 2.5);
+    }
 }
 
 /* At the edge of the data half of the threads are out of bounds, in warps of their own or in each. Conditions on the
