@@ -533,10 +533,12 @@ static bool is_any_done(const MemorySearch *search)
     return false;
 }
 
-static MemoryChoice decide(const MemorySearch *search)
+/* The best form, or the request as it was: the size of a launch's blocks is for forms that rely on it, and would bound
+ * other launches for nothing. */
+static MemoryChoice decide(const MemorySearch *search, const KernelRequest *request)
 {
     const MemoryTrial *best = memory_best_trial(search, TRIALS_ALL);
-    MemoryChoice choice = decline(search->request, is_any_done(search) ? MEMORY_NO_GAIN : MEMORY_NONE);
+    MemoryChoice choice = decline(request, is_any_done(search) ? MEMORY_NO_GAIN : MEMORY_NONE);
     choice.best = best;
     choice.counted = counted_part(&search->bases.of[0].basis, &search->bases.of[0].before);
     choice.refused = search->refused;
@@ -547,9 +549,8 @@ static MemoryChoice decide(const MemorySearch *search)
                            choice.trials[i].verdict.state == TRIAL_NOT_COMPARED;
     if (!best || speedup_judge(best->speedup, THRESHOLD_MEMORY_GAIN) != VERDICT_TAKE)
         return choice;
-    const KernelRequest request = memory_trial_request(search, best);
-    choice.coarsens_otherwise = !memory_requests_match(&request, search->request);
-    choice.request = request;
+    choice.request = memory_trial_request(search, best);
+    choice.coarsens_otherwise = !memory_requests_match(&choice.request, search->request);
     choice.trials[best - choice.trials].chosen = true;
     choice.outcome = MEMORY_CHOSEN;
     return choice;
@@ -616,5 +617,5 @@ MemoryChoice choose_memory(Arena *arena, Function *kernel, const KernelRequest *
     bases_drop_alike(&search.bases);
     try_all(&search);
     progress_form(context->progress, NULL);
-    return decide(&search);
+    return decide(&search, request);
 }

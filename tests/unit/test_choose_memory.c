@@ -117,6 +117,8 @@ static void check_choice(const Setup *setup, const MemoryChoice *choice)
         assert_ptr_equal(choice->best, chosen);
         assert_int_equal(choice->request.staging.depth, chosen->depth);
         assert_int_equal(choice->request.coarsen, chosen->coarsens);
+    } else { /* other launches may have other blocks */
+        assert_memory_equal(choice->request.block, setup->request.block, sizeof setup->request.block);
     }
 }
 
