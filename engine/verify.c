@@ -87,10 +87,17 @@ static bool run_input(Verifier *verifier)
     return not_done(verifier, verifier->result->message);
 }
 
+/* Code that threads execute for others may divide by zero, where the input looks first. No device traps, and if the
+ * quotient were used, the results would differ. */
 static bool run_output(Verifier *verifier)
 {
     Verification *result = verifier->result;
     verifier->actual = emulator_run(verifier->arena, verifier->output, verifier->launch_output, &verifier->options);
+    if (verifier->actual->fault.kind == FAULT_DIVISION) {
+        verifier->options.check_division = false;
+        verifier->actual =
+            emulator_run(verifier->arena, verifier->output, verifier->launch_output, &verifier->options);
+    }
     result->counters[1] = verifier->actual->counters;
     if (verifier->actual->fault.kind == FAULT_NONE)
         return true;

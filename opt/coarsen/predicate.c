@@ -3,9 +3,10 @@
  *     if (p) { x = *a; *b = x + 1; }        @p ld x, [a];  @p add y, x, 1;  @p st [b], y
  *
  * Then cloning interleaves the replicas' instructions, loads first if the original has them first, and no branch is
- * left. An instruction that cannot fault and reads nothing that was computed under the guard is executed by all
- * threads, and once for all replicas if it is uniform. Values that the region's end chooses between are chosen by selp,
- * or by a guarded mov where one of them is computed under the guard: it is undefined elsewhere.
+ * left. An instruction that cannot fault and reads nothing that was computed under the guard, or under one like it
+ * before, is executed by all threads, and once for all replicas if it is uniform. A division by what differs between
+ * threads stays under the guard, which may be about zero. Values that the region's end chooses between are chosen by
+ * selp, or by a guarded mov where one of them is computed under the guard: it is undefined elsewhere.
  *
  * Requires SSA form, variance and regions. Keeps SSA form; blocks, edges and all analyses change. */
 #include "opt/coarsen/internal.h"
@@ -32,6 +33,8 @@ typedef struct Predication {
     RegId predicate;
     Side sides[2];
     PointerMap guarded; /* Inst: its results are undefined where its side is not taken */
+    PointerMap moved, own;   /* Inst: all that have left their side, and those that differ between replicas */
+    const BitSet *undefined; /* by RegId: on some path, before the pass */
 } Predication;
 
 /* True if the instruction can be given a guard. */
@@ -127,15 +130,42 @@ static bool is_speculative(const Inst *inst)
     return !(inst->effects & ~(unsigned)(EFFECT_PURE | EFFECT_THREAD | EFFECT_HINT));
 }
 
-/* True if the instruction reads a value that is undefined where its side is not taken. */
-static bool reads_guarded(const Predication *p, const Inst *inst)
+/* True if the instruction reads a value that may be undefined where its side is not taken. */
+static bool reads_undefined(const Predication *p, const Inst *inst)
 {
     const Values *values = analyses_values(p->c->facts.analyses);
+    for (unsigned r = 0; r < inst->ref_count; r++) {
+        const RegId reg = inst->refs[r].reg;
+        if (ref_reads(&inst->refs[r]) &&
+            (bitset_has(p->undefined, reg) ||
+             (value_inst(values, reg) && pointer_map_get(&p->guarded, value_inst(values, reg)))))
+            return true;
+    }
+    return false;
+}
+
+/* True if the value differs between replicas, were they all to compute it: under the guard, every value does. */
+static bool is_own(const Predication *p, RegId reg)
+{
+    const Inst *inst = value_inst(analyses_values(p->c->facts.analyses), reg);
+    return inst && pointer_map_get(&p->moved, inst) ? pointer_map_get(&p->own, inst) != NULL
+                                                    : variance_reg(p->c->facts.variance, reg);
+}
+
+static bool reads_own(const Predication *p, const Inst *inst)
+{
     for (unsigned r = 0; r < inst->ref_count; r++)
-        if (ref_reads(&inst->refs[r]) && value_inst(values, inst->refs[r].reg) &&
-            pointer_map_get(&p->guarded, value_inst(values, inst->refs[r].reg)))
+        if (ref_reads(&inst->refs[r]) && is_own(p, inst->refs[r].reg))
             return true;
     return false;
+}
+
+/* True if the instruction divides integers by a value that differs between replicas. */
+static bool divides_by_own(const Predication *p, const Inst *inst)
+{
+    Computation c;
+    return computation_of(p->body, inst, &c) && (c.op == COMPUTE_DIV || c.op == COMPUTE_REM) &&
+           c.sources[1].reg != REG_NONE && is_own(p, c.sources[1].reg);
 }
 
 /* Moves the side's instructions to the end of the head, guarded where they need to be. */
@@ -146,7 +176,10 @@ static void move_side(Predication *p, const Side *side)
             next = inst->next;
             if (inst_is_terminator(inst))
                 continue;
-            bool needs_guard = !is_speculative(inst) || reads_guarded(p, inst);
+            bool needs_guard = !is_speculative(inst) || reads_undefined(p, inst) || divides_by_own(p, inst);
+            pointer_map_put(&p->moved, inst, inst);
+            if (reads_own(p, inst))
+                pointer_map_put(&p->own, inst, inst);
             inst_remove(inst);
             if (needs_guard) {
                 inst_guard(p->body, inst, p->predicate, side->inverted, REG_NONE);
@@ -198,7 +231,7 @@ static RegId choose_value(Predication *p, RegId dst, RegId first, RegId second)
     return chosen;
 }
 
-static void predicate_region(Coarsening *c, const Region *region, const Side sides[2])
+static void predicate_region(Coarsening *c, const Region *region, const Side sides[2], const BitSet *undefined)
 {
     Block *head = region->head, *join = region->join;
     Predication p = {.c = c,
@@ -207,7 +240,10 @@ static void predicate_region(Coarsening *c, const Region *region, const Side sid
                      .join = join,
                      .predicate = inst_predicate(head->last),
                      .sides = {sides[0], sides[1]},
-                     .guarded = {.arena = c->scratch}};
+                     .guarded = {.arena = c->scratch},
+                     .moved = {.arena = c->scratch},
+                     .own = {.arena = c->scratch},
+                     .undefined = undefined};
     inst_remove(head->last);
     for (unsigned s = 0; s < 2; s++)
         move_side(&p, &p.sides[s]);
@@ -232,13 +268,14 @@ static void predicate_region(Coarsening *c, const Region *region, const Side sid
 bool coarsening_predicate(Coarsening *c)
 {
     bool changed = false;
+    const BitSet undefined = values_maybe_undefined(c->scratch, analyses_values(c->facts.analyses));
     for (size_t r = 0; r < c->facts.regions.count; r++) {
         Side sides[2];
         const Region *region = &c->facts.regions.data[r];
         if (!find_sides(c, region, sides) || !is_wanted(&c->step, sides) ||
             coarsening_region_observes(&c->facts, region))
             continue;
-        predicate_region(c, region, sides);
+        predicate_region(c, region, sides, &undefined);
         changed = true;
     }
     if (changed)
