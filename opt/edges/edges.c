@@ -271,23 +271,23 @@ static bool has_effect(const Inst *inst)
     return !inst_is_branch(inst) && (inst->effects & ~harmless || inst->sync != SYNC_NONE);
 }
 
-/* The entry parameter that the address of the access is a pointer of; NULL: there is none, or several may be it. */
-static const Variable *pointer_of(const Edges *e, const Inst *inst)
+/* The pointer that the address of the access begins at; none if several may be it. */
+static EdgePointer pointer_of(const Edges *e, const Inst *inst)
 {
     const Patterns *patterns = analyses_patterns(e->analyses);
     Access access;
     const bool has_address = inst_access(inst, &access) && access.address;
     const RegId reg = has_address ? address_base(inst, access.address) : REG_NONE;
     const PatternSum *sum = reg != REG_NONE ? &patterns->sums[reg] : NULL;
-    const Variable *pointer = NULL;
+    EdgePointer pointer = {0};
     for (unsigned t = 0; sum && sum->known && t < sum->term_count; t++) {
         const PatternTerm *term = &sum->terms[t];
         const PatternBase *base = &patterns->bases.data[term->factors[0]];
         if (term->coefficient != 1 || term->factors[1] || base->kind != PATTERN_BASE_PARAM)
             continue;
-        if (pointer)
-            return NULL;
-        pointer = base->object;
+        if (pointer.parameter)
+            return (EdgePointer){0};
+        pointer = (EdgePointer){base->object, base->offset};
     }
     return pointer;
 }
@@ -314,11 +314,14 @@ static bool loads_stored(const Edges *e, const Inst *inst)
     if (!inst_access(inst, &access) || access.kind != ACCESS_LOAD || access.space != SPACE_GLOBAL || access.read_only)
         return false;
     const bool in_loop = loop_of(e->loops, inst->block) != NULL;
-    const Variable *pointer = in_loop ? pointer_of(e, inst) : NULL;
-    for (size_t i = 0; i < e->stores.count && (pointer || !in_loop); i++)
-        if ((!in_loop || e->stores.data[i].pointer == pointer) &&
+    const EdgePointer pointer = in_loop ? pointer_of(e, inst) : (EdgePointer){0};
+    for (size_t i = 0; i < e->stores.count && (pointer.parameter || !in_loop); i++) {
+        const EdgePointer *stored = &e->stores.data[i].pointer;
+        const bool is_same = stored->parameter == pointer.parameter && stored->offset == pointer.offset;
+        if ((!in_loop || is_same) &&
             !accesses_apart_always(analyses_memory(e->analyses), inst, e->stores.data[i].inst))
             return true;
+    }
     return false;
 }
 

@@ -20,9 +20,15 @@ typedef struct EdgeTerm {
 } EdgeTerm;
 
 /* A store, or an atomic operation, of the kernel. */
+/* A pointer among the entry parameters. */
+typedef struct EdgePointer {
+    const Variable *parameter; /* NULL: none, or unknown which */
+    int64_t offset;            /* in it, in bytes: it may be a structure */
+} EdgePointer;
+
 typedef struct EdgeStore {
     const Inst *inst;
-    const Variable *pointer; /* the entry parameter that its address is a pointer of; NULL: unknown */
+    EdgePointer pointer; /* by which it stores */
 } EdgeStore;
 
 typedef struct Edges {
