@@ -146,10 +146,10 @@ static void print_places(Buf *out, const Report *report, const StageResult *stag
                         "index on line %u numbers\n", unflattened->columns, unflattened->rows,
                    report_line(report, unflattened->span));
     if (staged->held.done)
-        buf_printf(out, "  memory: the rows that several loops read, from line %u on, stay in %llu bytes of shared "
-                        "memory where they fit; %u accesses are of these\n",
-                   report_line(report, staged->held.span), (unsigned long long)staged->held.bytes,
-                   staged->held.accesses);
+        buf_printf(out, "  memory: the rows that several loops read, %u of each thread, from line %u on, stay in %llu "
+                        "bytes of shared memory where they fit; %u accesses are of these\n",
+                   staged->held.rows, report_line(report, staged->held.span),
+                   (unsigned long long)staged->held.bytes, staged->held.accesses);
     if (staged->row_threads)
         buf_printf(out, "  memory: a block has rows of %u threads: x is the place in a row, y the row\n",
                    staged->row_threads);
@@ -295,6 +295,7 @@ static json_t *held_json(const Report *report, const HeldRows *held)
         return json_null();
     json_t *value = json_object();
     json_object_set_new(value, "line", json_line(report_line(report, held->span)));
+    json_object_set_new(value, "rows", json_integer(held->rows));
     json_object_set_new(value, "accesses", json_integer(held->accesses));
     json_set_number(value, "shared_bytes", held->bytes);
     return value;

@@ -132,7 +132,7 @@ static bool stage_loop(Staging *s)
     return true;
 }
 
-/* Whether the loop is one of a kernel's part whose threads take turns (held_rows.c). */
+/* Whether the loop is one of a kernel's part whose threads take turns (held/held_rows.c). */
 static bool takes_turns(const Loop *loop)
 {
     for (; loop; loop = loop->parent)

@@ -67,9 +67,10 @@ typedef struct Unflattened {
     Span span;              /* of the index */
 } Unflattened;
 
-/* Rows that several loops of a thread read, in shared memory (held_rows.c). */
+/* Rows that several loops of a thread read, in shared memory (held/held_rows.c). */
 typedef struct HeldRows {
     bool done;
+    unsigned rows;     /* of each thread */
     unsigned accesses; /* that are of shared memory */
     uint64_t bytes;    /* of that */
     Variable *array;

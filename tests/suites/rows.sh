@@ -17,7 +17,7 @@ esac
 random_check "random" row-check "1,$seeds"
 result "every rule at work" "$(grep -oE '(changed|twos|fours|words|aligned|apart|unrolled) 0\b' <<<"$said")"
 random_check "rows that loops pass, or that are held" passed-check "1,$seeds"
-result "rows are passed, and held" "$(grep -oE '\b[0-9] (changed|held|of them)' <<<"$said")"
+result "rows are passed, and held" "$(grep -oE '\b[0-9] (changed|held|of them|of several)' <<<"$said")"
 
 
 # Prints a launch of 2 x 20 threads, of which the last two are idle in some kernels. $1: kernel; $2: length of a row;
@@ -154,4 +154,34 @@ for length in 1 2 7 64 250 1100 2200; do
     problems+="$(held softmax_half "$length" -memory vectors,rows)"
 done
 result "softmax_half with its rows in shared memory" "$problems"
+
+# Two rows of a thread, and the one that it stores, apart from each other or not; 'pitch' leaves room for all.
+# $1: kernel; $2: length; $3, $4: elements from the first row to the others.
+beside() {
+    local type=f32 bytes=4
+    [ "$1" != added_norm ] || type=f16 bytes=2
+    cat >"$TEST_TMP/beside.json" <<END
+{"kernel": "$1", "grid": [1, 1, 1], "block": [64, 1, 1], "dynamic_shared": 0, "args": [
+    {"buffer": "x", "type": "$type", "count": $((64 * 4 * $2)), "init": "uniform", "low": -1, "high": 1, "seed": 1},
+    {"pointer": "x"}, {"pointer": "x", "offset": $(($3 * bytes))}, {"pointer": "x", "offset": $(($4 * bytes))},
+    {"scalar": "s32", "value": 64}, {"scalar": "s32", "value": $2}, {"scalar": "s32", "value": $((4 * $2))}],
+    "check": ["x"], "tolerance": {"kind": "exact"}}
+END
+    "$program" -q -assembler none -block 64 -entry "$1" -verify "$TEST_TMP/beside.json" -memory rows \
+        -report-format json -report "$TEST_TMP/beside.report" -o "$TEST_TMP/beside.ptx" tests/rows/beside.sm_90.ptx \
+        2>&1 || echo "$1, $2, $3, $4: status $?"
+    grep -qE '"rows": 2' "$TEST_TMP/beside.report" || echo "$1: two rows are not held"
+}
+for kernel in added_norm added_in_place added_kept softmax_gradient; do
+    problems=
+    for length in 12 13; do
+        for second in 0 3 "$length"; do
+            for stored in 0 4 "$length" $((length + 2)) $((2 * length)) $((2 * length + 3)); do
+                problems+="$(beside "$kernel" "$length" "$second" "$stored")"
+            done
+        done
+    done
+    problems+="$(beside "$kernel" 300 300 600)"
+    result "$kernel with two rows in shared memory" "$problems"
+done
 exit "$failed"

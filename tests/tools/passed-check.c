@@ -1,6 +1,6 @@
 /* Checks rows that a loop stores for a later one of the same thread (opt/memory/passed_rows.c), and rows that stay in
- * shared memory while several loops read them (opt/memory/held_rows.c): random kernels, many of which are not quite of
- * that kind, go through each of the two passes, and are compared with the originals in the emulator.
+ * shared memory while several loops read them (opt/memory/held/held_rows.c): random kernels, many of which are not
+ * quite of that kind, go through each of the two passes, and are compared with the originals in the emulator.
  *
  *     passed-check [-v] [-d FOLDER] SEED,COUNT
  *
@@ -21,7 +21,7 @@
 enum {
     MOST_ROUNDS = 20,
     PLACE = 24, /* elements before a row in each thread's own words, and up to three more if they are small */
-    MOST_VOTING = 2 * OWN_THREADS * 24, /* bytes of shared memory that the threads load to vote */
+    MOST_VOTING = 2 * OWN_THREADS * 48, /* bytes of shared memory that the threads load to vote */
 };
 
 /* The place of rows: in the thread's own words or in the table, at a constant distance or one that a parameter sets. */
@@ -54,6 +54,11 @@ typedef struct Maker {
     bool only_reads;  /* nothing is stored of the row */
     bool reads_late, reads_again; /* a loop after the others reads it, or the first one does after it has stored */
     unsigned aside;   /* what the code in front of the later loops accesses of the row */
+    bool also_read, also_first, also_later; /* which loops load a second row, at a distance that a parameter sets */
+    bool also_stored; /* it is stored there, too, by the first ones */
+    bool also_late;   /* and loaded only by the later ones */
+    bool also_alone;  /* two loops of another length load it, and these not */
+    unsigned apart;   /* elements that it is further */
 } Maker;
 
 static const char *element_type(const Maker *m)
@@ -111,6 +116,20 @@ static void make_pointer(Maker *m, const char *name, Where where)
                                                : below(to, 4 * OWN_WORDS / m->bytes - MOST_ROUNDS - 4)));
 }
 
+/* An element of the second row. */
+static void read_also(Maker *m, unsigned j)
+{
+    const unsigned t = temporary(&m->to);
+    load_numbered(m, m->is_constant ? "global.nc" : "global", 'v', t, "palso", m->bytes * j);
+    line(&m->to, "mad.lo.u32 %%sum, %%sum, 9, %%v%u;", t);
+}
+
+static void make_also(Maker *m, unsigned j, unsigned unroll, bool is_rest)
+{
+    (void)unroll, (void)is_rest;
+    read_also(m, j);
+}
+
 /* An element in a loop that only reads the row. */
 static void make_read(Maker *m, unsigned j, unsigned unroll, bool is_rest)
 {
@@ -118,6 +137,8 @@ static void make_read(Maker *m, unsigned j, unsigned unroll, bool is_rest)
     const unsigned t = temporary(to);
     load_numbered(m, m->is_constant ? "global.nc" : "global", 'v', t, "pin", m->bytes * j);
     line(to, "mad.lo.u32 %%sum, %%sum, 5, %%v%u;", t);
+    if (m->also_read)
+        read_also(m, j);
     if (m->beside != WHERE_COUNT && m->beside_later && is_rest && unroll) {
         load_numbered(m, "global", 'w', t, "pbeside", m->bytes * j);
         line(to, "xor.b32 %%sum, %%sum, %%w%u;", t);
@@ -140,6 +161,12 @@ static void make_first(Maker *m, unsigned j, unsigned unroll, bool is_rest)
     }
     if (m->sums)
         line(to, "add.u32 %%v%u, %%v%u, %%sum;", t, t);
+    if (m->also_first && !m->also_late)
+        read_also(m, j);
+    if (m->also_stored)
+        store_numbered(m, "palso", m->bytes * j, 'v', t);
+    if (m->also_first && m->also_late)
+        read_also(m, j);
     if (!m->only_reads)
         store_numbered(m, "pout", m->bytes * j, 'v', t);
     if (m->reads_again) {
@@ -170,6 +197,8 @@ static void make_later(Maker *m, unsigned j, unsigned unroll, bool is_rest)
         load_numbered(m, "global", 'u', t, "pbeside", m->bytes * j);
         line(to, "xor.b32 %%w%u, %%w%u, %%u%u;", t, t, t);
     }
+    if (m->also_later)
+        read_also(m, j);
     if (!is_left_out)
         store_numbered(m, "pout", m->bytes * j, 'w', t);
     if (is_late) {
@@ -182,7 +211,7 @@ static void make_later(Maker *m, unsigned j, unsigned unroll, bool is_rest)
 static void make_loops(Maker *m, char name, unsigned unroll, unsigned skipped, bool is_guarded,
                        void (*make)(Maker *, unsigned, unsigned, bool))
 {
-    static const char *const pointers[] = {"in", "out", "beside"};
+    static const char *const pointers[] = {"in", "out", "beside", "also"};
     Writer *to = &m->to;
     line(to, "mov.u32 %%i, 0;");
     if (is_guarded)
@@ -287,6 +316,22 @@ static void make_choices(Maker *m)
         m->is_constant = m->from == WHERE_TABLE && chance(to, 50);
         m->beside = chance(to, 80) ? WHERE_COUNT : m->beside;
     }
+    if (m->reads && chance(to, 70)) {
+        m->also_read = chance(to, 70);
+        m->also_first = chance(to, 70);
+        m->also_later = chance(to, 50);
+        m->also_stored = m->from != WHERE_TABLE && chance(to, 40);
+        m->also_late = chance(to, 20);
+        m->also_alone = chance(to, 20);
+        if (!m->is_constant && chance(to, 50)) { /* there is room for three rows */
+            m->from = WHERE_PARAMETER;
+            m->n = below(to, 4) * 4;
+            m->m = chance(to, 70) ? m->n : m->m;
+        }
+    }
+    m->apart = chance(to, 60) ? MOST_ROUNDS - 5 : chance(to, 50) ? 0 : below(to, 4);
+    if (m->from == WHERE_PARAMETER)
+        m->apart = chance(to, 40) ? 0 : below(to, OWN_WORDS - PLACE);
 }
 
 static void passed_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch)
@@ -300,6 +345,8 @@ static void passed_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch
     make_pointer(&m, "out", WHERE_SAME);
     make_pointer(&m, "in", m.from);
     make_pointer(&m, "beside", m.beside == WHERE_COUNT ? WHERE_TABLE : m.beside);
+    line(to, "mul.wide.u32 %%also, %%m, %u; add.s64 %%also, %%also, %%%s; add.s64 %%also, %%also, %u;",
+         m.from == WHERE_PARAMETER ? 0 : m.bytes, m.from == WHERE_TABLE ? "in" : "own", m.bytes * m.apart);
     line(to, "mov.u32 %%count, %%n;");
     if (chance(to, 10))
         line(to, "and.b32 %%g1, %%x, 32; shr.u32 %%g1, %%g1, 5; add.u32 %%count, %%count, %%g1;");
@@ -309,6 +356,13 @@ static void passed_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch
     const bool is_guarded = chance(to, 70);
     for (unsigned i = 0; i < m.reads; i++)
         make_loops(&m, (char)('R' + i), 1 + below(to, 4), chance(to, 15), is_guarded, make_read);
+    if (m.also_alone) {
+        m.also_read = m.also_first = m.also_later = false;
+        line(to, "mov.u32 %%count, %%m;");
+        for (char name = 'U'; name <= 'V'; name++)
+            make_loops(&m, name, 1 + below(to, 4), 0, is_guarded, make_also);
+        line(to, "mov.u32 %%count, %%n;");
+    }
     m.is_swapped &= m.has_later;
     if (m.is_swapped)
         buf_puts(&code, "\tbra LATER;\nFIRST:\n");
@@ -341,8 +395,8 @@ static void passed_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch
                to->temporaries + 1);
     buf_printf(text, "\t.reg .b16 %%h<%u>;\n", to->temporaries + 1);
     buf_puts(text, "\t.reg .b32 %g<3>, %x, %n, %m, %k, %sum, %total, %count, %i, %rest, %most, %n0;\n"
-                   "\t.reg .b64 %table, %all, %own, %in, %out, %beside, %ain, %aout, %abeside, %pin, %pout, %pbeside, "
-                   "%at, %shift;\n\t.reg .pred %p, %q;\n");
+                   "\t.reg .b64 %table, %all, %own, %in, %out, %beside, %also, %ain, %aout, %abeside, %aalso, "
+                   "%pin, %pout, %pbeside, %palso, %at, %shift;\n\t.reg .pred %p, %q;\n");
     buf_write(text, buf_text(&code), code.length);
     buf_puts(text, "}\n");
     buf_free(&code);
@@ -351,7 +405,7 @@ static void passed_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch
 typedef struct Check {
     bool verbose;
     const char *folder;
-    unsigned changed, fewer, held, copied, left, wrong;
+    unsigned changed, fewer, held, copied, several, left, wrong;
 } Check;
 
 /* The threads of the launch's blocks, or of others. */
@@ -365,11 +419,12 @@ static BlockSize block_expected(const Launch *launch, Random *random)
 static unsigned bytes_for_rows(const BlockSize *block, Random *random)
 {
     static const unsigned words[] = {60, 100, 160, 320, 480, 640, 720, 1400};
-    return 8 * block->threads[0] + 4 * words[random_below(random, COUNT_OF(words))];
+    const unsigned bytes = 4 * words[random_below(random, COUNT_OF(words))];
+    return 8 * block->threads[0] + bytes * (1 + random_below(random, 3));
 }
 
-/* Holds rows in shared memory. */
-static bool hold(Body **body, const Launch *launch, uint64_t seed)
+/* Holds rows in shared memory. *rows: how many of a thread. */
+static bool hold(Body **body, const Launch *launch, uint64_t seed, unsigned *rows)
 {
     Random random = {seed * 77 + 5};
     Arena *arena = arena_new();
@@ -379,20 +434,21 @@ static bool hold(Body **body, const Launch *launch, uint64_t seed)
     context.block = block_expected(launch, &random);
     context.held_bytes = bytes_for_rows(&context.block, &random);
     const bool changed = pass_run(&context, PASS_HELD_ROWS);
+    *rows = context.holds.rows;
     *body = pass_take_body(&context);
     arena_free(arena);
     return changed;
 }
 
-/* Runs one of the passes on the kernel; false if it changes nothing. */
-static bool transform(Function *kernel, const Launch *launch, uint64_t seed, bool holds)
+/* Runs one of the passes on the kernel; false if it changes nothing. *rows: how many a thread has in shared memory. */
+static bool transform(Function *kernel, const Launch *launch, uint64_t seed, bool holds, unsigned *rows)
 {
     const char *reason;
     Body *body = body_build(kernel, &reason);
     require(body);
     body_to_ssa(body);
     one_pass(&body, PASS_CLEANUP);
-    if (holds ? !hold(&body, launch, seed) : !one_pass(&body, PASS_PASSED_ROWS)) {
+    if (holds ? !hold(&body, launch, seed, rows) : !one_pass(&body, PASS_PASSED_ROWS)) {
         body_free(body);
         return false;
     }
@@ -410,15 +466,18 @@ static void check_pass(Check *check, Arena *arena, Module *module, const Buf *te
     const LaunchChange change = {0};
     EmulatorCounters counters = {0};
     Buf after = {0};
-    if (!transform(module_find_function(module, "k"), launch, seed, holds)) {
+    unsigned rows = 0;
+    if (!transform(module_find_function(module, "k"), launch, seed, holds, &rows)) {
         check->left += !holds;
         return;
     }
     emit_module(module, &after);
     const char *message = form_difference(arena, &after, launch, &change, expected, &options, &counters);
     if (holds) {
+        const bool copies = counters.load_bytes[SPACE_SHARED] > MOST_VOTING;
         check->held++;
-        check->copied += counters.load_bytes[SPACE_SHARED] > MOST_VOTING;
+        check->copied += copies;
+        check->several += copies && rows > 1;
     } else {
         check->changed++;
         check->fewer += counters.store_bytes[SPACE_GLOBAL] < expected->counters.store_bytes[SPACE_GLOBAL];
@@ -463,7 +522,8 @@ int main(int count, char **words)
     if (!seeds)
         return 2;
     each_seed(seeds, check.verbose, check_seed, &check);
-    printf("%u changed, %u of them store less, %u held, %u of them copied, %u left alone, %u wrong\n", check.changed,
-           check.fewer, check.held, check.copied, check.left, check.wrong);
+    printf("%u changed, %u of them store less, %u held, %u of them copied, %u of several rows, %u left alone, "
+           "%u wrong\n",
+           check.changed, check.fewer, check.held, check.copied, check.several, check.left, check.wrong);
     return check.wrong != 0;
 }

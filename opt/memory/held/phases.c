@@ -3,17 +3,18 @@
  *     place:   begin, length = the thread's row
  *              holds = the test && m rows fit, m >= 8; present = it holds in all threads of the block, which are here
  *              if (present) table[thread] = begin; barrier
- *              if (!present, or length or distance are not those of thread 0 in a thread) goto the code as it was
- *     top:     barrier; for each of the rows: a warp copies it, by cp.async; wait; barrier
+ *              if (!present, or length or distances are not those of thread 0 in a thread) goto the code as it was
+ *     top:     barrier; for each of the rows: a warp copies it, by cp.async, and the thread's others; wait; barrier
  *              if (thread / m != first / m) goto done
  *     region:  the code as it was, up to its end, whose accesses of the row are of shared memory
  *     done:    if the row is stored: barrier; for each of the rows: a warp stores it
  *              first += m; if (first < threads) goto top
  *              ret
  *
- * A row takes an odd number of units, so that those of a warp's threads are in different banks. A unit is an element,
- * or a word of smaller ones; then rows must begin and end at words of memory. */
-#include "opt/memory/held_rows.h"
+ * The other rows of all m threads come after the first ones. A row takes an odd number of units, so that those of a
+ * warp's threads are in different banks. A unit is an element, or a word of smaller ones; then rows must begin and end
+ * at words of memory. */
+#include "opt/memory/held/held.h"
 
 #include "opt/common/version.h"
 #include "opt/common/versions.h"
@@ -31,7 +32,9 @@ typedef struct Phases {
     RegId tile, thread, units, pitch, shift, many; /* 32 bits: the array's address, %tid.x, units of a row, its
                                                     * bytes in the array, the logarithm of the rows at a time, their
                                                     * number */
-    RegId distance;                                /* 64 bits: of what is stored; REG_NONE: in place */
+    RegId all_rows;                                /* bytes of as many rows, if there are others beside them */
+    RegId distances[HELD_OUT + 1];                 /* 64 bits: of rows, and of where one is stored, from the first row;
+                                                    * REG_NONE: of the row itself, or there is none */
     RegId first, limit;                            /* the first row, and the number of rows now */
 } Phases;
 
@@ -101,16 +104,26 @@ static RegId build_same(const Phases *p, RegId present, RegId value, int64_t at)
  * these are all of whole units. */
 static RegId build_ends(const Phases *p, RegId length)
 {
-    const RegId places[] = {p->plan->begin, p->distance};
     RegId bits = length;
-    for (size_t i = 0; i < COUNT_OF(places) && p->plan->element < p->unit; i++) {
-        if (places[i] == REG_NONE)
+    for (unsigned i = 0; i <= HELD_OUT && p->plan->element < p->unit; i++) {
+        const RegId place = i ? p->distances[i] : p->plan->begin[0];
+        if (place == REG_NONE)
             continue;
         const RegId more = wide(p);
-        put(p, inst_build(p->body, "or.b64", "drr", more, bits, places[i]));
+        put(p, inst_build(p->body, "or.b64", "drr", more, bits, place));
         bits = more;
     }
     return bits;
+}
+
+/* The bytes that a thread's rows take, all of them. */
+static RegId build_all_rows(const Phases *p)
+{
+    if (p->plan->row_count == 1)
+        return p->pitch;
+    const RegId all = narrow(p);
+    put(p, inst_build(p->body, "mul.lo.u32", "dri", all, p->pitch, (int64_t)p->plan->row_count));
+    return all;
 }
 
 /* Sets the size of a row in the array, and how many fit: whether these are enough. */
@@ -130,13 +143,27 @@ static RegId build_rows(Phases *p, RegId length)
     put(p, inst_build(body, "shr.u32", "dri", p->units, bytes, shift));
     put(p, inst_build(body, "or.b32", "dri", odd, p->units, (int64_t)1));
     put(p, inst_build(body, "shl.b32", "dri", p->pitch, odd, shift));
-    put(p, inst_build(body, "div.u32", "dir", rows, room, p->pitch));
+    put(p, inst_build(body, "div.u32", "dir", rows, room, build_all_rows(p)));
     put(p, inst_build(body, "clz.b32", "dr", zeros, rows));
     put(p, inst_build(body, "sub.s32", "dir", p->shift, (int64_t)31, zeros));
     put(p, inst_build(body, "mov.u32", "di", one, (int64_t)1));
     put(p, inst_build(body, "shl.b32", "drr", p->many, one, p->shift));
     put(p, inst_build(body, "setp.ge.and.u32", "drir", enough, rows, (int64_t)HELD_LEAST, whole));
     return enough;
+}
+
+/* How far other rows, and what is stored elsewhere, are from the thread's first one. */
+static void build_distances(Phases *p)
+{
+    const HeldPlan *plan = p->plan;
+    for (unsigned i = 0; i <= HELD_OUT; i++) {
+        const RegId begin = i == HELD_OUT ? plan->out : i && i < plan->row_count ? plan->begin[i] : REG_NONE;
+        p->distances[i] = REG_NONE;
+        if (begin == REG_NONE)
+            continue;
+        p->distances[i] = wide(p);
+        put(p, inst_build(p->body, "sub.s64", "drr", p->distances[i], begin, plan->begin[0]));
+    }
 }
 
 /* Code at the place: whether all threads of the block take the new version. */
@@ -148,12 +175,8 @@ static RegId build_test(Phases *p)
     p->tile = narrow(p), p->thread = narrow(p);
     put(p, inst_build(body, "mov.u32", "dv", p->tile, plan->array));
     put(p, inst_build(body, "mov.u32", "ds", p->thread, "%tid.x"));
-    put(p, inst_build(body, "sub.s64", "drr", length, plan->end, plan->begin));
-    p->distance = REG_NONE;
-    if (plan->out != REG_NONE) {
-        p->distance = wide(p);
-        put(p, inst_build(body, "sub.s64", "drr", p->distance, plan->out, plan->begin));
-    }
+    put(p, inst_build(body, "sub.s64", "drr", length, plan->end, plan->begin[0]));
+    build_distances(p);
     const RegId sized = build_size_test(p);
     /* Threads that have ended do not count, so they are missing. */
     const RegId holds = build_both(p, build_both(p, sized, plan->holds), build_rows(p, length));
@@ -161,15 +184,20 @@ static RegId build_test(Phases *p)
     put(p, inst_build(body, "setp.eq.u32", "dri", counted, all, (int64_t)plan->threads));
     const RegId present = build_both(p, counted, sized);
     put(p, inst_build(body, "mad.lo.u32", "drir", slot, p->thread, (int64_t)ADDRESS, p->tile));
-    put_guarded(p, inst_build(body, "st.shared.b64", "ar", slot, (int64_t)table_offset(plan), plan->begin), present);
+    put_guarded(p, inst_build(body, "st.shared.b64", "ar", slot, (int64_t)table_offset(plan),
+                              plan->begin[0]), present);
     put(p, inst_build(body, "setp.eq.and.u32", "drir", is_first, p->thread, (int64_t)0, present));
-    show(p, is_first, length, 0);
-    if (p->distance != REG_NONE)
-        show(p, is_first, p->distance, ADDRESS);
+    RegId shown[HELD_OUT + 2] = {length};
+    unsigned count = 1;
+    for (unsigned i = 0; i <= HELD_OUT; i++)
+        if (p->distances[i] != REG_NONE)
+            shown[count++] = p->distances[i];
+    for (unsigned i = 0; i < count; i++)
+        show(p, is_first, shown[i], ADDRESS * i);
     put(p, inst_build(body, "bar.sync", "i", (int64_t)0));
-    RegId agrees = build_both(p, present, build_same(p, present, length, 0));
-    if (p->distance != REG_NONE)
-        agrees = build_both(p, agrees, build_same(p, present, p->distance, ADDRESS));
+    RegId agrees = present;
+    for (unsigned i = 0; i < count; i++)
+        agrees = build_both(p, agrees, build_same(p, present, shown[i], ADDRESS * i));
     const RegId together = condition(p);
     put(p, inst_build(body, "bar.red.and.pred", "dir", together, (int64_t)0, agrees));
     return together;
@@ -189,42 +217,19 @@ static void add_argument(const Phases *p, Block *block, size_t index, Block *pre
     VEC_PUSH(p->body->arena, block->phis.data[index].args, ((PhiArg){pred, reg}));
 }
 
-/* Appends two loops after the block: warps take rows, and their lanes units. Each unit is copied from memory, or stored
- * there. Gives the block after them, which is empty. */
-static Block *build_move(const Phases *p, Block *before, bool is_store)
+/* Appends a loop after the block: lanes take units of a row, from a place in memory and in the array on. Each is copied
+ * from memory, or stored there. Gives the block after it, which is empty. */
+static Block *build_units(const Phases *p, Block *row, RegId lane, RegId at, RegId place, bool is_store)
 {
-    const HeldPlan *plan = p->plan;
     Body *body = p->body;
-    Block *rows = add_block(p, before), *row = add_block(p, rows), *lanes = add_block(p, row);
-    Block *next = add_block(p, lanes), *after = add_block(p, next);
-    const RegId warp = narrow(p), lane = narrow(p);
-    inst_append(before, inst_build(body, "shr.u32", "dri", warp, p->thread, (int64_t)5));
-    inst_append(before, inst_build(body, "and.b32", "dri", lane, p->thread, (int64_t)HELD_LANES - 1));
-    before->fall = rows;
-    /* rows: is there one for this warp? */
-    const RegId r = add_phi(p, rows, TYPE_B32), is_over = condition(p);
-    inst_append(rows, inst_build(body, "setp.ge.u32", "drr", is_over, r, p->limit));
-    inst_append(rows, inst_build_branch(body, after, is_over, false));
-    rows->fall = row;
-    /* row: where it is. */
-    const RegId index = narrow(p), slot = narrow(p), at = wide(p), place = narrow(p), own = wide(p), to = narrow(p);
-    inst_append(row, inst_build(body, "add.u32", "drr", index, p->first, r));
-    inst_append(row, inst_build(body, "mad.lo.u32", "drir", slot, index, (int64_t)ADDRESS, p->tile));
-    inst_append(row, inst_build(body, "ld.shared.b64", "da", at, slot, (int64_t)table_offset(plan)));
-    RegId start = at;
-    if (is_store && p->distance != REG_NONE) {
-        start = wide(p);
-        inst_append(row, inst_build(body, "add.s64", "drr", start, at, p->distance));
-    }
-    inst_append(row, inst_build(body, "mad.lo.u32", "drrr", place, r, p->pitch, p->tile));
+    Block *lanes = add_block(p, row), *next = add_block(p, lanes);
+    const RegId own = wide(p), to = narrow(p), from = wide(p), is_none = condition(p);
     inst_append(row, inst_build(body, "mul.wide.u32", "dri", own, lane, (int64_t)p->unit));
-    const RegId from = wide(p), is_none = condition(p);
-    inst_append(row, inst_build(body, "add.s64", "drr", from, start, own));
+    inst_append(row, inst_build(body, "add.s64", "drr", from, at, own));
     inst_append(row, inst_build(body, "mad.lo.u32", "drir", to, lane, (int64_t)p->unit, place));
     inst_append(row, inst_build(body, "setp.ge.u32", "drr", is_none, lane, p->units));
     inst_append(row, inst_build_branch(body, next, is_none, false));
     row->fall = lanes;
-    /* lanes: a unit. */
     const RegId c = add_phi(p, lanes, TYPE_B32), memory = add_phi(p, lanes, TYPE_B64);
     const RegId shared = add_phi(p, lanes, TYPE_B32), goes_on = condition(p);
     const RegId c2 = narrow(p), memory2 = wide(p), shared2 = narrow(p);
@@ -250,8 +255,53 @@ static Block *build_move(const Phases *p, Block *before, bool is_store)
         add_argument(p, lanes, i, row, starts[i]);
         add_argument(p, lanes, i, lanes, nexts[i]);
     }
+    return next;
+}
+
+static RegId append_sum(const Phases *p, Block *block, const char *spelling, RegId a, RegId b)
+{
+    const RegId sum = type_bits(p->body->regs.data[a].type) == 64 ? wide(p) : narrow(p);
+    inst_append(block, inst_build(p->body, spelling, "drr", sum, a, b));
+    return sum;
+}
+
+/* Appends two loops after the block: warps take the rows of a thread, and their lanes units. Gives the block after
+ * them, which is empty. */
+static Block *build_move(const Phases *p, Block *before, bool is_store)
+{
+    const HeldPlan *plan = p->plan;
+    Body *body = p->body;
+    Block *rows = add_block(p, before), *row = add_block(p, rows);
+    const RegId warp = narrow(p), lane = narrow(p);
+    inst_append(before, inst_build(body, "shr.u32", "dri", warp, p->thread, (int64_t)5));
+    inst_append(before, inst_build(body, "and.b32", "dri", lane, p->thread, (int64_t)HELD_LANES - 1));
+    before->fall = rows;
+    /* rows: is there one for this warp? */
+    const RegId r = add_phi(p, rows, TYPE_B32), is_over = condition(p);
+    inst_append(rows, inst_build(body, "setp.ge.u32", "drr", is_over, r, p->limit));
+    rows->fall = row;
+    /* row: where it is. */
+    const RegId index = narrow(p), slot = narrow(p), at = wide(p);
+    RegId place = narrow(p);
+    inst_append(row, inst_build(body, "add.u32", "drr", index, p->first, r));
+    inst_append(row, inst_build(body, "mad.lo.u32", "drir", slot, index, (int64_t)ADDRESS, p->tile));
+    inst_append(row, inst_build(body, "ld.shared.b64", "da", at, slot, (int64_t)table_offset(plan)));
+    inst_append(row, inst_build(body, "mad.lo.u32", "drrr", place, r, p->pitch, p->tile));
+    Block *next = row;
+    for (unsigned i = 0; i < plan->row_count; i++) {
+        const bool is_host = is_store && plan->out != REG_NONE && i == plan->host;
+        const RegId distance = p->distances[is_host ? HELD_OUT : i];
+        if (i)
+            place = append_sum(p, next, "add.u32", place, p->all_rows);
+        if (is_store && !is_host && !plan->stores[i])
+            continue;
+        const RegId start = distance == REG_NONE ? at : append_sum(p, next, "add.s64", at, distance);
+        next = build_units(p, next, lane, start, place, is_store);
+    }
     /* next: the warp's next row. */
+    Block *after = add_block(p, next);
     const RegId r2 = narrow(p);
+    inst_append(rows, inst_build_branch(body, after, is_over, false));
     inst_append(next, inst_build(body, "add.u32", "dri", r2, r, (int64_t)plan->threads / HELD_LANES));
     inst_append(next, inst_build_branch(body, rows, REG_NONE, false));
     add_argument(p, rows, 0, before, warp);
@@ -319,6 +369,22 @@ static void lead_out(const Phases *p, const Block *head, Block *done)
     arena_free(scratch);
 }
 
+/* The way from a place in memory to that in the array, as far as 32 bits tell. */
+static RegId append_delta(const Phases *p, Block *enter, RegId begin, RegId own)
+{
+    const RegId low = narrow(p);
+    inst_append(enter, inst_build(p->body, "cvt.u32.u64", "dr", low, begin));
+    return append_sum(p, enter, "sub.u32", own, low);
+}
+
+static bool stores_rows(const HeldPlan *plan)
+{
+    bool stores = plan->out != REG_NONE;
+    for (unsigned i = 0; i < plan->row_count; i++)
+        stores |= plan->stores[i];
+    return stores;
+}
+
 /* The blocks around the region, between the place and its first block. */
 static void build_phases(Phases *p, Block *head)
 {
@@ -327,9 +393,8 @@ static void build_phases(Phases *p, Block *head)
     Block *done = add_block(p, NULL);
     lead_out(p, head, done);
     Block *enter = add_block(p, plan->at), *top = add_block(p, enter);
-    const RegId zero = narrow(p), mask = narrow(p), turn = narrow(p), place = narrow(p), own = narrow(p);
-    const RegId low = narrow(p), delta = narrow(p);
-    RegId delta_out = delta;
+    const RegId zero = narrow(p), mask = narrow(p), turn = narrow(p), place = narrow(p);
+    RegId own = narrow(p), deltas[HELD_OUT + 1];
     require(plan->at->fall == head);
     plan->at->fall = enter;
     inst_append(enter, inst_build(body, "mov.u32", "di", zero, (int64_t)0));
@@ -337,13 +402,15 @@ static void build_phases(Phases *p, Block *head)
     inst_append(enter, inst_build(body, "and.b32", "drr", place, p->thread, mask));
     inst_append(enter, inst_build(body, "shr.u32", "drr", turn, p->thread, p->shift));
     inst_append(enter, inst_build(body, "mad.lo.u32", "drrr", own, place, p->pitch, p->tile));
-    inst_append(enter, inst_build(body, "cvt.u32.u64", "dr", low, plan->begin));
-    inst_append(enter, inst_build(body, "sub.u32", "drr", delta, own, low));
-    if (plan->out != REG_NONE) {
-        const RegId low_out = narrow(p);
-        delta_out = narrow(p);
-        inst_append(enter, inst_build(body, "cvt.u32.u64", "dr", low_out, plan->out));
-        inst_append(enter, inst_build(body, "sub.u32", "drr", delta_out, own, low_out));
+    if (plan->row_count > 1) {
+        p->all_rows = narrow(p);
+        inst_append(enter, inst_build(body, "shl.b32", "drr", p->all_rows, p->pitch, p->shift));
+    }
+    for (unsigned i = 0; i < plan->row_count; i++) {
+        own = i ? append_sum(p, enter, "add.u32", own, p->all_rows) : own;
+        deltas[i] = append_delta(p, enter, plan->begin[i], own);
+        if (plan->out != REG_NONE && i == plan->host)
+            deltas[HELD_OUT] = append_delta(p, enter, plan->out, own);
     }
     enter->fall = top;
     p->first = add_phi(p, top, TYPE_B32);
@@ -361,7 +428,7 @@ static void build_phases(Phases *p, Block *head)
     inst_append(filled, inst_build_branch(body, done, is_other, false));
     filled->fall = head;
     Block *last = done;
-    if (plan->stores) {
+    if (stores_rows(plan)) {
         inst_append(done, inst_build(body, "bar.sync", "i", (int64_t)0));
         last = build_move(p, done, true);
     }
@@ -375,7 +442,7 @@ static void build_phases(Phases *p, Block *head)
     add_argument(p, top, 0, enter, zero);
     add_argument(p, top, 0, last, next);
     for (size_t i = 0; i < plan->accesses.count; i++)
-        replace_access(p, &plan->accesses.data[i], plan->accesses.data[i].is_out ? delta_out : delta);
+        replace_access(p, &plan->accesses.data[i], deltas[plan->accesses.data[i].place]);
     body_update_preds(body);
     body_renumber(body);
 }

@@ -1,6 +1,6 @@
-/* Rows of a thread's own that stay in shared memory while several loops read them (held_rows.c, held_phases.c). */
-#ifndef PTXOPT_OPT_MEMORY_HELD_ROWS_H
-#define PTXOPT_OPT_MEMORY_HELD_ROWS_H
+/* Rows of a thread's own that stay in shared memory while several loops read them: the code (phases.c). */
+#ifndef PTXOPT_OPT_MEMORY_HELD_HELD_H
+#define PTXOPT_OPT_MEMORY_HELD_HELD_H
 
 #include "opt/common/sums.h"
 
@@ -10,6 +10,8 @@ enum {
     HELD_LEAST = 8,     /* rows at a time */
     HELD_LANES = 32,    /* of a warp */
     HELD_WORD = 4,      /* bytes: the least that a lane copies, so rows of smaller elements must be whole words */
+    HELD_ROWS = 4,      /* of a thread, at most */
+    HELD_OUT = HELD_ROWS, /* as the place of an access: where a row is stored that is not one of these */
 };
 
 /* An access that goes to shared memory. */
@@ -18,7 +20,7 @@ typedef struct HeldAccess {
     RegId base;       /* the register that its address counts from, and */
     int64_t constant; /* how far */
     bool is_store;
-    bool is_out;      /* counted from where the row is stored, not from where it is loaded */
+    unsigned place;   /* the row whose address it counts from, or HELD_OUT */
 } HeldAccess;
 
 typedef struct HeldPlan {
@@ -28,9 +30,12 @@ typedef struct HeldPlan {
     bool tests_block; /* launches may have blocks of another size */
     unsigned bytes;   /* of shared memory, a multiple of 16 */
     unsigned element; /* bytes */
-    RegId begin, end; /* of the row, at the end of the place: 64 bits */
-    RegId out;        /* where it is stored; REG_NONE: in place */
-    bool stores;
+    RegId begin[HELD_ROWS];  /* of the rows, at the end of the place: 64 bits */
+    RegId end;               /* of the first one; the others are as long */
+    bool stores[HELD_ROWS];  /* in place */
+    unsigned row_count;
+    RegId out;               /* where one is stored that is not one of these; REG_NONE: there is none */
+    unsigned host;           /* the row whose elements it replaces in shared memory */
     RegId holds;      /* a predicate: what the accesses need is so; REG_NONE: always */
     Variable *array;  /* in shared memory */
     VEC(HeldAccess) accesses;
