@@ -71,6 +71,7 @@ typedef struct Unflattened {
 typedef struct HeldRows {
     bool done;
     unsigned rows;     /* of each thread */
+    bool varies;       /* some threads' may be shorter than what they store there */
     unsigned accesses; /* that are of shared memory */
     uint64_t bytes;    /* of that */
     Variable *array;

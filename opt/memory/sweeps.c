@@ -5,7 +5,7 @@
 
 #include "opt/common/early.h"
 
-enum { ROUNDS_LIMIT = 1 << 30, STEP_MOST = 1 << 20, MOST_DEPTH = 64 };
+enum { ROUNDS_LIMIT = 1 << 30, STEP_MOST = 1 << 20, MOST_DEPTH = 64, MOST_BLOCKS = 64 };
 
 /* The phi of the loop's header, of 64 bits, that is the sum's only term; NULL: there is none. */
 static const Phi *only_phi(const Sweeps *s, const Loop *loop, const AffineForm *form)
@@ -103,29 +103,50 @@ static bool stores_fill(const Sweeps *s, Sweep *sweep)
     return row_accesses_fill(s, stores, sweep->stores.count, &sweep->first, &sweep->step);
 }
 
-static bool sweep_find(const Sweeps *s, const Loop *loop, Sweep *sweep)
+/* Whether the loop is one block, or several of which the last decides whether another round follows. */
+static bool has_sweep_blocks(const Sweeps *s, const Loop *loop, const TripCount *trips)
 {
-    *sweep = (Sweep){.loop = loop, .executed = REG_NONE, .last = REG_NONE};
-    if (loop->block_count != 1 || loop->header->is_cold || !loop->preheader ||
-        !trip_count_find(loop, s->loops, s->analyses, &sweep->trips))
-        return false;
-    for (Inst *inst = loop->header->first; inst; inst = inst->next) {
+    return loop->block_count == 1 || (s->takes_branches && loop->block_count <= MOST_BLOCKS && loop->latch_count == 1 &&
+                                      loop->end == loop->index + 1 && trips->exiting == loop->latches[0]);
+}
+
+/* Finds the accesses of a block of the loop; false: there are others. */
+static bool find_accesses(const Sweeps *s, const Loop *loop, const Block *block, Sweep *sweep)
+{
+    const bool is_partial = !dominance_has(s->dominance, block, loop->latches[0]);
+    for (Inst *inst = block->first; inst; inst = inst->next) {
         Access access;
         RowAccess found;
         if (!inst_access(inst, &access) || access.space == SPACE_SHARED || access.space == SPACE_LOCAL)
             continue;
-        const bool is_fixed = access.kind == ACCESS_LOAD && access.read_only && !access.awaited;
+        const bool is_fixed =
+            access.kind == ACCESS_LOAD && access.read_only && (!access.awaited || s->never_waits);
         if (!row_access_find(s, loop, inst, &access, &found)) {
             if (is_fixed)
                 continue;
             return false;
         }
         found.is_fixed = is_fixed;
+        found.is_partial = is_partial;
+        if (is_partial && !is_fixed)
+            return false;
         if (access.kind == ACCESS_STORE)
             VEC_PUSH(s->scratch, sweep->stores, found);
         else
             VEC_PUSH(s->scratch, sweep->loads, found);
     }
+    return true;
+}
+
+static bool sweep_find(const Sweeps *s, const Loop *loop, Sweep *sweep)
+{
+    *sweep = (Sweep){.loop = loop, .executed = REG_NONE, .last = REG_NONE};
+    if (loop->header->is_cold || !loop->preheader ||
+        !trip_count_find(loop, s->loops, s->analyses, &sweep->trips) || !has_sweep_blocks(s, loop, &sweep->trips))
+        return false;
+    for (uint32_t b = 0; b < loop->block_count; b++)
+        if (!find_accesses(s, loop, loop->blocks[b], sweep))
+            return false;
     if (!sweep->stores.count)
         return s->takes_all;
     find_offsets(s, sweep, sweep->stores.data, sweep->stores.count);
@@ -287,10 +308,10 @@ static RegId computed_value(Sweeps *s, const Inst *inst, RegId reg, unsigned dep
     return s->early[reg];
 }
 
-static const Sweep *sweep_around(const Sweeps *s, const Block *block)
+static const Sweep *sweep_around(const Sweeps *s, const Loop *loop)
 {
     for (size_t i = 0; i < s->all.count; i++)
-        if (s->all.data[i].is_built && s->all.data[i].loop->header == block)
+        if (s->all.data[i].is_built && s->all.data[i].loop == loop)
             return &s->all.data[i];
     return NULL;
 }
@@ -304,7 +325,7 @@ static RegId make_value(Sweeps *s, RegId reg, unsigned depth)
         return reg;
     const Loop *loop = loop_of(s->loops, def->block);
     if (loop != loop_of(s->loops, s->place.block)) {
-        const Sweep *sweep = sweep_around(s, def->block);
+        const Sweep *sweep = sweep_around(s, loop);
         return sweep ? exit_value(s, sweep, reg, depth + 1) : REG_NONE;
     }
     return def->inst ? computed_value(s, def->inst, reg, depth + 1) : meeting_value(s, def, depth + 1);
@@ -359,8 +380,10 @@ static RegId first_value(Sweeps *s, const Loop *loop, RegId reg, RegId *names, u
     const ValueDef *def = &s->values->defs[reg];
     if (names[reg] != REG_NONE || depth == MOST_DEPTH)
         return names[reg];
-    if (def->block != loop->header)
+    if (!def->block || !loop_contains(s->loops, loop, def->block))
         return names[reg] = early_value(s, reg, depth);
+    if (!def->inst && def->block != loop->header)
+        return REG_NONE;
     if (!def->inst)
         return names[reg] = early_value(s, loop_start(loop, &def->block->phis.data[def->phi]), depth);
     if (!inst_is_computation(def->inst))

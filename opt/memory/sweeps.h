@@ -4,7 +4,7 @@
 
 #include "opt/common/trips.h"
 
-/* A plain access of global memory in a loop of one block, at an address that grows by a constant each round. */
+/* A plain access of global memory in a loop, at an address that grows by a constant each round. */
 typedef struct RowAccess {
     Inst *inst;
     RegId base;       /* the register that its address counts from, and */
@@ -15,9 +15,10 @@ typedef struct RowAccess {
     int64_t offset;   /* of the address from that of the sweep's first store, if is_near */
     bool is_near;
     bool is_fixed;    /* a load of what the kernel does not write */
+    bool is_partial;  /* not executed in every round: only loads that are fixed */
 } RowAccess;
 
-/* A loop of one block whose stores fill a range of bytes, without a gap, and touch none twice. */
+/* A loop whose stores fill a range of bytes, without a gap, and touch none twice: of one block, or of several. */
 typedef struct Sweep {
     const Loop *loop;
     TripCount trips;
@@ -38,6 +39,8 @@ typedef struct Sweeps {
     const Affine *affine;
     const Dominance *dominance, *postdominance;
     bool takes_all; /* loops that store nothing, or a range with gaps, are found as well */
+    bool takes_branches; /* and those of several blocks */
+    bool never_waits;    /* the kernel does not wait for other grids */
     VEC(Sweep) all; /* in layout order */
     SumPlace place; /* where the code goes */
     RegId *early;   /* by RegId: the same value there; REG_NONE: not known yet */

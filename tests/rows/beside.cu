@@ -73,3 +73,42 @@ KERNEL softmax_gradient(void *, const float *x, const float *r, float *y, int ro
     FOR (int i = 0; i < columns; i++)
         y[i] = x[i] * (r[i] - sum);
 }
+
+// A softmax under a causal mask: rows differ in length, but not what is stored. With 'more', the last loop loads beyond
+// what the others have loaded.
+KERNEL causal(const float *__restrict__ x, float *__restrict__ y, int rows, int columns, int more)
+{
+    if (ROW >= rows)
+        return;
+    const int last = ROW % columns;
+    x += (size_t)ROW * columns, y += (size_t)ROW * columns;
+    float most = -INFINITY, sum = 0;
+    for (int i = 0; i <= last; i++)
+        most = fmaxf(most, x[i]);
+    FOR (int i = 0; i <= last; i++)
+        sum += __expf(x[i] - most);
+    for (int i = 0; i < columns; i++)
+        y[i] = i <= last + more ? __expf(x[i] - most) / sum : 0.f;
+}
+
+// Here elements are loaded after others have taken their place.
+KERNEL causal_late(const float *__restrict__ x, float *__restrict__ y, int rows, int columns, int more)
+{
+    if (ROW >= rows)
+        return;
+    const int last = ROW % columns;
+    float *const z = y + (size_t)rows * columns + ROW;
+    x += (size_t)ROW * columns, y += (size_t)ROW * columns;
+    float most = -INFINITY, sum = 0;
+    FOR (int i = 0; i <= last; i++)
+        most = fmaxf(most, x[i]);
+    FOR (int i = 0; i <= last; i++)
+        sum += __expf(x[i] - most);
+    most = 0;
+    FOR (int i = 0; i < columns; i++) {
+        y[i] = sum + i;
+        if (i <= last + more)
+            most += x[i] / sum;
+    }
+    *z = most;
+}

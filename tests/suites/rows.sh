@@ -17,7 +17,7 @@ esac
 random_check "random" row-check "1,$seeds"
 result "every rule at work" "$(grep -oE '(changed|twos|fours|words|aligned|apart|unrolled) 0\b' <<<"$said")"
 random_check "rows that loops pass, or that are held" passed-check "1,$seeds"
-result "rows are passed, and held" "$(grep -oE '\b[0-9] (changed|held|of them|of several)' <<<"$said")"
+result "rows are passed, and held" "$(grep -oE '\b[0-9] (changed|held|of them|of several|of shorter)' <<<"$said")"
 
 
 # Prints a launch of 2 x 20 threads, of which the last two are idle in some kernels. $1: kernel; $2: length of a row;
@@ -183,5 +183,28 @@ for kernel in added_norm added_in_place added_kept softmax_gradient; do
     done
     problems+="$(beside "$kernel" 300 300 600)"
     result "$kernel with two rows in shared memory" "$problems"
+done
+# Rows that end at the diagonal, the last of them at the end of its buffer. $1: kernel; $2: length; $3: how many
+# elements are loaded beyond that.
+causal() {
+    cat >"$TEST_TMP/causal.json" <<END
+{"kernel": "$1", "grid": [1, 1, 1], "block": [64, 1, 1], "dynamic_shared": 0, "args": [
+    {"buffer": "x", "type": "f32", "count": $((63 * $2 + 63 % $2 + 1 + $3)), "init": "uniform", "low": -1, "high": 1,
+     "seed": 1}, {"buffer": "y", "type": "f32", "count": $((64 * $2 + 64)), "init": "zero"},
+    {"scalar": "s32", "value": 64}, {"scalar": "s32", "value": $2}, {"scalar": "s32", "value": $3}],
+    "check": ["y"], "tolerance": {"kind": "exact"}}
+END
+    "$program" -q -assembler none -block 64 -entry "$1" -verify "$TEST_TMP/causal.json" -memory rows \
+        -o "$TEST_TMP/causal.ptx" tests/rows/beside.sm_90.ptx 2>&1 || echo "$1, $2, $3: status $?"
+    [ "$1" = causal_late ] || grep -q cp.async.ca "$TEST_TMP/causal.ptx" || echo "nothing is held"
+}
+for kernel in causal causal_late; do
+    problems=
+    for length in 1 2 3 5 13 40 90 500; do
+        for more in 0 1 5; do
+            problems+="$(causal "$kernel" "$length" "$more")"
+        done
+    done
+    result "$kernel with its rows in shared memory" "$problems"
 done
 exit "$failed"

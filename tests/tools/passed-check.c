@@ -25,7 +25,9 @@ enum {
 };
 
 /* The place of rows: in the thread's own words or in the table, at a constant distance or one that a parameter sets. */
-typedef enum Where { WHERE_SAME, WHERE_NEAR, WHERE_FAR, WHERE_PARAMETER, WHERE_TABLE, WHERE_COUNT } Where;
+typedef enum Where {
+    WHERE_SAME, WHERE_NEAR, WHERE_FAR, WHERE_PARAMETER, WHERE_TABLE, WHERE_TABLE_ROW, WHERE_COUNT
+} Where;
 
 typedef struct Maker {
     Writer to;
@@ -59,6 +61,7 @@ typedef struct Maker {
     bool also_late;   /* and loaded only by the later ones */
     bool also_alone;  /* two loops of another length load it, and these not */
     unsigned apart;   /* elements that it is further */
+    bool limits;      /* the first loop loads only elements below a limit of the thread's own, which others may go to */
 } Maker;
 
 static const char *element_type(const Maker *m)
@@ -107,6 +110,9 @@ static void make_pointer(Maker *m, const char *name, Where where)
     Writer *to = &m->to;
     if (where == WHERE_TABLE)
         line(to, "mul.lo.u32 %%g0, %%x, 2; mul.wide.u32 %%%s, %%g0, 4; add.s64 %%%s, %%%s, %%table;", name, name, name);
+    else if (where == WHERE_TABLE_ROW)
+        line(to, "mul.wide.u32 %%%s, %%x, %u; add.s64 %%%s, %%%s, %%table; add.s64 %%%s, %%%s, %u;", name,
+             4 * OWN_WORDS, name, name, name, name, m->bytes * below(to, 4));
     else if (where == WHERE_PARAMETER)
         line(to, "mul.wide.u32 %%%s, %%m, %u; add.s64 %%%s, %%%s, %%own;", name, m->bytes, name, name);
     else
@@ -151,7 +157,11 @@ static void make_first(Maker *m, unsigned j, unsigned unroll, bool is_rest)
     Writer *to = &m->to;
     const unsigned t = temporary(to);
     const unsigned other = is_rest ? m->other_rest : m->other_part && j + 1 == unroll ? 0 : 4;
+    if (m->limits)
+        line(to, "mov.u32 %%v%u, 3; add.u32 %%g0, %%i, %u; setp.ge.u32 %%q, %%g0, %%limit; @%%q bra SKIP_%u;", t, j, t);
     load_numbered(m, m->is_constant ? "global.nc" : "global", 'v', t, "pin", m->bytes * (j + (other == 3)));
+    if (m->limits)
+        buf_printf(to->out, "SKIP_%u:\n", t);
     line(to, "xor.b32 %%v%u, %%v%u, %u; mul.lo.u32 %%u%u, %%v%u, %%k;", t, t, other == 0 ? 9 : 5, t, t);
     line(to, "mad.lo.u32 %%v%u, %%v%u, %%u%u, %%%c%u;", t, t, t, other == 2 ? 'u' : 'v', t);
     line(to, "xor.b32 %%v%u, %%v%u, %%%s;", t, t, other == 1 ? "x" : "k");
@@ -170,7 +180,11 @@ static void make_first(Maker *m, unsigned j, unsigned unroll, bool is_rest)
     if (!m->only_reads)
         store_numbered(m, "pout", m->bytes * j, 'v', t);
     if (m->reads_again) {
-        load_numbered(m, "global", 'u', t, "pin", m->bytes * j);
+        if (m->limits)
+            line(to, "mov.u32 %%u%u, 3; setp.ge.u32 %%q, %%g0, %%limit; @%%q bra AGAIN_%u;", t, t);
+        load_numbered(m, m->is_constant ? "global.nc" : "global", 'u', t, "pin", m->bytes * j);
+        if (m->limits)
+            buf_printf(to->out, "AGAIN_%u:\n", t);
         line(to, "xor.b32 %%sum, %%sum, %%u%u;", t);
     }
     if (m->beside != WHERE_COUNT && !m->beside_later) {
@@ -301,7 +315,7 @@ static void make_choices(Maker *m)
     m->has_gap = chance(to, 5);
     m->is_ordered = chance(to, 30);
     m->from = below(to, WHERE_COUNT);
-    m->is_constant = m->from == WHERE_TABLE && chance(to, 50);
+    m->is_constant = m->from >= WHERE_TABLE && chance(to, 50);
     m->beside = chance(to, 70) ? WHERE_COUNT : below(to, WHERE_COUNT);
     m->beside_later = chance(to, 50);
     m->between = below(to, 24);
@@ -312,15 +326,15 @@ static void make_choices(Maker *m)
     m->only_reads = !m->has_later && chance(to, 25);
     m->aside = below(to, m->reads ? 12 : 60);
     if (m->reads && chance(to, 70)) {
-        m->from = chance(to, 45) ? WHERE_SAME : chance(to, 50) ? WHERE_FAR : WHERE_TABLE;
-        m->is_constant = m->from == WHERE_TABLE && chance(to, 50);
+        m->from = chance(to, 35) ? WHERE_SAME : chance(to, 40) ? WHERE_FAR : WHERE_TABLE + below(to, 2);
+        m->is_constant = m->from >= WHERE_TABLE && chance(to, 70);
         m->beside = chance(to, 80) ? WHERE_COUNT : m->beside;
     }
     if (m->reads && chance(to, 70)) {
         m->also_read = chance(to, 70);
         m->also_first = chance(to, 70);
         m->also_later = chance(to, 50);
-        m->also_stored = m->from != WHERE_TABLE && chance(to, 40);
+        m->also_stored = m->from < WHERE_TABLE && chance(to, 40);
         m->also_late = chance(to, 20);
         m->also_alone = chance(to, 20);
         if (!m->is_constant && chance(to, 50)) { /* there is room for three rows */
@@ -329,6 +343,9 @@ static void make_choices(Maker *m)
             m->m = chance(to, 70) ? m->n : m->m;
         }
     }
+    m->limits = m->is_constant && m->reads && chance(to, 60);
+    if (m->limits) /* most of them are of one form */
+        m->has_later &= chance(to, 30), m->also_read &= chance(to, 30), m->also_first &= chance(to, 30);
     m->apart = chance(to, 60) ? MOST_ROUNDS - 5 : chance(to, 50) ? 0 : below(to, 4);
     if (m->from == WHERE_PARAMETER)
         m->apart = chance(to, 40) ? 0 : below(to, OWN_WORDS - PLACE);
@@ -346,7 +363,7 @@ static void passed_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch
     make_pointer(&m, "in", m.from);
     make_pointer(&m, "beside", m.beside == WHERE_COUNT ? WHERE_TABLE : m.beside);
     line(to, "mul.wide.u32 %%also, %%m, %u; add.s64 %%also, %%also, %%%s; add.s64 %%also, %%also, %u;",
-         m.from == WHERE_PARAMETER ? 0 : m.bytes, m.from == WHERE_TABLE ? "in" : "own", m.bytes * m.apart);
+         m.from == WHERE_PARAMETER ? 0 : m.bytes, m.from >= WHERE_TABLE ? "in" : "own", m.bytes * m.apart);
     line(to, "mov.u32 %%count, %%n;");
     if (chance(to, 10))
         line(to, "and.b32 %%g1, %%x, 32; shr.u32 %%g1, %%g1, 5; add.u32 %%count, %%count, %%g1;");
@@ -354,8 +371,12 @@ static void passed_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch
         line(to, "setp.ge.u32 %%q, %%x, %u; @%%q ret;", 1 + below(to, 64));
     const unsigned first = 1 + below(to, 4), later = chance(to, 50) ? first : 1 + below(to, 4);
     const bool is_guarded = chance(to, 70);
+    line(to, "mov.u32 %%whole, %%count; and.b32 %%limit, %%x, 15; add.u32 %%limit, %%limit, %u;", below(to, 3));
+    if (m.limits && chance(to, 80))
+        line(to, "%s.u32 %%count, %%limit, %%count;", chance(to, 80) ? "min" : "max");
     for (unsigned i = 0; i < m.reads; i++)
         make_loops(&m, (char)('R' + i), 1 + below(to, 4), chance(to, 15), is_guarded, make_read);
+    line(to, "mov.u32 %%count, %%whole;");
     if (m.also_alone) {
         m.also_read = m.also_first = m.also_later = false;
         line(to, "mov.u32 %%count, %%m;");
@@ -383,6 +404,7 @@ static void passed_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch
     line(to, "st.global.u32 [%%own], %%sum;");
     buf_puts(&code, "DONE:\n\tret;\n");
     own_launch(to, arena, m.n, m.m, launch);
+    launch->arguments[0].count = 2 * OWN_THREADS * OWN_WORDS + TABLE_WORDS;
     if (m.bytes < 4) /* all bytes differ */
         launch->arguments[0].high = launch->arguments[1].high = 0x7fffff00;
     if (chance(to, 70)) {
@@ -394,7 +416,7 @@ static void passed_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch
     buf_printf(text, "\t.reg .b32 %%v<%u>, %%w<%u>, %%u<%u>;\n", to->temporaries + 1, to->temporaries + 1,
                to->temporaries + 1);
     buf_printf(text, "\t.reg .b16 %%h<%u>;\n", to->temporaries + 1);
-    buf_puts(text, "\t.reg .b32 %g<3>, %x, %n, %m, %k, %sum, %total, %count, %i, %rest, %most, %n0;\n"
+    buf_puts(text, "\t.reg .b32 %g<3>, %x, %n, %m, %k, %sum, %total, %count, %whole, %limit, %i, %rest, %most, %n0;\n"
                    "\t.reg .b64 %table, %all, %own, %in, %out, %beside, %also, %ain, %aout, %abeside, %aalso, "
                    "%pin, %pout, %pbeside, %palso, %at, %shift;\n\t.reg .pred %p, %q;\n");
     buf_write(text, buf_text(&code), code.length);
@@ -405,7 +427,7 @@ static void passed_kernel(uint64_t seed, Arena *arena, Buf *text, Launch *launch
 typedef struct Check {
     bool verbose;
     const char *folder;
-    unsigned changed, fewer, held, copied, several, left, wrong;
+    unsigned changed, fewer, held, copied, several, shorter, left, wrong;
 } Check;
 
 /* The threads of the launch's blocks, or of others. */
@@ -423,8 +445,8 @@ static unsigned bytes_for_rows(const BlockSize *block, Random *random)
     return 8 * block->threads[0] + bytes * (1 + random_below(random, 3));
 }
 
-/* Holds rows in shared memory. *rows: how many of a thread. */
-static bool hold(Body **body, const Launch *launch, uint64_t seed, unsigned *rows)
+/* Holds rows in shared memory: *held. */
+static bool hold(Body **body, const Launch *launch, uint64_t seed, HeldRows *held)
 {
     Random random = {seed * 77 + 5};
     Arena *arena = arena_new();
@@ -434,21 +456,21 @@ static bool hold(Body **body, const Launch *launch, uint64_t seed, unsigned *row
     context.block = block_expected(launch, &random);
     context.held_bytes = bytes_for_rows(&context.block, &random);
     const bool changed = pass_run(&context, PASS_HELD_ROWS);
-    *rows = context.holds.rows;
+    *held = context.holds;
     *body = pass_take_body(&context);
     arena_free(arena);
     return changed;
 }
 
-/* Runs one of the passes on the kernel; false if it changes nothing. *rows: how many a thread has in shared memory. */
-static bool transform(Function *kernel, const Launch *launch, uint64_t seed, bool holds, unsigned *rows)
+/* Runs one of the passes on the kernel; false if it changes nothing. *held: the rows in shared memory. */
+static bool transform(Function *kernel, const Launch *launch, uint64_t seed, bool holds, HeldRows *held)
 {
     const char *reason;
     Body *body = body_build(kernel, &reason);
     require(body);
     body_to_ssa(body);
     one_pass(&body, PASS_CLEANUP);
-    if (holds ? !hold(&body, launch, seed, rows) : !one_pass(&body, PASS_PASSED_ROWS)) {
+    if (holds ? !hold(&body, launch, seed, held) : !one_pass(&body, PASS_PASSED_ROWS)) {
         body_free(body);
         return false;
     }
@@ -466,8 +488,8 @@ static void check_pass(Check *check, Arena *arena, Module *module, const Buf *te
     const LaunchChange change = {0};
     EmulatorCounters counters = {0};
     Buf after = {0};
-    unsigned rows = 0;
-    if (!transform(module_find_function(module, "k"), launch, seed, holds, &rows)) {
+    HeldRows held = {0};
+    if (!transform(module_find_function(module, "k"), launch, seed, holds, &held)) {
         check->left += !holds;
         return;
     }
@@ -477,7 +499,8 @@ static void check_pass(Check *check, Arena *arena, Module *module, const Buf *te
         const bool copies = counters.load_bytes[SPACE_SHARED] > MOST_VOTING;
         check->held++;
         check->copied += copies;
-        check->several += copies && rows > 1;
+        check->several += copies && held.rows > 1;
+        check->shorter += copies && held.varies;
     } else {
         check->changed++;
         check->fewer += counters.store_bytes[SPACE_GLOBAL] < expected->counters.store_bytes[SPACE_GLOBAL];
@@ -522,8 +545,9 @@ int main(int count, char **words)
     if (!seeds)
         return 2;
     each_seed(seeds, check.verbose, check_seed, &check);
-    printf("%u changed, %u of them store less, %u held, %u of them copied, %u of several rows, %u left alone, "
-           "%u wrong\n",
-           check.changed, check.fewer, check.held, check.copied, check.several, check.left, check.wrong);
+    printf("%u changed, %u of them store less, %u held, %u of them copied, %u of several rows, %u of shorter ones, "
+           "%u left alone, %u wrong\n",
+           check.changed, check.fewer, check.held, check.copied, check.several, check.shorter,
+           check.left, check.wrong);
     return check.wrong != 0;
 }

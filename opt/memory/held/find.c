@@ -51,6 +51,8 @@ static void find_parts(Holding *h, const AffineForm *like, bool is_store, PartVe
         }
         if (!part.accesses.count)
             continue;
+        for (size_t k = 0; k < part.accesses.count; k++)
+            part.is_partial |= part.accesses.data[k]->is_partial;
         part.fills = row_accesses_fill(&h->s, part.accesses.data, part.accesses.count, &part.first, &part.step);
         if (parts->count && continues(h, &parts->data[from], &part)) {
             part.group = parts->data[from].group;
@@ -75,7 +77,7 @@ static bool are_fixed(const PartVec *parts)
 bool held_group_fills(const PartVec *parts, unsigned group)
 {
     for (size_t i = 0; i < parts->count; i++)
-        if (parts->data[i].group == group && !parts->data[i].fills)
+        if (parts->data[i].group == group && (!parts->data[i].fills || parts->data[i].is_partial))
             return false;
     return true;
 }
@@ -90,18 +92,18 @@ static RegId stored_reg(const Inst *inst)
     return found;
 }
 
-bool held_add(Holding *h, Inst *inst, RegId base, int64_t constant, unsigned bytes, bool is_store, unsigned place)
+bool held_add(Holding *h, const HeldAccess *held, unsigned bytes)
 {
+    const Inst *inst = held->inst;
     for (size_t i = 0; i < h->plan.accesses.count; i++)
         if (h->plan.accesses.data[i].inst == inst)
             return false;
     if (!h->element)
         h->element = bytes;
     if (bytes != h->element || bytes > MOST_ELEMENT || inst->signature->vector > 1 ||
-        (is_store ? stored_reg(inst) : inst_result(inst)) == REG_NONE)
+        (held->is_store ? stored_reg(inst) : inst_result(inst)) == REG_NONE)
         return false;
-    const HeldAccess held = {inst, base, constant, is_store, place};
-    VEC_PUSH(h->s.scratch, h->plan.accesses, held);
+    VEC_PUSH(h->s.scratch, h->plan.accesses, *held);
     return true;
 }
 
@@ -110,10 +112,19 @@ static bool hold_parts(Holding *h, const PartVec *parts, bool is_store, unsigned
     for (size_t i = 0; i < parts->count; i++)
         for (size_t k = 0; k < parts->data[i].accesses.count; k++) {
             const RowAccess *access = parts->data[i].accesses.data[k];
-            if (!held_add(h, access->inst, access->base, access->constant, access->bytes, is_store, place))
+            const HeldAccess held = {access->inst, access->base, access->constant, is_store, access->is_partial, place};
+            if (!held_add(h, &held, access->bytes))
                 return false;
         }
     return true;
+}
+
+static bool has_partial(const PartVec *parts)
+{
+    for (size_t i = 0; i < parts->count; i++)
+        if (parts->data[i].is_partial)
+            return true;
+    return false;
 }
 
 /* Whether control may get from one sweep to the other. */
@@ -155,6 +166,13 @@ static bool distance_in(const Holding *h, const Part *part, const RowAccess *acc
     return true;
 }
 
+/* Whether the access, in each round, comes before another one, which every round executes. */
+static bool comes_first(const Holding *h, const Inst *inst, const Inst *other)
+{
+    return inst->block == other->block ? inst_comes_before(inst, other)
+                                       : !dominance_has(h->s.dominance, other->block, inst->block);
+}
+
 /* Whether the loads of a sweep that stores elsewhere come before the stores that take their place. */
 static bool loads_come_first(const Holding *h, const Part *loads, const Part *stores)
 {
@@ -167,7 +185,7 @@ static bool loads_come_first(const Holding *h, const Part *loads, const Part *st
                 !distance_in(h, stores, stores->accesses.data[k], &of_store))
                 return false;
             if (of_load == of_store &&
-                !inst_comes_before(loads->accesses.data[i]->inst, stores->accesses.data[k]->inst))
+                !comes_first(h, loads->accesses.data[i]->inst, stores->accesses.data[k]->inst))
                 return false;
         }
     return true;
@@ -194,13 +212,13 @@ static bool is_read_before(const Holding *h, const HeldRow *row)
     return true;
 }
 
-/* Whether a loop loads the row that has not been stored before. */
+/* Whether a loop loads the row before the first loops have stored it. */
 static bool is_loaded_first(const Holding *h, const HeldRow *row)
 {
     for (size_t i = 0; i < row->loads.count; i++)
         for (size_t k = 0; k < row->stores.count; k++)
-            if (row->loads.data[i].sweep == row->stores.data[k].sweep ||
-                may_follow(h, row->loads.data[i].sweep, row->stores.data[k].sweep))
+            if (!row->stores.data[k].group && (row->loads.data[i].sweep == row->stores.data[k].sweep ||
+                                               may_follow(h, row->loads.data[i].sweep, row->stores.data[k].sweep)))
                 return true;
     return !row->stores.count;
 }
@@ -225,7 +243,8 @@ static bool add_row(Holding *h, const AffineForm *at)
     find_parts(h, at, true, &row->stores);
     row->is_fixed = are_fixed(&row->loads) && !row->stores.count;
     row->group = VEC_LAST(row->loads).group;
-    if ((h->row_count && !is_loaded_first(h, row)) || !hold_parts(h, &row->loads, false, h->row_count) ||
+    if ((has_partial(&row->loads) && !row->is_fixed) ||
+        (h->row_count && !is_loaded_first(h, row)) || !hold_parts(h, &row->loads, false, h->row_count) ||
         !hold_parts(h, &row->stores, true, h->row_count)) {
         h->plan.accesses.count = held;
         return false;
@@ -309,7 +328,8 @@ static bool find_out(Holding *h, bool with_others)
     find_parts(h, out, false, &h->again);
     if (find_host(h, with_others)) {
         h->out = out;
-        return hold_parts(h, &h->stores, true, HELD_OUT) && hold_parts(h, &h->again, false, HELD_OUT);
+        return !has_partial(&h->again) && hold_parts(h, &h->stores, true, HELD_OUT) &&
+               hold_parts(h, &h->again, false, HELD_OUT);
     }
     h->stores.count = h->again.count = 0;
     for (unsigned i = 0; i < h->row_count; i++)
@@ -328,5 +348,9 @@ bool held_rows_find(Holding *h, const AffineForm *at, bool with_others)
         return false;
     if (with_others)
         add_others(h);
-    return find_out(h, with_others) && (h->rows[0].group || (h->again.count && !h->host));
+    if (!find_out(h, with_others))
+        return false;
+    h->plan.varies = h->out && h->row_count == 1 && has_partial(&h->rows[0].loads) && h->element >= HELD_WORD &&
+                     h->plan.bytes >= 3 * HELD_ADDRESS * h->plan.threads;
+    return h->rows[0].group || (h->again.count && !h->host);
 }

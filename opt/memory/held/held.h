@@ -9,6 +9,7 @@ enum {
                          * 1 KB */
     HELD_LEAST = 8,     /* rows at a time */
     HELD_LANES = 32,    /* of a warp */
+    HELD_ADDRESS = 8,   /* bytes */
     HELD_WORD = 4,      /* bytes: the least that a lane copies, so rows of smaller elements must be whole words */
     HELD_ROWS = 4,      /* of a thread, at most */
     HELD_OUT = HELD_ROWS, /* as the place of an access: where a row is stored that is not one of these */
@@ -20,6 +21,7 @@ typedef struct HeldAccess {
     RegId base;       /* the register that its address counts from, and */
     int64_t constant; /* how far */
     bool is_store;
+    bool is_partial;  /* a load of what nothing writes, which may be outside of the row */
     unsigned place;   /* the row whose address it counts from, or HELD_OUT */
 } HeldAccess;
 
@@ -32,6 +34,8 @@ typedef struct HeldPlan {
     unsigned element; /* bytes */
     RegId begin[HELD_ROWS];  /* of the rows, at the end of the place: 64 bits */
     RegId end;               /* of the first one; the others are as long */
+    bool varies;             /* there is but one, which may be shorter, in some threads, than what is stored: */
+    RegId own_end;           /* its end; else the same */
     bool stores[HELD_ROWS];  /* in place */
     unsigned row_count;
     RegId out;               /* where one is stored that is not one of these; REG_NONE: there is none */

@@ -25,6 +25,9 @@
  * - all other loads, of what the kernel may write, are outside of what is stored, and other stores outside of all of
  *   it.
  *
+ * Loops may load more or less of a row under conditions, if nothing writes it: what is outside stays where it is. A row
+ * may then be shorter in some threads than what is stored in its place.
+ *
  * Rows are copied before the thread's first access, and stored after its last one, which changes nothing for any access
  * that is outside. Elsewhere, the code as it was is executed. */
 #include "opt/common/preheader.h"
@@ -125,7 +128,8 @@ static bool find_place(Holding *h)
         if (block != at && !is_region(h, block))
             continue;
         const Loop *loop = loop_of(s->loops, block);
-        if (!leads_on(h, block) || (loop && !sweep_headed(h, block)) || bitset_has(&s->loops->irreducible, block->id))
+        if (!leads_on(h, block) || (loop && !sweep_headed(h, loop->header)) ||
+            bitset_has(&s->loops->irreducible, block->id))
             return false;
     }
     return true;
@@ -175,6 +179,7 @@ static bool hold_found(Holding *h)
         if (held_test_build(h)) {
             const Inst *first = h->plan.accesses.data[0].inst;
             h->context->holds = (HeldRows){.accesses = (unsigned)h->plan.accesses.count, .rows = h->row_count,
+                                           .varies = h->plan.varies,
                                            .bytes = h->plan.bytes, .span = first->span};
             held_rewrite(&h->plan, &s->place);
             h->context->holds.array = h->plan.array;
@@ -220,7 +225,8 @@ bool pass_held_rows(PassContext *context)
         arena_free(scratch);
         return false;
     }
-    Holding h = {.s = {.scratch = scratch, .body = context->body, .analyses = context->analyses, .takes_all = true},
+    Holding h = {.s = {.scratch = scratch, .body = context->body, .analyses = context->analyses, .takes_all = true,
+                       .takes_branches = true, .never_waits = true},
                  .context = context};
     loops_add_preheaders(context->body, context->analyses);
     analyses_invalidate(context->analyses, ANALYSES_ALL);

@@ -12,7 +12,8 @@ typedef VEC(const RowAccess *) RowAccessRefs;
 typedef struct Part {
     Sweep *sweep;
     RowAccessRefs accesses;
-    bool fills;          /* in each round, a step */
+    bool fills;          /* in each round, a step, if all are executed */
+    bool is_partial;     /* some of them are not */
     int64_t first, step; /* bytes from the first of the accesses */
     unsigned group;      /* the same: of sweeps that may go on where the one before ends */
 } Part;
@@ -62,8 +63,8 @@ bool held_rows_find(Holding *h, const AffineForm *at, bool with_others);
 bool held_is_row_address(const Holding *h, const AffineForm *address, const AffineForm *row);
 /* Whether it is in one of the rows, or where one is stored. */
 bool held_is_address(const Holding *h, const AffineForm *address);
-/* Adds an access that goes to shared memory; false if it cannot, or does already. */
-bool held_add(Holding *h, Inst *inst, RegId base, int64_t constant, unsigned bytes, bool is_store, unsigned place);
+/* Adds an access of this size that goes to shared memory; false if it cannot, or does already. */
+bool held_add(Holding *h, const HeldAccess *held, unsigned bytes);
 bool held_group_fills(const PartVec *parts, unsigned group);
 /* NULL: the sweep has none of them. */
 const Part *held_part_of(const PartVec *parts, const Sweep *sweep);

@@ -2,7 +2,7 @@
  *
  *     place:   begin, length = the thread's row
  *              holds = the test && m rows fit, m >= 8; present = it holds in all threads of the block, which are here
- *              if (present) table[thread] = begin; barrier
+ *              if (present) table[thread] = begin, and its own length if that varies; barrier
  *              if (!present, or length or distances are not those of thread 0 in a thread) goto the code as it was
  *     top:     barrier; for each of the rows: a warp copies it, by cp.async, and the thread's others; wait; barrier
  *              if (thread / m != first / m) goto done
@@ -20,7 +20,7 @@
 #include "opt/common/versions.h"
 
 enum {
-    ADDRESS = 8, /* bytes */
+    ADDRESS = HELD_ADDRESS,
     NEAR = 4096, /* bytes that accesses may be from their register */
 };
 
@@ -35,6 +35,7 @@ typedef struct Phases {
     RegId all_rows;                                /* bytes of as many rows, if there are others beside them */
     RegId distances[HELD_OUT + 1];                 /* 64 bits: of rows, and of where one is stored, from the first row;
                                                     * REG_NONE: of the row itself, or there is none */
+    RegId own;                                     /* 64 bits: of the thread's own row, if loads may be outside of it */
     RegId first, limit;                            /* the first row, and the number of rows now */
 } Phases;
 
@@ -49,7 +50,9 @@ static RegId condition(const Phases *p) { return new_reg(p, TYPE_PRED, "%holds")
 
 static void put(const Phases *p, Inst *inst) { sum_put(p->place, inst); }
 
+/* A table of where the threads' first rows begin; before it, of their lengths, if these vary. */
 static uint32_t table_offset(const HeldPlan *plan) { return plan->bytes - ADDRESS * plan->threads; }
+static uint32_t length_offset(const HeldPlan *plan) { return table_offset(plan) - ADDRESS * plan->threads; }
 
 /* Whether the block is as expected; REG_NONE: it always is. */
 static RegId build_size_test(const Phases *p)
@@ -131,7 +134,7 @@ static RegId build_rows(Phases *p, RegId length)
 {
     const HeldPlan *plan = p->plan;
     Body *body = p->body;
-    const int64_t room = table_offset(plan), shift = __builtin_ctz(p->unit);
+    const int64_t room = plan->varies ? length_offset(plan) : table_offset(plan), shift = __builtin_ctz(p->unit);
     const RegId less = wide(p), left = wide(p), fits = condition(p), whole = condition(p), enough = condition(p);
     const RegId bytes = narrow(p), odd = narrow(p), rows = narrow(p), zeros = narrow(p), one = narrow(p);
     put(p, inst_build(body, "add.s64", "dri", less, length, (int64_t)-1));
@@ -186,6 +189,10 @@ static RegId build_test(Phases *p)
     put(p, inst_build(body, "mad.lo.u32", "drir", slot, p->thread, (int64_t)ADDRESS, p->tile));
     put_guarded(p, inst_build(body, "st.shared.b64", "ar", slot, (int64_t)table_offset(plan),
                               plan->begin[0]), present);
+    p->own = wide(p);
+    put(p, inst_build(body, "sub.s64", "drr", p->own, plan->own_end, plan->begin[0]));
+    if (plan->varies)
+        put_guarded(p, inst_build(body, "st.shared.b64", "ar", slot, (int64_t)length_offset(plan), p->own), present);
     put(p, inst_build(body, "setp.eq.and.u32", "drir", is_first, p->thread, (int64_t)0, present));
     RegId shown[HELD_OUT + 2] = {length};
     unsigned count = 1;
@@ -219,7 +226,7 @@ static void add_argument(const Phases *p, Block *block, size_t index, Block *pre
 
 /* Appends a loop after the block: lanes take units of a row, from a place in memory and in the array on. Each is copied
  * from memory, or stored there. Gives the block after it, which is empty. */
-static Block *build_units(const Phases *p, Block *row, RegId lane, RegId at, RegId place, bool is_store)
+static Block *build_units(const Phases *p, Block *row, RegId lane, RegId at, RegId place, RegId units, bool is_store)
 {
     Body *body = p->body;
     Block *lanes = add_block(p, row), *next = add_block(p, lanes);
@@ -227,7 +234,7 @@ static Block *build_units(const Phases *p, Block *row, RegId lane, RegId at, Reg
     inst_append(row, inst_build(body, "mul.wide.u32", "dri", own, lane, (int64_t)p->unit));
     inst_append(row, inst_build(body, "add.s64", "drr", from, at, own));
     inst_append(row, inst_build(body, "mad.lo.u32", "drir", to, lane, (int64_t)p->unit, place));
-    inst_append(row, inst_build(body, "setp.ge.u32", "drr", is_none, lane, p->units));
+    inst_append(row, inst_build(body, "setp.ge.u32", "drr", is_none, lane, units));
     inst_append(row, inst_build_branch(body, next, is_none, false));
     row->fall = lanes;
     const RegId c = add_phi(p, lanes, TYPE_B32), memory = add_phi(p, lanes, TYPE_B64);
@@ -247,7 +254,7 @@ static Block *build_units(const Phases *p, Block *row, RegId lane, RegId at, Reg
     inst_append(lanes, inst_build(body, "add.u32", "dri", c2, c, (int64_t)HELD_LANES));
     inst_append(lanes, inst_build(body, "add.s64", "dri", memory2, memory, (int64_t)HELD_LANES * p->unit));
     inst_append(lanes, inst_build(body, "add.u32", "dri", shared2, shared, (int64_t)HELD_LANES * p->unit));
-    inst_append(lanes, inst_build(body, "setp.lt.u32", "drr", goes_on, c2, p->units));
+    inst_append(lanes, inst_build(body, "setp.lt.u32", "drr", goes_on, c2, units));
     inst_append(lanes, inst_build_branch(body, lanes, goes_on, false));
     lanes->fall = next;
     const RegId starts[3] = {lane, from, to}, nexts[3] = {c2, memory2, shared2};
@@ -287,6 +294,14 @@ static Block *build_move(const Phases *p, Block *before, bool is_store)
     inst_append(row, inst_build(body, "mad.lo.u32", "drir", slot, index, (int64_t)ADDRESS, p->tile));
     inst_append(row, inst_build(body, "ld.shared.b64", "da", at, slot, (int64_t)table_offset(plan)));
     inst_append(row, inst_build(body, "mad.lo.u32", "drrr", place, r, p->pitch, p->tile));
+    RegId units = p->units;
+    if (plan->varies && !is_store) {
+        const RegId own = wide(p), bytes = narrow(p);
+        units = narrow(p);
+        inst_append(row, inst_build(body, "ld.shared.b64", "da", own, slot, (int64_t)length_offset(plan)));
+        inst_append(row, inst_build(body, "cvt.u32.u64", "dr", bytes, own));
+        inst_append(row, inst_build(body, "shr.u32", "dri", units, bytes, (int64_t)__builtin_ctz(p->unit)));
+    }
     Block *next = row;
     for (unsigned i = 0; i < plan->row_count; i++) {
         const bool is_host = is_store && plan->out != REG_NONE && i == plan->host;
@@ -296,7 +311,7 @@ static Block *build_move(const Phases *p, Block *before, bool is_store)
         if (is_store && !is_host && !plan->stores[i])
             continue;
         const RegId start = distance == REG_NONE ? at : append_sum(p, next, "add.s64", at, distance);
-        next = build_units(p, next, lane, start, place, is_store);
+        next = build_units(p, next, lane, start, place, units, is_store);
     }
     /* next: the warp's next row. */
     Block *after = add_block(p, next);
@@ -307,6 +322,28 @@ static Block *build_move(const Phases *p, Block *before, bool is_store)
     add_argument(p, rows, 0, before, warp);
     add_argument(p, rows, 0, next, r2);
     return after;
+}
+
+/* A load that may be outside of the row: the one of the row is executed if it is inside, and the original otherwise. */
+static void keep_outside(const Phases *p, const HeldAccess *held, Inst *inside)
+{
+    Body *body = p->body;
+    Inst *outside = inst_clone(body, held->inst);
+    const RegId result = inst_result(outside), other = body_clone_reg(body, result), is_inside = condition(p);
+    RegId way = wide(p);
+    inst_insert_before(inside, inst_build(body, "sub.s64", "drr", way, held->base, p->plan->begin[held->place]));
+    if (held->constant) {
+        const RegId sum = wide(p);
+        inst_insert_before(inside, inst_build(body, "add.s64", "dri", sum, way, held->constant));
+        way = sum;
+    }
+    inst_insert_before(inside, inst_build(body, "setp.lt.u64", "drr", is_inside, way, p->own));
+    for (unsigned i = 0; i < outside->ref_count; i++)
+        if (outside->refs[i].role == REF_DEF && outside->refs[i].reg == result)
+            outside->refs[i].reg = other;
+    inst_guard(body, outside, is_inside, true, REG_NONE);
+    inst_guard(body, inside, is_inside, false, other);
+    inst_insert_before(inside, outside);
 }
 
 /* The access, of shared memory. 'delta': from an address in memory to that in the array, as far as 32 bits tell. */
@@ -339,6 +376,8 @@ static void replace_access(const Phases *p, const HeldAccess *held, RegId delta)
     other->span = inst->span;
     other->loc = inst->loc;
     inst_insert_before(inst, other);
+    if (held->is_partial)
+        keep_outside(p, held, other);
     inst_remove(inst);
 }
 

@@ -57,11 +57,17 @@ static bool require_accesses(Holding *h, const Sweep *sweep, const RowAccessRefs
     return true;
 }
 
+/* Requires that the parts are in the range, except what is only loaded if it is. */
 static bool require_parts(Holding *h, const PartVec *parts, const Range *range)
 {
-    for (size_t i = 0; i < parts->count; i++)
-        if (!require_accesses(h, parts->data[i].sweep, &parts->data[i].accesses, range, true))
+    for (size_t i = 0; i < parts->count; i++) {
+        RowAccessRefs whole = {0};
+        for (size_t k = 0; k < parts->data[i].accesses.count; k++)
+            if (!parts->data[i].accesses.data[k]->is_partial)
+                VEC_PUSH(h->s.scratch, whole, parts->data[i].accesses.data[k]);
+        if (!require_accesses(h, parts->data[i].sweep, &whole, range, true))
             return false;
+    }
     return true;
 }
 
@@ -118,7 +124,8 @@ static bool require_single(Holding *h, const Single *single)
     for (unsigned i = 0; i < h->row_count; i++)
         if (h->rows[i].stores.count && held_is_row_address(h, &single->form, h->rows[i].at)) {
             require_bytes(h, REG_NONE, low, high, &h->rows[i].range, true);
-            return held_add(h, single->inst, single->base, single->constant, single->bytes, single->is_store, i);
+            const HeldAccess held = {single->inst, single->base, single->constant, single->is_store, false, i};
+            return held_add(h, &held, single->bytes);
         }
     for (unsigned i = 0; i < h->row_count; i++)
         if (h->rows[i].stores.count || (single->is_store && !h->rows[i].is_fixed))
@@ -148,7 +155,8 @@ static bool require_same_rounds(Holding *h, RegId distance)
     return true;
 }
 
-/* Requires that what is stored elsewhere is as long as the host, and does not overlap it, or is the same. */
+/* Requires that what is stored elsewhere is as long as the host, or longer if that varies, and does not overlap it, or
+ * is the same. */
 static bool require_host(Holding *h)
 {
     Sweeps *s = &h->s;
@@ -158,7 +166,7 @@ static bool require_host(Holding *h)
         regs[i] = sum_reg(&s->place, TYPE_B64, "%row");
     sum_put(&s->place, inst_build(s->body, "sub.s64", "drr", regs[0], h->out_range.begin, host->range.begin));
     sum_put(&s->place, inst_build(s->body, "sub.s64", "drr", regs[1], h->out_range.end, host->range.end));
-    sweeps_require(s, REG_NONE, sweeps_compare(s, "setp.eq.s64", regs[0], regs[1]));
+    sweeps_require(s, REG_NONE, sweeps_compare(s, h->plan.varies ? "setp.le.s64" : "setp.eq.s64", regs[0], regs[1]));
     if (!host->is_fixed) {
         sum_put(&s->place, inst_build(s->body, "sub.s64", "drr", regs[2], host->range.end, host->range.begin));
         sum_put(&s->place, inst_build(s->body, "neg.s64", "dr", regs[3], regs[0]));
@@ -226,6 +234,18 @@ static bool require_row(Holding *h, unsigned index)
     return true;
 }
 
+/* The end of the first row, or where it would be if it were as long as what is stored. */
+static RegId build_end(Holding *h)
+{
+    Sweeps *s = &h->s;
+    if (!h->plan.varies)
+        return h->rows[0].range.end;
+    const RegId length = sum_reg(&s->place, TYPE_B64, "%row"), end = sum_reg(&s->place, TYPE_B64, "%row");
+    sum_put(&s->place, inst_build(s->body, "sub.s64", "drr", length, h->out_range.end, h->out_range.begin));
+    sum_put(&s->place, inst_build(s->body, "add.s64", "drr", end, h->rows[0].range.begin, length));
+    return end;
+}
+
 bool held_test_build(Holding *h)
 {
     sweeps_begin(&h->s, h->plan.at);
@@ -243,7 +263,8 @@ bool held_test_build(Holding *h)
     for (size_t i = 0; i < h->singles.count; i++)
         if (!require_single(h, &h->singles.data[i]))
             return false;
-    h->plan.end = h->rows[0].range.end;
+    h->plan.end = build_end(h);
+    h->plan.own_end = h->rows[0].range.end;
     h->plan.row_count = h->row_count;
     h->plan.out = h->out ? h->out_range.begin : REG_NONE;
     h->plan.host = h->host;
