@@ -1,7 +1,7 @@
 /* Values that follow from the thread's index and the rounds of a loop, as computations. */
 #include "cost/formula.h"
 
-enum { NOT_A_STEP = -1 };
+enum { NOT_A_STEP = -1, MOST_COPIES = 4 };
 
 static uint64_t mask_of(unsigned bits)
 {
@@ -127,6 +127,69 @@ static bool variable_of(Formula *formula, RegId reg, RegId *start, int64_t *adva
     return next.term_count == 1 && next.terms[0].reg == reg && next.terms[0].coefficient == 1;
 }
 
+/* The register that it is a copy of, or itself. */
+static RegId copied(const Estimate *estimate, RegId reg)
+{
+    for (unsigned i = 0; i < MOST_COPIES; i++) {
+        const Inst *inst = estimate_maker(estimate, reg);
+        const RegId from = inst ? computation_copied(estimate->body, inst) : REG_NONE;
+        if (from == REG_NONE)
+            break;
+        reg = from;
+    }
+    return reg;
+}
+
+/* The registers whose values a phi has in the rounds of a loop with few of them, one after the other, as merged threads
+ * take turns: its start, that of the phi which it is in the next round, and so on; 0: it is anything else. */
+static unsigned turns_of(const Formula *formula, RegId reg, RegId *turns)
+{
+    const Estimate *estimate = formula->estimate;
+    const LoopForest *loops = analyses_loops(estimate->analyses);
+    const Loop *loop = loop_of_variable(formula, reg);
+    unsigned count = 0;
+    if (!loop || formula->assumed.loop || !estimate_has_few_rounds(estimate, loop))
+        return 0;
+    const double rounds = estimate_known_iterations(estimate, loop);
+    while (count < MOST_TURNS && count < rounds) {
+        const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
+        if (!def->block || !loop_contains(loops, loop, def->block)) {
+            turns[count++] = reg;
+            return count;
+        }
+        const Phi *phi = def->inst || def->block != loop->header ? NULL : &def->block->phis.data[def->phi];
+        if (!phi || phi->args.count != 2)
+            return 0;
+        const unsigned inside = loop_contains(loops, loop, phi->args.data[0].pred) ? 0 : 1;
+        turns[count++] = phi->args.data[1 - inside].reg;
+        reg = copied(estimate, phi->args.data[inside].reg);
+    }
+    return count;
+}
+
+/* Adds such a phi if its values have been added, else what is missing to the stack; false if there is no room. */
+static bool add_turns(Formula *formula, RegId reg, const RegId *turns, unsigned count, RegId *pending, unsigned *depth)
+{
+    const unsigned before = *depth;
+    Step step = {.start = NOT_A_STEP, .turn_count = count};
+    for (unsigned i = 0; i < count; i++) {
+        step.turns[i] = step_of(formula, turns[i]);
+        if (step.turns[i] == NOT_A_STEP && *depth < MOST_STEPS)
+            pending[(*depth)++] = turns[i];
+        else if (step.turns[i] == NOT_A_STEP)
+            return false;
+    }
+    if (*depth > before)
+        return true;
+    if (formula->count + 1 >= MOST_STEPS)
+        return false;
+    formula->loop = loop_of_variable(formula, reg);
+    formula->rounds = (unsigned)estimate_known_iterations(formula->estimate, formula->loop);
+    formula->steps[formula->count] = step;
+    formula->results[formula->count++] = reg;
+    return true;
+}
+
 static bool add_variable(Formula *formula, RegId reg, RegId start, int64_t advance)
 {
     const int first = step_of(formula, start);
@@ -151,32 +214,41 @@ static bool push_inputs(const Formula *formula, const Inst *inst, RegId *pending
     return true;
 }
 
+/* Adds a phi, or what it starts with to the stack; false if it is not a variable whose values are known. */
+static bool push_phi(Formula *formula, RegId reg, RegId *pending, unsigned *depth)
+{
+    RegId turns[MOST_TURNS], start = REG_NONE;
+    int64_t advance;
+    const unsigned count = turns_of(formula, reg, turns);
+    if (count)
+        return add_turns(formula, reg, turns, count, pending, depth);
+    if (!variable_of(formula, reg, &start, &advance))
+        return false;
+    if (step_of(formula, start) != NOT_A_STEP)
+        return add_variable(formula, reg, start, advance);
+    if (*depth == MOST_STEPS)
+        return false;
+    pending[(*depth)++] = start;
+    return true;
+}
+
 bool formula_make(Formula *formula, RegId reg)
 {
     const Values *values = analyses_values(formula->estimate->analyses);
-    RegId pending[MOST_STEPS] = {reg}, start = REG_NONE;
-    int64_t advance;
+    RegId pending[MOST_STEPS] = {reg};
     unsigned depth = 1;
     while (depth) {
         const RegId top = pending[depth - 1];
         const Inst *inst = value_inst(values, top);
         const unsigned before = depth;
-        if (step_of(formula, top) != NOT_A_STEP || add_assumed(formula, top))
+        if (step_of(formula, top) != NOT_A_STEP || add_assumed(formula, top) || (!inst && add_scaled(formula, top)))
             depth--;
+        else if (!inst && !push_phi(formula, top, pending, &depth))
+            return false;
         else if (inst && !push_inputs(formula, inst, pending, &depth))
             return false;
         else if (inst && depth == before && !add_step(formula, inst, top))
             return false;
-        else if (!inst && add_scaled(formula, top))
-            depth--;
-        else if (!inst && !variable_of(formula, top, &start, &advance))
-            return false;
-        else if (!inst && step_of(formula, start) != NOT_A_STEP && !add_variable(formula, top, start, advance))
-            return false;
-        else if (!inst && step_of(formula, top) == NOT_A_STEP && depth == MOST_STEPS)
-            return false;
-        else if (!inst && step_of(formula, top) == NOT_A_STEP)
-            pending[depth++] = start;
     }
     return true;
 }
@@ -202,6 +274,8 @@ bool formula_run(const Formula *formula, const unsigned index[3], uint64_t round
         const Step *step = &formula->steps[i];
         if (step->is_constant) {
             values[i] = step->constant;
+        } else if (step->turn_count) {
+            values[i] = values[step->turns[round < step->turn_count ? round : step->turn_count - 1]];
         } else if (step->values) {
             values[i] = step->values[round];
         } else if (step->start != NOT_A_STEP) {

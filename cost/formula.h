@@ -5,7 +5,7 @@
 
 #include "cost/estimate.h"
 
-enum { MOST_STEPS = 48 };
+enum { MOST_STEPS = 48, MOST_TURNS = 16 };
 
 /* An instruction of the computation; its sources are special registers, constants and earlier steps. */
 typedef struct Step {
@@ -14,6 +14,8 @@ typedef struct Step {
     int start;                    /* a loop's variable: the step with its first value; else negative */
     int64_t advance;              /* then what it grows by in each round */
     const uint64_t *values;       /* the variable of a loop that divides or multiplies it: its value in each round */
+    int turns[MOST_TURNS];        /* a loop's variable: the steps whose values it has in its rounds ... */
+    unsigned turn_count;          /* 0: it is none of these; the last one's from then on */
     bool is_constant;             /* it is assumed to have the value 'constant' */
     uint64_t constant;
     unsigned bits;

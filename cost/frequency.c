@@ -357,8 +357,7 @@ static void allocate(Estimate *estimate)
     estimate->continuations = continuations;
     for (uint32_t i = 0; i < count; i++) {
         estimate->scaled[i] = estimate_scaled(estimate, &loops->loops[i]);
-        if (!(estimate_known_iterations(estimate, &loops->loops[i]) > 0))
-            estimate->thread_iterations[i] = estimate_thread_iterations(estimate, &loops->loops[i]);
+        estimate->thread_iterations[i] = estimate_thread_iterations(estimate, &loops->loops[i]);
         estimate->exits[i] = estimate_exits(estimate, &loops->loops[i]);
     }
 }

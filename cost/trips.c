@@ -319,7 +319,7 @@ double estimate_known_iterations(const Estimate *estimate, const Loop *loop)
     const double of_threads = estimate->thread_iterations[loop->index];
     if (*known < 0)
         *known = find_iterations(estimate, loop);
-    return *known > 0 ? *known : of_threads > 0 ? of_threads : estimate->scaled[loop->index].rounds;
+    return of_threads > 0 ? of_threads : *known > 0 ? *known : estimate->scaled[loop->index].rounds;
 }
 
 double estimate_chain_iterations(const Estimate *estimate, const Loop *loop)

@@ -184,6 +184,23 @@ static void rounds_are_evaluated(void **state)
           "M: add.u32 %i, %i, 1;\nsetp.lt.u32 %p2, %i, 999;\n@%p2 bra L;\n", 8, 8);
 }
 
+/* Merged threads take turns in a loop, each with a condition of its own. */
+static void turns_are_evaluated(void **state)
+{
+    (void)state;
+    static const char next[] = "add.u32 %i, %i, 1;\nsetp.lt.u32 %p5, %i, 3;\n@%p5 bra L;\n";
+    static const char conditions[] = "setp.lt.u32 %p1, %t, 32;\nsetp.lt.u32 %p2, %t, 64;\nsetp.lt.u32 %p3, %t, 96;\n"
+                                     "mov.u32 %i, 0;\n";
+    Arena *arena = arena_new();
+    check(arena_printf(arena, "%sL: @!%%p1 bra M;\n%sM: mov.pred %%p1, %%p2;\nmov.pred %%p2, %%p3;\n%s", conditions,
+                       MARK, next), 1.5, 1.5);
+    check(arena_printf(arena, "%sL: @!%%p1 bra M;\n%sM: mov.pred %%p1, %%p2;\n%s", conditions, MARK, next), 1.25, 1.25);
+    /* Two that are exchanged in each round. */
+    check(arena_printf(arena, "%sL: @!%%p1 bra M;\n%sM: mov.pred %%p4, %%p1;\nmov.pred %%p1, %%p2;\n"
+                       "mov.pred %%p2, %%p4;\n%s", conditions, MARK, next), 1, 1);
+    arena_free(arena);
+}
+
 /* Threads that count from their index, in steps of the block or a constant, make as many rounds as follow from it. */
 static void threads_count_their_rounds(void **state)
 {
@@ -196,6 +213,9 @@ static void threads_count_their_rounds(void **state)
     check("shl.b32 %i, %t, 2;\nL: " MARK "add.u32 %i, %i, 512;\nsetp.lt.u32 %p2, %i, 2048;\n@%p2 bra L;\n", 4, 4);
     check("sub.u32 %i, 200, %t;\nL: " MARK "add.s32 %i, %i, -100;\nsetp.gt.s32 %p2, %i, 0;\n@%p2 bra L;\n",
           (100 * 2 + 28) / 128., (100 * 2 + 28) / 128.);
+    /* A number of rounds that is counted down: what an unrolled loop leaves over. */
+    check("setp.lt.u32 %p1, %t, 80;\nselp.u32 %i, 2, 1, %p1;\nand.b32 %i, %i, 3;\nL: " MARK
+          "add.u32 %i, %i, -1;\nsetp.ne.u32 %p2, %i, 0;\n@%p2 bra L;\n", 1.625, 1.625);
     /* A fourth of the threads enters. */
     check("setp.ge.u32 %p1, %t, 32;\n@%p1 bra N;\nmov.u32 %i, %t;\nL: " MARK
           "add.u32 %i, %i, 16;\nsetp.lt.u32 %p2, %i, 32;\n@%p2 bra L;\nN:", 1.5 / 4, 1.5 / 4);
@@ -526,6 +546,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounds_are_evaluated),
+        cmocka_unit_test(turns_are_evaluated),
         cmocka_unit_test(threads_count_their_rounds),
         cmocka_unit_test(halves_take_part),
         cmocka_unit_test(numbers_are_divided_seldom),
