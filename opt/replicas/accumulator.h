@@ -34,7 +34,7 @@ typedef struct RangeIndex {
 /* Addresses that an access, or a cell, reaches: from 'start' on, by 'step' for each round. The term of an index, if
  * there is one, is in 'start', and means its value in the first round; it wraps in none. */
 typedef struct Range {
-    const void *object; /* what the address counts from; NULL: unknown */
+    const AffineTerm *object; /* what the address counts from; NULL: unknown */
     AffineForm start, step;
     int64_t bytes;
     const Cell *cell; /* NULL: another access */

@@ -14,18 +14,24 @@ enum {
 static const int64_t most_step = INT64_C(1) << 37;
 static const int64_t most_address = INT64_C(1) << 62;
 
-static const void *object_of(const AffineForm *form)
+static const AffineTerm *object_of(const AffineForm *form)
 {
-    const void *object = NULL;
+    const AffineTerm *object = NULL;
     for (unsigned i = 0; i < form->term_count; i++) {
         const AffineTerm *term = &form->terms[i];
         if (term->base != AFFINE_PARAM && term->base != AFFINE_SYMBOL)
             continue;
         if (object || term->coefficient != 1)
             return NULL;
-        object = term->variable;
+        object = term;
     }
     return object;
+}
+
+/* Pointers that are members of one structure are different objects. */
+static bool objects_equal(const Range *a, const Range *b)
+{
+    return a->object && b->object ? affine_base_equal(a->object, b->object) : a->object == b->object;
 }
 
 /* True if the sum, as an integer, is below 'most_step' in size: multiples of 32-bit values. */
@@ -196,7 +202,7 @@ static bool range_add(Promoter *promoter, const AffineForm *form, int64_t bytes,
         return false;
     for (size_t i = 0; i < promoter->ranges.count && !cell; i++) {
         Range *have = promoter->ranges.data[i];
-        if (have->cell || have->object != range->object || !steps_equal(have, range) ||
+        if (have->cell || !objects_equal(have, range) || !steps_equal(have, range) ||
             !ranges_compare(promoter, have, range, &multiple, &constant) || multiple || constant > MOST_DISTANCE ||
             constant < -MOST_DISTANCE)
             continue;
@@ -219,7 +225,7 @@ static bool is_between(const Promoter *promoter, const Range *range)
     for (size_t i = 0; i < promoter->ranges.count; i++) {
         const Range *other = promoter->ranges.data[i];
         int64_t multiple, constant;
-        if (other == range || other->cell || other->object != range->object || other->bytes < range->bytes ||
+        if (other == range || other->cell || !objects_equal(other, range) || other->bytes < range->bytes ||
             !steps_equal(other, range) || !ranges_compare(promoter, range, other, &multiple, &constant) || constant)
             continue;
         below |= multiple < 0 && multiple > -MOST_DISTANCE;
@@ -319,7 +325,7 @@ typedef struct Hull {
 
 static bool hull_takes(const Hull *hull, const Range *range)
 {
-    return hull->first->object == range->object && !hull->first->cell == !range->cell &&
+    return objects_equal(hull->first, range) && !hull->first->cell == !range->cell &&
            steps_equal(hull->first, range);
 }
 
@@ -457,7 +463,7 @@ RegId accumulator_test_build(Promoter *promoter, const SumPlace *place, const Tr
     for (size_t i = 0; i < promoter->ranges.count; i++)
         for (size_t k = i + 1; k < promoter->ranges.count; k++) {
             const Range *x = promoter->ranges.data[i], *y = promoter->ranges.data[k];
-            if (x->cell && y->cell && x->object == y->object && !cells_apart(place, x, y, &holds))
+            if (x->cell && y->cell && objects_equal(x, y) && !cells_apart(place, x, y, &holds))
                 return REG_NONE;
         }
     return holds;
