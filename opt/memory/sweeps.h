@@ -41,7 +41,7 @@ typedef struct Sweeps {
     bool takes_all; /* loops that store nothing, or a range with gaps, are found as well */
     bool takes_branches; /* and those of several blocks */
     bool never_waits;    /* the kernel does not wait for other grids */
-    VEC(Sweep) all; /* in layout order */
+    VEC(Sweep) all; /* in layout order; with takes_branches, in that of their execution */
     SumPlace place; /* where the code goes */
     RegId *early;   /* by RegId: the same value there; REG_NONE: not known yet */
     BitSet failed;  /* by RegId: cannot be told there, by what has been built yet */
