@@ -586,3 +586,108 @@ KERNEL joint_histogram_expert(const unsigned char *a, const unsigned char *b, un
         if (own[i])
             atomicAdd(&bins[i], own[i]);
 }
+
+/* Rows of which a thread reads several: a norm of a sum of halves, the same where the sum is stored, a softmax with a
+ * bias for each element, gradients of a softmax and of a norm; and a softmax under a causal mask. All have the same
+ * parameters. */
+KERNEL rows_norm_sum_half(const half *__restrict__ in, const half *__restrict__ residual,
+                          const half *__restrict__ weights, half *__restrict__ out, int rows, int length)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows)
+        return;
+    const half *x = in + row * length, *r = residual + row * length;
+    float mean = 0, squares = 0;
+    for (int i = 0; i < length; i++)
+        mean += __half2float(x[i]) + __half2float(r[i]);
+    mean /= length;
+    for (int i = 0; i < length; i++) {
+        float d = __half2float(x[i]) + __half2float(r[i]) - mean;
+        squares += d * d;
+    }
+    float scale = rsqrtf(squares / length + 1e-5f);
+    for (int i = 0; i < length; i++)
+        out[row * length + i] = __float2half((__half2float(x[i]) + __half2float(r[i]) - mean) * scale *
+                                             __half2float(weights[i]));
+}
+
+KERNEL rows_norm_stored_half(const half *__restrict__ in, half *__restrict__ residual, const half *__restrict__ weights,
+                             half *__restrict__ out, int rows, int length)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows)
+        return;
+    float squares = 0;
+    for (int i = 0; i < length; i++) {
+        float v = __half2float(residual[row * length + i]) + __half2float(in[row * length + i]);
+        residual[row * length + i] = __float2half(v);
+        squares += v * v;
+    }
+    float scale = rsqrtf(squares / length + 1e-6f);
+    for (int i = 0; i < length; i++)
+        out[row * length + i] = __float2half(__half2float(residual[row * length + i]) * scale *
+                                             __half2float(weights[i]));
+}
+
+KERNEL rows_softmax_biased(const float *__restrict__ in, const float *__restrict__ bias,
+                           const float *__restrict__ weights, float *__restrict__ out, int rows, int length)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows)
+        return;
+    const float *x = in + row * length, *b = bias + row * length;
+    float most = -1e30f, sum = 0;
+    for (int i = 0; i < length; i++)
+        most = fmaxf(most, x[i] + b[i]);
+    for (int i = 0; i < length; i++)
+        sum += __expf(x[i] + b[i] - most);
+    for (int i = 0; i < length; i++)
+        out[row * length + i] = __expf(x[i] + b[i] - most) / sum;
+}
+
+KERNEL rows_softmax_gradient(const float *__restrict__ in, const float *__restrict__ gradient,
+                             const float *__restrict__ weights, float *__restrict__ out, int rows, int length)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows)
+        return;
+    float sum = 0;
+    for (int i = 0; i < length; i++)
+        sum += in[row * length + i] * gradient[row * length + i];
+    for (int i = 0; i < length; i++)
+        out[row * length + i] = in[row * length + i] * (gradient[row * length + i] - sum);
+}
+
+KERNEL rows_norm_gradient(const float *__restrict__ in, const float *__restrict__ gradient,
+                          const float *__restrict__ weights, float *__restrict__ out, int rows, int length)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows)
+        return;
+    float squares = 0, sum = 0;
+    for (int i = 0; i < length; i++)
+        squares += in[row * length + i] * in[row * length + i];
+    float scale = rsqrtf(squares / length + 1e-6f);
+    for (int i = 0; i < length; i++)
+        sum += gradient[row * length + i] * weights[i] * in[row * length + i];
+    sum *= scale * scale * scale / length;
+    for (int i = 0; i < length; i++)
+        out[row * length + i] = gradient[row * length + i] * weights[i] * scale - in[row * length + i] * sum;
+}
+
+KERNEL rows_softmax_causal(const float *__restrict__ in, const float *__restrict__ unused,
+                           const float *__restrict__ weights, float *__restrict__ out, int rows, int length)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows)
+        return;
+    int last = row % length;
+    const float *x = in + (long long)row * length;
+    float most = -1e30f, sum = 0;
+    for (int i = 0; i <= last; i++)
+        most = fmaxf(most, x[i]);
+    for (int i = 0; i <= last; i++)
+        sum += __expf(x[i] - most);
+    for (int i = 0; i < length; i++)
+        out[(long long)row * length + i] = i <= last ? __expf(x[i] - most) / sum : 0;
+}
