@@ -67,12 +67,11 @@ static Walk deciding_values(const Estimate *estimate, const Loop *loop)
     return walk;
 }
 
-/* The phi of the loop's header from which the value differs by a constant; REG_NONE: none. */
-static RegId header_phi(const Estimate *estimate, const Loop *loop, RegId value)
+RegId estimate_header_phi(const Estimate *estimate, const Loop *loop, RegId value, AffineForm *form)
 {
-    const AffineForm form = affine_of_reg(analyses_affine(estimate->analyses), value);
-    for (unsigned i = 0; i < form.term_count; i++) {
-        const AffineTerm *term = &form.terms[i];
+    *form = value == REG_NONE ? (AffineForm){0} : affine_of_reg(analyses_affine(estimate->analyses), value);
+    for (unsigned i = 0; i < form->term_count; i++) {
+        const AffineTerm *term = &form->terms[i];
         if (term->coefficient != 1 || (term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED))
             continue;
         const ValueDef *def = &analyses_values(estimate->analyses)->defs[term->reg];
@@ -85,8 +84,9 @@ static RegId header_phi(const Estimate *estimate, const Loop *loop, RegId value)
 /* True if the value decided when the loop ended, or would have decided in the next round. */
 static bool decides(const Estimate *estimate, const Loop *loop, RegId reg)
 {
+    AffineForm form;
     const Walk walk = deciding_values(estimate, loop);
-    const RegId phi = header_phi(estimate, loop, reg);
+    const RegId phi = estimate_header_phi(estimate, loop, reg, &form);
     return walk_has(&walk, reg) || (phi != REG_NONE && walk_has(&walk, phi));
 }
 
@@ -245,6 +245,7 @@ static const Loop *start_counted(const Estimate *estimate, const Loop *loop, Reg
 Continuation estimate_continuation(const Estimate *estimate, const Loop *loop)
 {
     const Walk walk = deciding_values(estimate, loop);
+    AffineForm form;
     Continuation found = {.step = 1, .phi = REG_NONE, .first_phi = REG_NONE, .value = REG_NONE};
     for (unsigned i = 0; i < walk.count && !found.first; i++) {
         const RegId phi = walk.values[i];
@@ -262,7 +263,7 @@ Continuation estimate_continuation(const Estimate *estimate, const Loop *loop)
             continue;
         found.phi = phi;
         found.value = value;
-        found.first_phi = header_phi(estimate, found.first, value);
+        found.first_phi = estimate_header_phi(estimate, found.first, value, &form);
         if (found.first_phi == REG_NONE)
             continue;
         const AffineForm far = advanced(estimate, found.first, found.first_phi), near = advanced(estimate, loop, phi);

@@ -227,6 +227,8 @@ Scaled estimate_scaled(const Estimate *estimate, const Loop *loop);
 Continuation estimate_continuation(const Estimate *estimate, const Loop *loop);
 /* The loop that this one continues; NULL: it begins anew. */
 const Loop *estimate_continued(const Estimate *estimate, const Loop *loop);
+/* The phi of the loop's header that is a term of the value, once; *form: the whole sum. REG_NONE: none. */
+RegId estimate_header_phi(const Estimate *estimate, const Loop *loop, RegId value, AffineForm *form);
 /* The loop that continues this one; NULL: none does. */
 const Loop *estimate_continuer(const Estimate *estimate, const Loop *loop);
 /* The last one of the chain of loops that this one begins or continues; *ratio: its steps in one of this one. */

@@ -11,18 +11,6 @@ enum { DEEPEST_LOOP = 3, EDGE_ROUNDS = 64, RUNS = 8, RUN_ROUNDS = 16 };
 
 static const double most_rounds = 0x1p30;
 
-/* A value as the loop's variable plus a constant; REG_NONE: it is not such a sum. */
-static RegId variable_in(const Estimate *estimate, const Loop *loop, RegId reg, int64_t *plus)
-{
-    const AffineForm form = reg == REG_NONE ? (AffineForm){0} : affine_of_reg(analyses_affine(estimate->analyses), reg);
-    const AffineTerm *term = form.terms;
-    *plus = form.constant;
-    if (form.term_count != 1 || term->coefficient != 1 || (term->base != AFFINE_VALUE && term->base != AFFINE_SIGNED))
-        return REG_NONE;
-    const ValueDef *def = &analyses_values(estimate->analyses)->defs[term->reg];
-    return !def->inst && def->block == loop->header ? term->reg : REG_NONE;
-}
-
 /* The register, not computed in the loop, with which the block's branch compares a variable to end the loop, and its
  * value if that ends after the assumed rounds. */
 static bool bound_at(const Estimate *estimate, const Loop *loop, const Block *block, AssumedRounds *assumed)
@@ -36,10 +24,12 @@ static bool bound_at(const Estimate *estimate, const Loop *loop, const Block *bl
     const bool includes = stays == RELATION_LESS_EQUAL || stays == RELATION_GREATER_EQUAL;
     const bool is_first = block == loop->header && estimate_tests_first(estimate, loop);
     for (unsigned i = 0; i < 2; i++) {
-        int64_t plus, advance, first;
+        AffineForm form;
+        int64_t advance, first;
         RegId start;
-        const RegId variable = variable_in(estimate, loop, c.sources[i].reg, &plus), bound = c.sources[!i].reg;
-        if (variable == REG_NONE || bound == REG_NONE || !formula_counter(estimate, loop, variable, &start, &advance) ||
+        const RegId variable = estimate_header_phi(estimate, loop, c.sources[i].reg, &form), bound = c.sources[!i].reg;
+        if (variable == REG_NONE || form.term_count != 1 || bound == REG_NONE ||
+            !formula_counter(estimate, loop, variable, &start, &advance) ||
             !estimate_constant(estimate, start, &first))
             continue;
         const ValueDef *def = &analyses_values(estimate->analyses)->defs[bound];
@@ -47,7 +37,7 @@ static bool bound_at(const Estimate *estimate, const Loop *loop, const Block *bl
             continue;
         const int64_t rounds = (int64_t)assumed->count - !is_first - includes;
         assumed->bound = bound;
-        assumed->end = (uint64_t)first + (uint64_t)plus + (uint64_t)rounds * (uint64_t)advance;
+        assumed->end = (uint64_t)first + (uint64_t)form.constant + (uint64_t)rounds * (uint64_t)advance;
         return true;
     }
     return false;

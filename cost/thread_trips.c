@@ -50,21 +50,6 @@ static bool sum_of_block(const Estimate *estimate, const AffineForm *form, RegId
     return has_it && is_small(*value);
 }
 
-/* The phi of the loop's header from which the value differs by *plus; REG_NONE: none. */
-static RegId variable_of(const Estimate *estimate, const Loop *loop, RegId reg, int64_t *plus)
-{
-    const AffineForm form = reg == REG_NONE ? (AffineForm){0} : affine_of_reg(analyses_affine(estimate->analyses), reg);
-    for (unsigned i = 0; i < form.term_count; i++) {
-        const AffineTerm *term = &form.terms[i];
-        const ValueDef *def = term->base == AFFINE_VALUE || term->base == AFFINE_SIGNED
-                                  ? &analyses_values(estimate->analyses)->defs[term->reg]
-                                  : NULL;
-        if (def && !def->inst && def->block == loop->header)
-            return sum_of_block(estimate, &form, term->reg, plus) ? term->reg : REG_NONE;
-    }
-    return REG_NONE;
-}
-
 /* By how much the phi of the loop's header grows in each round; 0: rounds differ, or it is not known. */
 static int64_t advance_of(const Estimate *estimate, const Loop *loop, RegId reg)
 {
@@ -134,9 +119,12 @@ static bool ending_of(const Estimate *estimate, const Loop *loop, const Inst *co
         return false;
     for (unsigned i = 0; i < 2; i++) {
         const ComputeSource *bound = &c.sources[!i];
-        const RegId variable = variable_of(estimate, loop, c.sources[i].reg, &ending->plus);
+        AffineForm form;
         int64_t ahead;
-        const RegId start = variable == REG_NONE ? REG_NONE : start_of(estimate, loop, variable, &ahead);
+        const RegId variable = estimate_header_phi(estimate, loop, c.sources[i].reg, &form);
+        const RegId start = variable != REG_NONE && sum_of_block(estimate, &form, variable, &ending->plus)
+                                ? start_of(estimate, loop, variable, &ahead)
+                                : REG_NONE;
         if (start == REG_NONE || (!bound->is_constant && bound->reg == REG_NONE))
             continue;
         const Relation relation = stays_if_true ? c.relation : relation_negated(c.relation);
