@@ -66,7 +66,7 @@ enum { MOST_SCALED = 64 };
 /* A loop whose variable is divided or multiplied by a constant in each round. */
 typedef struct Scaled {
     RegId phi;        /* the variable, in the loop's header; REG_NONE: there is none */
-    double most;      /* of its rounds; INFINITY: there is no such variable */
+    double most;      /* the most rounds it can make; INFINITY: there is no such variable */
     uint64_t *values; /* of the variable, round by round, if the rounds are known */
     unsigned rounds;  /* 0: they are not */
 } Scaled;

@@ -108,23 +108,13 @@ bool formula_counter(const Estimate *estimate, const Loop *loop, RegId reg, RegI
 static bool variable_of(Formula *formula, RegId reg, RegId *start, int64_t *advance)
 {
     const Estimate *estimate = formula->estimate;
-    const LoopForest *loops = analyses_loops(estimate->analyses);
-    const ValueDef *def = &analyses_values(estimate->analyses)->defs[reg];
     const Loop *loop = loop_of_variable(formula, reg);
-    if (formula->assumed.loop) {
-        formula->loop = loop;
-        return loop == formula->assumed.loop && formula_counter(estimate, loop, reg, start, advance);
-    }
-    if (!loop || def->block->phis.data[def->phi].args.count != 2 || !estimate_has_few_rounds(estimate, loop))
+    if (!loop || !(formula->assumed.loop ? loop == formula->assumed.loop
+                                         : loop->latch_count == 1 && estimate_has_few_rounds(estimate, loop)))
         return false;
     formula->loop = loop;
-    formula->rounds = (unsigned)estimate_known_iterations(estimate, loop);
-    const Phi *phi = &def->block->phis.data[def->phi];
-    const unsigned inside = loop_contains(loops, loop, phi->args.data[0].pred) ? 0 : 1;
-    const AffineForm next = affine_of_reg(analyses_affine(estimate->analyses), phi->args.data[inside].reg);
-    *start = phi->args.data[1 - inside].reg;
-    *advance = next.constant;
-    return next.term_count == 1 && next.terms[0].reg == reg && next.terms[0].coefficient == 1;
+    formula->rounds = formula->assumed.loop ? 0 : (unsigned)estimate_known_iterations(estimate, loop);
+    return formula_counter(estimate, loop, reg, start, advance);
 }
 
 /* The register that it is a copy of, or itself. */

@@ -71,6 +71,8 @@ void body_free(Body *body);
 Body *body_clone(const Body *body);
 /* The instructions of all blocks. */
 size_t body_inst_count(const Body *body);
+/* The blocks that control reaches, in reverse postorder, in an array in 'arena'. O(B + E), without recursion. */
+Block **body_reverse_postorder(Arena *arena, const Body *body, size_t *count);
 /* Makes the function print from 'body' (which it then owns), or, with NULL, from its statements again. */
 void function_set_body(Function *function, Body *body);
 

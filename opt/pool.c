@@ -227,49 +227,15 @@ static void block_trace(Tracer *tracer, const Block *block, Trace *end)
         path_end(tracer, block, &steps, end);
 }
 
-/* Reverse postorder, without recursion; returns how many blocks are reached. */
-static size_t order_blocks(Tracer *tracer, Block **order)
-{
-    const Body *body = tracer->body;
-    const size_t count = body->blocks.count;
-    typedef struct Visit {
-        Block *block;
-        unsigned next;
-    } Visit;
-    Visit *stack = ARENA_ARRAY(tracer->arena, Visit, count + 1);
-    bool *seen = ARENA_ARRAY(tracer->arena, bool, count + 1);
-    size_t depth = 0, left = count;
-    stack[depth++] = (Visit){body->blocks.data[0], 0};
-    seen[body->blocks.data[0]->id] = true;
-    while (depth) {
-        Visit *visit = &stack[depth - 1];
-        const Inst *last = visit->block->last;
-        const unsigned targets = last ? last->target_count : 0;
-        if (visit->next > targets) {
-            order[--left] = visit->block;
-            depth--;
-            continue;
-        }
-        Block *succ = visit->next < targets ? last->targets[visit->next] : visit->block->fall;
-        visit->next++;
-        if (succ && !seen[succ->id]) {
-            seen[succ->id] = true;
-            stack[depth++] = (Visit){succ, 0};
-        }
-    }
-    memmove(order, order + left, (count - left) * sizeof *order);
-    return count - left;
-}
-
 static bool group_trace(Tracer *tracer, PoolGroup *out)
 {
     const Body *body = tracer->body;
-    Block **order = ARENA_ARRAY(tracer->arena, Block *, body->blocks.count + 1);
+    size_t count;
+    Block **order = body_reverse_postorder(tracer->arena, body, &count);
     tracer->bounds = ARENA_ARRAY(tracer->arena, Bounds, body->regs.count + 1);
     tracer->bounded = ARENA_ARRAY(tracer->arena, bool, body->regs.count + 1);
     tracer->at = ARENA_ARRAY(tracer->arena, Trace, body->blocks.count + 1);
     tracer->rank = ARENA_ARRAY(tracer->arena, uint32_t, body->blocks.count + 1);
-    const size_t count = order_blocks(tracer, order);
     for (size_t i = 0; i < count; i++)
         tracer->rank[order[i]->id] = (uint32_t)i;
     Trace end = {0};

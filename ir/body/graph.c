@@ -117,3 +117,36 @@ size_t body_inst_count(const Body *body)
             count++;
     return count;
 }
+
+Block **body_reverse_postorder(Arena *arena, const Body *body, size_t *count)
+{
+    typedef struct Visit {
+        Block *block;
+        unsigned next;
+    } Visit;
+    const size_t blocks = body->blocks.count;
+    Block **order = ARENA_ARRAY(arena, Block *, blocks + 1);
+    Visit *stack = ARENA_ARRAY(arena, Visit, blocks + 1);
+    bool *seen = ARENA_ARRAY(arena, bool, blocks + 1);
+    size_t depth = 0, left = blocks;
+    stack[depth++] = (Visit){body->blocks.data[0], 0};
+    seen[body->blocks.data[0]->id] = true;
+    while (depth) {
+        Visit *visit = &stack[depth - 1];
+        const Inst *last = visit->block->last;
+        const unsigned targets = last ? last->target_count : 0;
+        if (visit->next > targets) {
+            order[--left] = visit->block;
+            depth--;
+            continue;
+        }
+        Block *succ = visit->next < targets ? last->targets[visit->next] : visit->block->fall;
+        visit->next++;
+        if (succ && !seen[succ->id]) {
+            seen[succ->id] = true;
+            stack[depth++] = (Visit){succ, 0};
+        }
+    }
+    *count = blocks - left;
+    return order + left;
+}

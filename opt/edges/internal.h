@@ -19,13 +19,13 @@ typedef struct EdgeTerm {
     uint8_t axes;
 } EdgeTerm;
 
-/* A store, or an atomic operation, of the kernel. */
 /* A pointer among the entry parameters. */
 typedef struct EdgePointer {
     const Variable *parameter; /* NULL: none, or unknown which */
     int64_t offset;            /* in it, in bytes: it may be a structure */
 } EdgePointer;
 
+/* A store, or an atomic operation, of the kernel. */
 typedef struct EdgeStore {
     const Inst *inst;
     EdgePointer pointer; /* by which it stores */

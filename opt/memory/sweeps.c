@@ -5,8 +5,6 @@
 
 #include "opt/common/early.h"
 
-#include <string.h>
-
 enum { ROUNDS_LIMIT = 1 << 30, STEP_MOST = 1 << 20, MOST_DEPTH = 64, MOST_BLOCKS = 64 };
 
 /* The phi of the loop's header, of 64 bits, that is the sum's only term; NULL: there is none. */
@@ -156,43 +154,18 @@ static bool sweep_find(const Sweeps *s, const Loop *loop, Sweep *sweep)
     return stores_fill(s, sweep) || s->takes_all;
 }
 
-/* By Block.id: a number that is less than those of all blocks that control gets to from there, and not back. */
-static unsigned *find_order(const Sweeps *s)
-{
-    typedef struct Visit {
-        Block *block;
-        bool is_left;
-    } Visit;
-    const size_t count = s->body->blocks.count;
-    unsigned *order = ARENA_ARRAY(s->scratch, unsigned, count), next = (unsigned)count;
-    BitSet seen = bitset_new(s->scratch, count);
-    VEC(Visit) pending = {0};
-    memset(order, 0, count * sizeof *order);
-    VEC_PUSH(s->scratch, pending, ((Visit){s->body->blocks.data[0], false}));
-    while (pending.count) {
-        const Visit visit = VEC_POP(pending);
-        if (visit.is_left) {
-            order[visit.block->id] = next--;
-            continue;
-        }
-        if (bitset_has(&seen, visit.block->id))
-            continue;
-        bitset_add(&seen, visit.block->id);
-        VEC_PUSH(s->scratch, pending, ((Visit){visit.block, true}));
-        FOR_EACH_SUCC(visit.block, succ)
-            VEC_PUSH(s->scratch, pending, ((Visit){succ, false}));
-    }
-    return order;
-}
-
 /* Puts the sweeps in the order of their execution: clang has the main part of a loop after what is left over of it. */
 static void sort_sweeps(Sweeps *s)
 {
-    const unsigned *order = find_order(s);
+    size_t count;
+    Block **order = body_reverse_postorder(s->scratch, s->body, &count);
+    size_t *rank = ARENA_ARRAY(s->scratch, size_t, s->body->blocks.count);
+    for (size_t i = 0; i < count; i++)
+        rank[order[i]->id] = i;
     for (size_t i = 1; i < s->all.count; i++) {
         const Sweep sweep = s->all.data[i];
         size_t k = i;
-        for (; k && order[s->all.data[k - 1].loop->header->id] > order[sweep.loop->header->id]; k--)
+        for (; k && rank[s->all.data[k - 1].loop->header->id] > rank[sweep.loop->header->id]; k--)
             s->all.data[k] = s->all.data[k - 1];
         s->all.data[k] = sweep;
     }

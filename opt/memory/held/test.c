@@ -71,12 +71,18 @@ static bool require_parts(Holding *h, const PartVec *parts, const Range *range)
     return true;
 }
 
+/* Whether an access that is not of the row must be outside of it: the kernel writes one, or may write the other. */
+static bool must_avoid(const HeldRow *row, bool is_store)
+{
+    return row->stores.count || (is_store && !row->is_fixed);
+}
+
 /* Requires that what the sweep loads otherwise is outside of what is stored, and what it stores outside of all rows
  * that the kernel may write, and of where one is stored. */
 static bool require_outside(Holding *h, const Sweep *sweep, const RowAccessRefs *all, bool is_store)
 {
     for (unsigned i = 0; i < h->row_count; i++)
-        if ((h->rows[i].stores.count || (is_store && !h->rows[i].is_fixed)) &&
+        if (must_avoid(&h->rows[i], is_store) &&
             !require_accesses(h, sweep, all, &h->rows[i].range, false))
             return false;
     return !h->out || require_accesses(h, sweep, all, &h->out_range, false);
@@ -105,7 +111,7 @@ static bool may_meet(const Holding *h, const Single *single)
 {
     bool may = h->out;
     for (unsigned i = 0; i < h->row_count; i++)
-        may |= h->rows[i].stores.count || (single->is_store && !h->rows[i].is_fixed);
+        may |= must_avoid(&h->rows[i], single->is_store);
     return may;
 }
 
@@ -128,7 +134,7 @@ static bool require_single(Holding *h, const Single *single)
             return held_add(h, &held, single->bytes);
         }
     for (unsigned i = 0; i < h->row_count; i++)
-        if (h->rows[i].stores.count || (single->is_store && !h->rows[i].is_fixed))
+        if (must_avoid(&h->rows[i], single->is_store))
             require_bytes(h, REG_NONE, low, high, &h->rows[i].range, false);
     if (h->out)
         require_bytes(h, REG_NONE, low, high, &h->out_range, false);
